@@ -64,9 +64,9 @@ const hasWork = (session: Session) => session.keyedKinds().some((kind) => WORK.i
 const rendererOf =
   ({ report }: Pick<AppDeps, 'report'>, ids: RequestIds) =>
   (thrown: unknown, request: Request): Response => {
-    const known = storageError(thrown)
-    if (!known) report(thrown)
-    const refusal = ids.refusal(known ?? bugError(), compatApiOf(request)?.wire())
+    const storageProblem = storageError(thrown)
+    if (!storageProblem) report(thrown)
+    const refusal = ids.refusal(storageProblem ?? bugError(), compatApiOf(request)?.wire())
     return request.method === 'HEAD' ? new Response(null, refusal) : refusal
   }
 
@@ -86,14 +86,14 @@ const completing =
 
 /** Serves the inspector: its page, or its first calls; `beside` loads what it requests next. */
 const inspecting =
-  ({ access, sessions, report }: AppDeps, beside: () => unknown) =>
+  ({ access, sessions, report }: AppDeps, loadRoutes: () => unknown) =>
   (request: Request): Response | Promise<Response> | undefined => {
-    const wanted = pageRequest(request)
-    if (wanted === 'page') return inspector().pageResponse(request)
-    if (wanted !== 'calls') return undefined
+    const part = pageRequest(request)
+    if (part === 'page') return inspector().pageResponse(request)
+    if (part !== 'calls') return undefined
     checkToken(request, access)
     // The page waits only for these calls: the rest is loaded while the browser renders.
-    void nextTurn().then(beside).catch(report)
+    void nextTurn().then(loadRoutes).catch(report)
     return inspector().firstCalls(sessions)
   }
 
@@ -104,8 +104,8 @@ export function createApp(deps: AppDeps): App {
     const name = sessionName(request, tokenOf(request))
     if (looks) return deps.gateway.runs.enter(sessions.peek(name))
     const session = sessions.get(name)
-    const news = session.slot.announce()
-    if (news) begins(request, news)
+    const gap = session.slot.announce()
+    if (gap) begins(request, gap)
     return deps.gateway.runs.enter(session)
   }
   const { begins, announced } = sessionNews()
@@ -114,9 +114,9 @@ export function createApp(deps: AppDeps): App {
   const render = rendererOf(deps, ids)
   const responses = createResponseCounts()
   const mark = (response: Response) => ids.mark(response, undefined)
-  const beside = once(() => routes().createRoutes(deps, { sessionOf, render, responses, mark }))
+  const loadRoutes = once(() => routes().createRoutes(deps, { sessionOf, render, responses, mark }))
   // Events and tasks of an earlier process continue at once.
-  if (sessions.list().some(hasWork)) beside()
+  if (sessions.list().some(hasWork)) loadRoutes()
   const call = ({ endpoint, wire }: OperationPath, request: Request, hold: ConnectionFinder | undefined) => {
     const caller = () => callerOf(tokenOf(request), access)
     const session = () => sessionOf(request)
@@ -124,21 +124,21 @@ export function createApp(deps: AppDeps): App {
     return serveOperation(endpoint.operation(), { request, received, session, caller, hold, wire: wire?.() }, deps)
   }
   const complete = completing(ids)
-  const page = inspecting(deps, beside)
+  const page = inspecting(deps, loadRoutes)
   const answer = (request: Request, hold: ConnectionFinder | undefined): Response | Promise<Response> => {
     const { pathname } = new URL(request.url)
     const called = isCalled(pathname)
     const shown = called ? undefined : page(request)
     if (shown) return complete(shown, request, hold)
     if (called) requireToken(request, access)
-    else if (!beside().isPublic(pathname)) checkToken(request, access)
-    else return complete(beside().fetch(request), request, hold)
+    else if (!loadRoutes().isPublic(pathname)) checkToken(request, access)
+    else return complete(loadRoutes().fetch(request), request, hold)
     const turn = sessions.turn?.(sessionName(request, tokenOf(request)))
     return turn ? turn.then(() => served(request, pathname, hold)) : served(request, pathname, hold)
   }
   const served = (request: Request, pathname: string, hold: ConnectionFinder | undefined) => {
     const operation = operationAt(request, pathname)
-    if (!operation) return complete(beside().fetch(request), request, hold)
+    if (!operation) return complete(loadRoutes().fetch(request), request, hold)
     const answered = call(operation, request, hold)
     return operation.wire ? complete(answered, request, hold) : answered
   }
@@ -153,8 +153,8 @@ export function createApp(deps: AppDeps): App {
         request = withoutPrefix(incoming)
         noteBalancer(request)
         origin = allowedPage(request, access.cors)
-        const asked = origin !== undefined && isPreflight(request)
-        response = await (asked ? complete(preflight(request), request, hold) : answer(request, hold))
+        const preflightRequested = origin !== undefined && isPreflight(request)
+        response = await (preflightRequested ? complete(preflight(request), request, hold) : answer(request, hold))
       } catch (error) {
         response = await complete(render(error, request), request, hold)
       }

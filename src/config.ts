@@ -60,17 +60,17 @@ export function readConfig(flags: Record<string, unknown>, environment: Environm
   const { settings, section } = readConfigFile(named, keys)
   refuseUnknownVariables(environment)
   const config: Record<string, unknown> = {}
-  const givenFor = (key: Key) => fromFlag(key, flags) ?? fromEnvironment(key, environment) ?? settings.get(key)
+  const settingFor = (key: Key) => fromFlag(key, flags) ?? fromEnvironment(key, environment) ?? settings.get(key)
   for (const key of keys) {
-    const given = givenFor(key)
-    config[key] = given ? validated(key, given) : SETTINGS[key].fallback
+    const value = settingFor(key)
+    config[key] = value ? validated(key, value) : SETTINGS[key].fallback
   }
   config.forwarding = readForwarding({ section, backend: config.backend as BackendName, environment })
   const { otlp, otlp_content: content } = config as Pick<Config, 'otlp' | 'otlp_content'>
   config.telemetry = otlp === undefined ? undefined : telemetry().readTelemetry(otlp, content, environment)
   config.addresses = [
     ...(config.forwarding as ForwardingRules).addresses,
-    ...telemetryAddress(config.telemetry as TelemetrySettings | undefined, givenFor('otlp')?.source ?? ''),
+    ...telemetryAddress(config.telemetry as TelemetrySettings | undefined, settingFor('otlp')?.source ?? ''),
   ]
   const typed = (key: Key) => fromFlag(key, flags) ?? fromEnvironment(key, environment)
   config.timeOverrides = {
@@ -79,16 +79,16 @@ export function readConfig(flags: Record<string, unknown>, environment: Environm
   }
   config.historyOverrides = typed('history') !== undefined
   const read = Object.freeze(config) as Config
-  refuseUnknownProvider(read, givenFor('default_provider'))
+  refuseUnknownProvider(read, settingFor('default_provider'))
   return read
 }
 
 /** An unknown provider cannot be the default. */
-function refuseUnknownProvider({ forwarding }: Config, given: SettingValue | undefined): void {
-  if (!given) return
+function refuseUnknownProvider({ forwarding }: Config, setting: SettingValue | undefined): void {
+  if (!setting) return
   const { known } = providerNames(forwarding.named)
-  if (known.includes(String(given.value))) return
-  throw new ConfigError(mustBe(given.source, `one of ${known.join(', ')}`, quoteSetting(given.value)))
+  if (known.includes(String(setting.value))) return
+  throw new ConfigError(mustBe(setting.source, `one of ${known.join(', ')}`, quoteSetting(setting.value)))
 }
 
 /** The settings of the routes. */

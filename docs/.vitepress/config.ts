@@ -38,6 +38,7 @@ const reference = [
   page('Control API', 'reference/control-api'),
   page('Metrics', 'reference/metrics'),
   page('JSON reports', 'reference/json-reports'),
+  page('Models', 'reference/models'),
   page('Operations', 'operations'),
   page('Shipped scenarios in use', 'scenario-table'),
   page('Limits on input', 'limits'),

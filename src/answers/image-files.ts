@@ -22,8 +22,8 @@ export const imageCacheSize = pictures.size
 /** Equal images are drawn once, even if they are requested at the same time. Abandoned ones are not drawn. */
 async function drawnImage(spec: ImageSpec, signal: AbortSignal): Promise<Uint8Array> {
   const key = JSON.stringify(spec)
-  const known = pictures.get(key)
-  if (known) return known
+  const cached = pictures.get(key)
+  if (cached) return cached
   signal.throwIfAborted()
   const begun = drawing.get(key) ?? begin(spec, key)
   begun.waiting++

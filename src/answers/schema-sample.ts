@@ -74,14 +74,14 @@ const tooLarge = (param: string) => (why: string) =>
  */
 export async function satisfying(schema: object | boolean, param: string, call: GenerationCall): Promise<unknown> {
   const key = checkedText(schema, param)
-  const known = samples.get(key)
-  if (known) return known.sample
+  const cached = samples.get(key)
+  if (cached) return cached.sample
   const result = (await sampledHere(schema, key)) ?? (await sampledApart(key, call))
   if (!('sample' in result)) {
     const { message, path, invalid } = result
     if (invalid) throw malformed(message, path, param)
-    const said = `no answer was found that satisfies '${param}': ${message}${pathWords(path)}; a fixture can answer this call`
-    throw new ApiError(422, 'sample_not_found', said, { param })
+    const description = `no answer was found that satisfies '${param}': ${message}${pathWords(path)}; a fixture can answer this call`
+    throw new ApiError(422, 'sample_not_found', description, { param })
   }
   samples.set(key, result, JSON.stringify(result.sample).length * 2)
   return result.sample

@@ -56,35 +56,35 @@ export function requestIds(instance: Instance): RequestIds {
  * comparison.
  */
 export function sessionNews(): {
-  begins(request: Request, news: SessionGap): void
+  begins(request: Request, gap: SessionGap): void
   announced(request: Request, response: Response): void
 } {
   const begun = new WeakMap<Request, SessionGap>()
   let unanswered = 0
   return {
-    begins(request, news) {
+    begins(request, gap) {
       if (!begun.has(request)) unanswered++
-      begun.set(request, news)
+      begun.set(request, gap)
     },
     announced(request, response) {
-      const news = unanswered === 0 ? undefined : begun.get(request)
-      if (news === undefined) return
+      const gap = unanswered === 0 ? undefined : begun.get(request)
+      if (gap === undefined) return
       begun.delete(request)
       unanswered--
-      if (news === 'called') response.headers.set(NEW_SESSION, 'true')
-      else response.headers.set(SESSION_INCOMPLETE, news)
+      if (gap === 'called') response.headers.set(NEW_SESSION, 'true')
+      else response.headers.set(SESSION_INCOMPLETE, gap)
     },
   }
 }
 
 /** The response to a CORS preflight of an allowed origin. */
 export const preflight = (request: Request): Response => {
-  const asked = request.headers.get('access-control-request-headers')
+  const requestedHeaders = request.headers.get('access-control-request-headers')
   return new Response(null, {
     status: 204,
     headers: {
       'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
-      'access-control-allow-headers': asked === null ? '*' : headerText(asked),
+      'access-control-allow-headers': requestedHeaders === null ? '*' : headerText(requestedHeaders),
       'access-control-max-age': '600',
       // Some browsers ask separately before a public page may call a local address.
       ...(request.headers.has('access-control-request-private-network') && {

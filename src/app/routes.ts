@@ -1,5 +1,4 @@
-// All routes beside the router operations: the workspace, the control API, Swagger UI, and unknown paths.
-import { Elysia } from 'elysia'
+// Everything beside the router operations: the workspace, the control API, Swagger UI, and what no route takes.
 import { asReceived, callerOf, checkSeen, hasToken, sessionName, tokenOf } from '../access.ts'
 import { a2aRoutes } from '../agents/a2a/routes.ts'
 import { forClients } from '../agents/http/client-tasks.ts'
@@ -16,8 +15,8 @@ import { createEarlierVerdicts } from '../control/earlier.ts'
 import { controlRoutes } from '../control/index.ts'
 import type { ControlDeps } from '../control/types.ts'
 import { lookWith } from '../control/verify.ts'
-import { isSitePath, mountSite } from '../docs/site.ts'
-import { docPaths, mountDocs } from '../docs/swagger.ts'
+import { isSitePath, siteHandlers } from '../docs/site.ts'
+import { docHandlers, docPaths } from '../docs/swagger.ts'
 import { type BodyLimits, RECORD_VALUES, readAnyJson, readBody, readForm } from '../endpoints/body.ts'
 import { typedFields } from '../endpoints/form.ts'
 import { allOperations, endpoints, operationNamed, operationNames } from '../endpoints/index.ts'
@@ -33,6 +32,7 @@ import { throughFaults } from '../resources/through-scenario.ts'
 import { parseRequest } from '../schema/validation.ts'
 import { UnusableSession } from '../sessions/refusals.ts'
 import type { Session } from '../sessions/sessions.ts'
+import { type RouteHandler, routerOf } from './router.ts'
 import { withTurnExchange } from './turn-exchange.ts'
 import type { App, AppDeps, RouteContext } from './types.ts'
 import { createUnknownPathLog, type UnknownPathLog } from './unknown-paths.ts'
@@ -46,12 +46,12 @@ interface Routes extends App {
 }
 
 /** The documentation of the compatible APIs. */
-const documentedDoors = {
+const documentedApis = {
   aliases: () =>
-    compatApis.flatMap(({ name: door, tag, paths, shown }) =>
+    compatApis.flatMap(({ name: api, tag, paths, shown }) =>
       Object.entries(paths).map(([path, endpoint]) => {
         const operation = endpoint.operation()
-        return { path, door, tag, operation: shown?.(operation) ?? operation, same: shown === undefined }
+        return { path, door: api, tag, operation: shown?.(operation) ?? operation, same: shown === undefined }
       }),
     ),
   errorShapes: compatApis.map(({ name, prefix, errorBody }) => ({
@@ -60,7 +60,7 @@ const documentedDoors = {
     schema: errorBody,
   })),
 }
-const doorPaths = compatApis.flatMap(({ paths }) => Object.keys(paths))
+const apiPaths = compatApis.flatMap(({ paths }) => Object.keys(paths))
 
 /** Mounts every route that is no router operation. */
 export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses, mark }: RouteContext): Routes {
@@ -76,41 +76,59 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
     queue.wake(session)
     service?.sweep(session)
   }
-  const strays = createUnknownPathLog(() => [...endpoints, ...routes].map(({ path }) => path).concat(doorPaths))
-  const routes = allRoutes(deps, { sessionOf, strays, readers, workspaceCalls, responses, queue, wake, tasks })
+  const unknownPaths = createUnknownPathLog(() => [...endpoints, ...routes].map(({ path }) => path).concat(apiPaths))
+  const routes = allRoutes(deps, {
+    sessionOf,
+    strays: unknownPaths,
+    readers,
+    workspaceCalls,
+    responses,
+    queue,
+    wake,
+    tasks,
+  })
   const open = routes.filter((route) => route.public).map(({ path }) => path)
   const publicPaths = [...open, ...docPaths].map(pathRegex)
-  // Without `aot`: compiling the routes for each server costs a start more than it saves.
-  const elysia = new Elysia({ normalize: false, aot: false })
-  const posted = [...endpoints.map(({ path }) => path), ...doorPaths].map((path) => ({ path, method: 'POST' }))
-  const known = () => [...posted, ...elysia.routes]
-  elysia.onError(({ error, code, request }) => {
-    // Elysia treats the code of any error as its own, and a provider's error may have NOT_FOUND too.
-    if (code !== 'NOT_FOUND' || error instanceof ApiError) return render(error, request)
-    try {
-      return answerUnrouted(request, { known, strays, sessionOf })
-    } catch (refusal) {
-      return render(refusal, request)
-    }
-  })
+  const posted = [...endpoints.map(({ path }) => path), ...apiPaths].map((path) => ({ path, method: 'POST' }))
   const noted = workspaceNotes({
     calls: workspaceCalls,
     sessions: deps.sessions,
     nameOf: (request) => sessionName(request, tokenOf(request)),
     sessionOf: (request) => sessionOf(request, true),
   })
-  for (const route of routes) mountRoute(elysia, route, { ...deps, noted })
-  mountDocs(elysia, {
-    documented: { operations: allOperations, routes, ...documentedDoors, version: deps.about.version },
+  const anyToken = deps.access.token.length === 0
+  const { version } = deps.about
+  const docs = docHandlers({
+    documented: { operations: allOperations, routes, ...documentedApis, version },
     rename: (text) => toNamespace(text, deps.namespace),
-    anyToken: deps.access.token.length === 0,
+    anyToken,
   })
-  mountSite(elysia, (request) => asReceived(request).url)
-  answerHead(elysia)
+  const handlers = new Map<string, RouteHandler>([
+    ...routes.map(
+      (route) => [`${route.method.toUpperCase()} ${route.path}`, handlerOf(route, { ...deps, noted })] as const,
+    ),
+    ...[...docs, ...siteHandlers((request) => asReceived(request).url)].map(
+      ([path, handler]) => [`GET ${path}`, handler] as const,
+    ),
+  ])
+  const router = routerOf(
+    {
+      handlers,
+      refuse(thrown, request, isUnrouted) {
+        if (!isUnrouted) return render(thrown, request)
+        try {
+          return answerUnrouted(request, { paths: () => [...posted, ...router.routes], unknownPaths, sessionOf })
+        } catch (refusal) {
+          return render(refusal, request)
+        }
+      },
+    },
+    { version, anyToken },
+  )
   return {
     async fetch(request) {
-      const response = await kept(request, () => elysia.fetch(request))
-      // Other pages must not embed ours in a frame.
+      const response = await kept(request, () => router.fetch(request))
+      // What a page of ours may do, no page of others may have done by a frame with ours in it.
       const { headers } = response
       if (headers.get('content-type')?.startsWith('text/html') && !headers.has(POLICY)) headers.set(POLICY, NO_FRAMES)
       return response
@@ -124,7 +142,7 @@ function allRoutes(
   deps: AppDeps,
   {
     sessionOf,
-    strays,
+    strays: unknownPaths,
     readers,
     workspaceCalls,
     responses,
@@ -147,7 +165,7 @@ function allRoutes(
     mustBeSeen: (name, request) => checkSeen(name, sessionNameOf(request), deps.instanceStrict),
     observers,
     runs,
-    strays,
+    unknownPaths,
     readers,
     workspaceCalls,
     responses,
@@ -183,7 +201,7 @@ function allRoutes(
   const faulty = throughFaults({ runs, sessionOf, count: ({ name }) => void sessions.get(name) })
   return [
     ...control,
-    ...compatApis.flatMap((door) => door.routes(deps)),
+    ...compatApis.flatMap((api) => api.routes(deps)),
     ...[
       ...workspace,
       ...taskRoutes({ tasks, callOf, receivedUrl }),
@@ -237,7 +255,7 @@ interface RouteServing extends BodyLimits {
   noted: NoteCall
 }
 
-function mountRoute(elysia: Elysia, route: Route, { noted, ...limits }: RouteServing): void {
+function handlerOf(route: Route, { noted, ...limits }: RouteServing): RouteHandler {
   const answer = async (request: Request, params: Record<string, string | null> | undefined, sent: SentParts) => {
     const named = readable(params)
     const schema = route.readsBody ? undefined : route.body
@@ -257,30 +275,10 @@ function mountRoute(elysia: Elysia, route: Route, { noted, ...limits }: RouteSer
       ? new Response(null, { status: 204 })
       : Response.json(answered, { status: route.status ?? 200 })
   }
-  const serve = ({ request, params }: { request: Request; params?: Record<string, string | null> }) =>
-    noted(route, request, (sent) => answer(request, params, sent))
-  elysia.route(route.method.toUpperCase(), route.path, serve, UNREAD_RESPONSE)
+  return ({ request, params }) => noted(route, request, (sent) => answer(request, params, sent))
 }
 
-/** Answers HEAD wherever GET is answered (RFC 9110, 9.3.2): the same status and headers, and no body. */
-function answerHead(elysia: Elysia): void {
-  for (const { method, path, handler } of [...elysia.routes])
-    if (method === 'GET')
-      elysia.route('HEAD', path, async (context) => withoutBody((await handler(context)) as Response), UNREAD_RESPONSE)
-}
-
-/** A response with the length of its body instead of the body; a stream has none. */
-async function withoutBody(response: Response): Promise<Response> {
-  const { status, headers } = response
-  if (headers.get('content-type')?.startsWith('text/event-stream')) await response.body?.cancel()
-  else headers.set('content-length', String((await response.arrayBuffer()).byteLength))
-  return new Response(null, { status, headers })
-}
-
-/** Bodies are parsed here: without `aot`, Elysia looks for `none` in a field that its types lack. */
-const UNREAD_RESPONSE = { config: {}, type: 'none', detail: { hide: true } }
-
-/** Statuses of an invalid request. */
+/** What says that a request is not as it should be. */
 const INVALID = new Set([400, 422])
 
 /** The parameters of a path. An invalid encoding is null for the router, and no valid id. */

@@ -43,21 +43,21 @@ export function createUnknownPathLog(knownPaths: () => readonly string[]): Unkno
       const paths = pathsOf(session)
       const first = paths !== undefined && [...paths.values()].reduce((sum, { count }) => sum + count, 0) < MAX_TRACED
       const key = `${method} ${path.slice(0, MAX_PATH_LENGTH)}`
-      const known = paths?.get(key)
-      if (known) {
-        known.count++
-        return { likely: known.suggestion, first }
+      const existing = paths?.get(key)
+      if (existing) {
+        existing.count++
+        return { likely: existing.suggestion, first }
       }
       const likely = likelyPath(path, knownPaths())
       if (paths && paths.size < MAX_PATHS) {
-        const stray = {
+        const entry = {
           method,
           path: path.slice(0, MAX_PATH_LENGTH),
           count: 1,
           at: new Date(realClock.now()).toISOString(),
           suggestion: likely,
         }
-        paths.set(key, stray)
+        paths.set(key, entry)
       }
       return { likely, first }
     },

@@ -1,6 +1,7 @@
 // Requests without a route: OPTIONS of a path, a wrong method, or an unknown path.
 import { sessionName, tokenOf } from '../access.ts'
 import { compatApiOf, notEmulated } from '../compat/index.ts'
+import { apiOfPath, EMULATED_APIS } from '../compat/not-emulated.ts'
 import { ApiError } from '../contract/core/error.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { MAX_PATH_LENGTH, traceUnknownPath, type UnknownPathLog } from './unknown-paths.ts'
@@ -13,8 +14,8 @@ interface KnownPath {
 
 /** The context of an unrouted request. */
 interface UnroutedContext {
-  known(): readonly KnownPath[]
-  strays: UnknownPathLog
+  paths(): readonly KnownPath[]
+  unknownPaths: UnknownPathLog
   sessionOf(request: Request): Session
 }
 
@@ -35,10 +36,11 @@ export function answerUnrouted(request: Request, context: UnroutedContext): Resp
   const { method } = request
   const { pathname } = new URL(request.url)
   const methods = context
-    .known()
+    .paths()
     .filter(({ path }) => pathRegex(path).test(pathname))
     .map((route) => route.method)
-  if (methods.length === 0) throw unknownPath(request, pathname, context)
+  // A path of another API may look like one of ours: that of a model, with what is to be done with it.
+  if (methods.length === 0 || (method === 'POST' && apiOfPath(pathname))) throw unknownPath(request, pathname, context)
   // The router handles HEAD wherever it handles GET.
   const allowed = [...new Set(methods.flatMap((one) => (one === 'GET' ? ['GET', 'HEAD'] : [one])))]
   const headers = { allow: [...allowed, 'OPTIONS'].join(', ') }
@@ -47,13 +49,18 @@ export function answerUnrouted(request: Request, context: UnroutedContext): Resp
   throw new ApiError(405, 'method_not_allowed', message, { headers })
 }
 
-function unknownPath(request: Request, path: string, { strays, sessionOf, known }: UnroutedContext): ApiError {
+function unknownPath(request: Request, path: string, { unknownPaths, sessionOf, paths }: UnroutedContext): ApiError {
   const { method } = request
-  const { likely, first } = strays.note({ session: sessionName(request, tokenOf(request)), method, path })
-  const door = compatApiOf(request)
-  const other = notOfWorkspace(path, known()) ?? HINT
+  const { likely, first } = unknownPaths.note({ session: sessionName(request, tokenOf(request)), method, path })
+  const api = compatApiOf(request)
+  const other = notOfWorkspace(path, paths()) ?? HINT
   const hint = likely === null ? other : `: did you mean ${likely}? ${likely.startsWith(ROUTER) ? BASE_URL : ALL}`
-  const message = door ? notEmulated(door, cut(path)) : `there is no path ${cut(path)}${hint}`
+  const foreign = apiOfPath(path)
+  const message = foreign
+    ? `${cut(path)} looks like a path of ${foreign.name}, which is not emulated; what is: ${EMULATED_APIS}`
+    : api
+      ? notEmulated(api, cut(path))
+      : `there is no path ${cut(path)}${hint}`
   const error = new ApiError(404, 'unknown_path', message, { asText: AS_TEXT.test(path) })
   // A read-only request, such as a browser's for an icon, leaves no trace.
   if (first && method !== 'GET' && method !== 'HEAD') traceUnknownPath(sessionOf(request), { method, path, error })
@@ -68,13 +75,13 @@ const FAMILY = /^\/v2\/([^/]+)/
 const familyOf = (path: string): string => FAMILY.exec(path)?.[1] ?? ''
 
 /** The message for an API path without a similar one here: what is not emulated, and what is. */
-function notOfWorkspace(path: string, known: readonly KnownPath[]): string | undefined {
+function notOfWorkspace(path: string, paths: readonly KnownPath[]): string | undefined {
   const family = familyOf(path)
   if (family === '' || family.length > MAX_FAMILY_LENGTH) return undefined
-  const families = [...new Set(known.map((one) => familyOf(one.path)))].filter((one) => one !== '').sort()
+  const families = [...new Set(paths.map((one) => familyOf(one.path)))].filter((one) => one !== '').sort()
   if (!families.includes(family))
     return `: ${family} is not emulated. Under /v2 there are ${families.join(', ')}; all paths are at /swagger`
-  const there = [...new Set(known.map((one) => one.path))].filter((one) => familyOf(one) === family)
+  const there = [...new Set(paths.map((one) => one.path))].filter((one) => familyOf(one) === family)
   return `: of ${family} this is not emulated. There are ${there.toSorted().join(', ')}`
 }
 

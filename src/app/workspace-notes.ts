@@ -86,9 +86,9 @@ function remoteCall(text: string): SentParts['body'] {
 }
 
 function waitOf(headers: Headers, { clock }: Session): { wait: number | null } {
-  const told = Object.fromEntries(headers)
-  const isKnown = clock.kind === 'real' || !isDated(told)
-  return { wait: isKnown ? (retryAfter(told, clock.now()) ?? null) : null }
+  const noted = Object.fromEntries(headers)
+  const isKnown = clock.kind === 'real' || !isDated(noted)
+  return { wait: isKnown ? (retryAfter(noted, clock.now()) ?? null) : null }
 }
 
 /** A body as text: files by name and size. */

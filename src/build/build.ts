@@ -1,5 +1,5 @@
 // Compiles the executable: `dist/understudy` for this platform, with `--platform NAME` `dist/understudy-NAME` for another, or with
-// --all an archive a platform plus SHA256SUMS.
+// --all an archive a platform plus SHA256SUMS. With --no-site it contains the documentation site only when that is built already.
 
 import { chmodSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
@@ -19,13 +19,22 @@ import { NO_PLACES, writePlaces } from './asset-places.ts'
 import { compiledSchemas } from './compiled-schemas.ts'
 import { withoutSignature } from './mach-o.ts'
 import { driverOf, executableOf, here, platforms } from './platforms.ts'
-import { siteFile } from './site.ts'
+import { currentSite, siteFile } from './site.ts'
 import { tokenTables } from './token-table.ts'
 
 const root = join(import.meta.dir, '..', '..')
 const dist = join(root, 'dist')
 
+const { values: flags } = parseArgs({
+  options: {
+    all: { type: 'boolean' },
+    platform: { type: 'string', default: here },
+    site: { type: 'boolean', default: true },
+  },
+  allowNegative: true,
+})
 const tables = tokenTables()
+const site = flags.site ? await siteFile() : currentSite()
 const emptyDatabases = Object.entries(EMPTY).map(
   ([kind, { asset }]) => [basename(asset), newDatabase(kind as keyof typeof EMPTY)] as const,
 )
@@ -40,7 +49,7 @@ const made: Record<string, Uint8Array | string> = {
   ...Object.fromEntries(outlineFiles),
   [basename(SHIPPED)]: JSON.stringify(embeddedFixtures(fixtureSubjects)),
   [basename(PAGE_FILE)]: compressPage(await bundlePage()),
-  [basename(SITE_FILE)]: await siteFile(),
+  ...(site && { [basename(SITE_FILE)]: site }),
 }
 /** Swagger UI's own files and ours behind it; everything the page loads comes from the executable. */
 const swaggerAssets = [
@@ -116,9 +125,6 @@ const embeddable = (platform: string): Bun.BunPlugin => ({
 
 mkdirSync(dist, { recursive: true })
 for (const [name, bytes] of Object.entries(made)) await Bun.write(join(dist, name), bytes)
-const { values: flags } = parseArgs({
-  options: { all: { type: 'boolean' }, platform: { type: 'string', default: here } },
-})
 const platform = platforms.find((known) => known === flags.platform)
 if (!flags.all) {
   if (!platform) throw new Error(`unknown --platform ${JSON.stringify(flags.platform)}; valid: ${platforms.join(', ')}`)

@@ -1,6 +1,7 @@
 // The pages of the reference, which are made from the registries and schemas of the program.
 import { conversationRulesPage } from './reference/conversation-page.ts'
 import { fixtureFilesPage } from './reference/fixture-page.ts'
+import { modelsPage } from './reference/models-page.ts'
 import { commandsPage, settingsPage } from './reference/program-pages.ts'
 import { faultsPage, findingsPage, scenarioFilesPage } from './reference/scenario-pages.ts'
 import { controlPage, headersPage, metricsPage, reportsPage, serverFacts } from './reference/server-pages.ts'
@@ -20,6 +21,7 @@ export async function referencePages(): Promise<Record<string, string>> {
     'control-api': controlPage(facts),
     metrics: metricsPage(facts),
     'json-reports': reportsPage(),
+    models: modelsPage(),
   }
   return Object.fromEntries(Object.entries(pages).map(([name, text]) => [`docs/reference/${name}.md`, text]))
 }

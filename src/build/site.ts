@@ -30,20 +30,25 @@ function fingerprint(): string {
   return hash.digest('hex')
 }
 
+/** The site under `dist/` as one file; undefined when it is missing or not current. */
+export function currentSite(): Uint8Array | undefined {
+  const path = join(root, SITE_FILE)
+  if (!existsSync(path)) return undefined
+  const packed = readFileSync(path)
+  return readSite(packed).source === fingerprint() ? packed : undefined
+}
+
 /** The site as one file: the one under `dist/` when it is current. */
 export async function siteFile(): Promise<Uint8Array> {
+  const current = currentSite()
+  if (current) return current
   const source = fingerprint()
-  const path = join(root, SITE_FILE)
-  if (existsSync(path)) {
-    const packed = readFileSync(path)
-    if (readSite(packed).source === source) return packed
-  }
   await generate()
   const names = [...new Glob('**/*').scanSync(output)].map((name) => name.replaceAll('\\', '/')).sort()
   const files = new Map(names.map((name) => [name, new Uint8Array(readFileSync(join(output, name)))]))
   files.delete('hashmap.json')
   const packed = packSite({ source, policy: policyOf(files) }, files)
-  await Bun.write(path, packed)
+  await Bun.write(join(root, SITE_FILE), packed)
   return packed
 }
 

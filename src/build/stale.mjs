@@ -4,8 +4,10 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
-/** Everything that is compiled into it. */
-const SOURCES = ['src', 'docs', 'fixtures', 'scenarios', 'test/golden', 'package.json', 'package-lock.json']
+/** Everything that is compiled into it, but for the documentation site. */
+const SOURCES = ['src', 'fixtures', 'scenarios', 'test/golden', 'package.json', 'package-lock.json']
+/** The documentation site, and its pages. */
+const [SITE, PAGES] = ['dist/site.bin', 'docs']
 
 /** The executable of this platform. */
 export const executable = join(root, 'dist', process.platform === 'win32' ? 'understudy.exe' : 'understudy')
@@ -18,5 +20,14 @@ export function newest(path) {
   return Math.max(stat.mtimeMs, ...readdirSync(path).map((name) => newest(join(path, name))))
 }
 
-/** Whether it must be built, because it is missing or something in it has changed. */
-export const isStale = () => newest(executable) < Math.max(...SOURCES.map((name) => newest(join(root, name))))
+/**
+ * Whether it must be built, because it is missing or something in it has changed.
+ * @param withSite false where the documentation site in it does not matter
+ */
+export function isStale({ withSite = true } = {}) {
+  const built = newest(executable)
+  const at = (name) => newest(join(root, name))
+  if (built < Math.max(...SOURCES.map(at))) return true
+  // An executable that was built without the site is older than the site, or there is no site yet.
+  return withSite && (built < at(SITE) || at(SITE) < at(PAGES))
+}

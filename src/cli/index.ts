@@ -193,9 +193,9 @@ function plain(error: CommanderError, program: Command, args: readonly string[])
     return `${option?.flags ?? message} needs a value: ${option?.description ?? ''}`
   }
   // An unknown subcommand is parsed as an argument of the default one.
-  const stray = outer?.commands.find((one) => one.args.length > 0)?.args[0]
-  if (error.code === 'commander.excessArguments' && stray !== undefined && command === outer) {
-    return `unknown command '${stray}'; valid: ${commandsOf(outer as Command)}`
+  const unknown = outer?.commands.find((one) => one.args.length > 0)?.args[0]
+  if (error.code === 'commander.excessArguments' && unknown !== undefined && command === outer) {
+    return `unknown command '${unknown}'; valid: ${commandsOf(outer as Command)}`
   }
   if (error.code === 'commander.excessArguments') return `${message} (${command?.args.join(' ')})`
   return message

@@ -21,6 +21,8 @@ export interface CommandIo {
   signals: StopSignals
   /** Calls a function when standard input has ended, whatever it contained. */
   onInputEnd(then: () => void): void
+  /** Bytes of memory that the process has. */
+  memory(): number
 }
 
 /** The real one. Streams are opened on first use, so that they do not slow the start. */
@@ -38,6 +40,16 @@ export function processIo(): CommandIo {
     log: createLog(standardErrorLines(() => stderr.colours)),
     signals: processStops(),
     onInputEnd: (then) => void process.stdin.on('end', then).resume(),
+    memory: residentBytes,
+  }
+}
+
+/** 0 where the system does not say, as while too many files are open. */
+function residentBytes(): number {
+  try {
+    return process.memoryUsage.rss()
+  } catch {
+    return 0
   }
 }
 

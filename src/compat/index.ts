@@ -1,4 +1,4 @@
-// The registry of compatApis: foreign APIs whose paths lead to the router's operations. What a door does is loaded by its first call.
+// The registry of compatible APIs, whose paths lead to the router's operations. Each is loaded at its first call.
 import { countEndpoint, endpoints } from '../endpoints/index.ts'
 import { lazy } from '../lib/lazy.ts'
 import { likelyPath } from '../lib/likely-path.ts'
@@ -13,7 +13,7 @@ const models = lazy<typeof import('./models.ts')>(() => require('./models.ts'))
 const ROUTER = '/v2/router/'
 const chat = endpoints.filter(({ name }) => name === 'chat.completions')
 
-/** All compatApis; of two whose prefix fits, the first one. */
+/** All compatible APIs; the first one whose prefix matches is used. */
 export const compatApis: readonly CompatApi[] = [
   {
     name: 'anthropic',
@@ -44,10 +44,10 @@ export const compatApis: readonly CompatApi[] = [
 
 const FOREIGN = '/v1/'
 const PATH = /^(?:\w+:\/\/[^/]*)?(?:\/s\/[^/]+)?(\/[^?#]*)/
-/** The door that a request came by, whatever its session; undefined when it is of this API. */
+/** The compatible API of a request in any session; undefined for the router's own API. */
 export function compatApiOf(request: Pick<Request, 'url' | 'headers'>): CompatApi | undefined {
   const { url } = request
-  // Nearly every call.
+  // The fast path of nearly every call.
   if (!url.includes(FOREIGN)) return undefined
   const path = PATH.exec(url)?.[1] ?? ''
   if (!path.startsWith(FOREIGN)) return undefined
@@ -56,7 +56,7 @@ export function compatApiOf(request: Pick<Request, 'url' | 'headers'>): CompatAp
 
 const NOTHING_READ: CompatApiDeps = { defaultProvider: '' }
 
-/** What a door says of a path that it does not have. */
+/** The error message for a path that a compatible API does not have. */
 export function notEmulated({ tag, paths, routes, shares = [] }: CompatApi, path: string): string {
   const own = [...Object.keys(paths), ...routes(NOTHING_READ).map((route) => route.path), ...shares]
   const likely = likelyPath(path, own)

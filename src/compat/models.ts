@@ -1,15 +1,16 @@
-// The models that something is known of, as OpenAI lists them, and as Anthropic does for its own clients.
+// Lists the known models, in the format of OpenAI or Anthropic.
 import { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
 import { asRoute, type Route } from '../contract/core/route.ts'
-import { modelOf } from '../providers/catalogue.ts'
+import { inputLimit, modelOf } from '../providers/catalogue.ts'
+import { MODEL_TABLE_DATE } from '../providers/define.ts'
 import { knownModels } from '../providers/names.ts'
 import { isOfAnthropic, withoutProvider } from './names.ts'
 
-/** No model has a date here: it would say nothing, and a list of them should not change. */
+/** A fixed date for every model, so that the list never changes. */
 const CREATED = 1_686_935_002
-/** What is known of no model. */
-const NOTHING = ['capabilities', 'deprecated_at', 'line', 'max_tokens', 'retires_at']
+/** Fields that are null for every model. */
+const NOTHING = ['capabilities', 'deprecated_at', 'line', 'retires_at']
 const OpenaiModel = z.object({
   id: z.string().describe('Id used in requests.'),
   object: z.literal('model').describe('Always `model`.'),
@@ -27,6 +28,7 @@ const AnthropicModel = z.object({
   created_at: z.string().describe('The same for all models.'),
   lifecycle: z.literal('active').describe('Always `active`.'),
   max_input_tokens: z.int().nullable().describe('Context window in tokens, if known.'),
+  max_tokens: z.int().nullable().describe('Maximum of `max_tokens` in a request, if known.'),
   ...Object.fromEntries(NOTHING.map((field) => [field, z.null().describe('Always null.')])),
 })
 const AnthropicModels = z.object({
@@ -36,7 +38,7 @@ const AnthropicModels = z.object({
   last_id: z.string().nullable().describe('Id of the last one.'),
 })
 
-/** A model as a client names it, and of whom it is. */
+/** A model with the name for clients and its full id. */
 interface ListedModel {
   id: string
   /** `<provider>/<model>` */
@@ -56,7 +58,8 @@ const anthropicModel = ({ id, full }: ListedModel) => ({
   display_name: id,
   created_at: new Date(CREATED * 1000).toISOString(),
   lifecycle: 'active' as const,
-  max_input_tokens: modelOf(full)?.context ?? null,
+  max_input_tokens: inputLimit(full) ?? null,
+  max_tokens: modelOf(full)?.maxOutput ?? null,
   ...Object.fromEntries(NOTHING.map((field) => [field, null])),
 })
 
@@ -67,7 +70,7 @@ const Page = z.object({
 })
 const ALL = 1000
 
-/** A page of models in the shape of Anthropic, twenty as there when nobody asks for more. */
+/** A page of models in Anthropic's format; twenty by default, like Anthropic. */
 function anthropicPage(
   models: readonly ListedModel[],
   { limit = 20, after_id: after, before_id: before }: z.infer<typeof Page>,
@@ -81,7 +84,7 @@ function anthropicPage(
   return { data: data.map(anthropicModel), has_more, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null }
 }
 
-/** The models that something is known of, those of the default provider first; each API gets its own under bare names. */
+/** The routes for the known models. Those of the API's own provider come first, with names without a provider. */
 export function modelRoutes(defaultProvider: string): readonly Route[] {
   const listed = (provider: string): ListedModel[] => {
     const isOwn = (model: string) => model.startsWith(`${provider}/`)
@@ -96,8 +99,7 @@ export function modelRoutes(defaultProvider: string): readonly Route[] {
       operationId: 'openaiModels',
       tag: "OpenAI's API",
       summary: 'List models',
-      description:
-        "The known models. Other model names work, too. With the header `anthropic-version`, the list has Anthropic's format.",
+      description: `The known models, as of ${MODEL_TABLE_DATE}. Other model names work, too. With the header \`anthropic-version\`, the list has Anthropic's format.`,
       query: Page,
       response: z.union([OpenaiModels, AnthropicModels]),
       handle: ({ request, query }) =>

@@ -1,4 +1,4 @@
-// OpenAI's own API at /v1: a program that was written for it works as it is. Its models have no provider before their names.
+// OpenAI's API at /v1, for unchanged programs. Model names need no provider.
 import { z } from 'zod'
 import { envelope } from '../contract/core/error.ts'
 import type { Wire, WireCall } from '../contract/core/wire.ts'
@@ -6,7 +6,7 @@ import { DONE_EVENT, dataEvent, type EventBatch, mapEvents, type StreamEvent } f
 import { asObject } from '../lib/values.ts'
 import { renamed } from './names.ts'
 
-/** Answers name a model as the request did, and errors are told in nothing but `error`. */
+/** Responses name a model as the request did, and errors contain nothing but `error`. */
 export const openaiWire: Wire = {
   api: 'openai',
   words: 'openai',
@@ -20,17 +20,17 @@ export const openaiWire: Wire = {
     return value === body.value ? reply : { ...reply, body: { kind: 'value', value } }
   },
   error(error) {
-    const { error: said } = envelope(error)
-    return { error: error.codeless ? { ...said, code: null } : said }
+    const { error: body } = envelope(error)
+    return { error: error.codeless ? { ...body, code: null } : body }
   },
 }
 
 function eventFor(event: StreamEvent, call: WireCall): EventBatch {
-  // Where the API has a last event of its own, it has no mark behind that; the router's own API has one.
+  // The router's streams end with an end mark, but APIs with their own last event do not.
   if (event.text === DONE_EVENT.text && call.operation.events?.last) return []
   const data = asObject(event.data)
   if (!data) return [event]
-  // A failure in a stream that has begun, in the words of this API.
+  // A failure inside a stream, in the format of this API.
   if (typeof data.code === 'string' && asObject(data.error)) return [dataEvent({ error: data.error })]
   const inner = renamed(data.response, call)
   const put = inner === data.response ? renamed(data, call) : { ...data, response: inner }

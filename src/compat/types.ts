@@ -1,35 +1,35 @@
-// What a door is: a foreign API whose paths lead to the router's operations.
+// The interface of a compatible API: another API whose paths lead to the router's operations.
 import type { z } from 'zod'
 import type { Operation } from '../contract/core/operation.ts'
 import type { Route } from '../contract/core/route.ts'
 import type { Wire } from '../contract/core/wire.ts'
 import type { Endpoint } from '../endpoints/index.ts'
 
-/** What the routes of doors need. */
+/** What the routes of compatible APIs need. */
 export interface CompatApiDeps {
-  /** Provider of the models that are named without one. */
+  /** Provider of models without a provider name. */
   defaultProvider: string
 }
 
-/** One door. */
+/** A compatible API. */
 export interface CompatApi {
   name: string
-  /** What documents call it. */
+  /** Its name in documents. */
   tag: string
-  /** What all of its paths begin with. */
+  /** The common beginning of its paths. */
   prefix: string
-  /** Whether it is meant by a request of a path of another door. */
+  /** Whether a request for a path of another compatible API belongs to this one. */
   claims?(request: Pick<Request, 'headers'>): boolean
-  /** The operations by path. */
+  /** Its operations by path. */
   paths: Readonly<Record<string, Endpoint>>
-  /** How answers are put: at a path, or wherever it is not known. */
+  /** How responses are converted at a path, or by default. */
   wire(path?: string): Wire
-  /** An operation as documents show it, when its requests and answers are others here. */
+  /** An operation as documents show it, if its requests and responses differ here. */
   shown?(operation: Operation): Operation
-  /** What the body of an error is like. */
+  /** The schema of an error. */
   errorBody(): z.ZodType
-  /** What it has beside the operations. */
+  /** Routes other than the operations. */
   routes(deps: CompatApiDeps): readonly Route[]
-  /** Paths of other doors that it shares. */
+  /** Paths of other compatible APIs that it shares. */
   shares?: readonly string[]
 }

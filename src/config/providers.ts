@@ -130,10 +130,10 @@ function checkField([name, key]: [string, string], value: unknown, locationOf: P
 
 function upstreamOf(name: string, entry: Entry, environment: Record<string, string | undefined>): Upstream {
   const { keyVariable: usual, operations, ...endpoint } = endpointOf(name, entry.kind)
-  const { base_url: address, api_key: given } = entry
-  const named = given && VARIABLE.exec(given)?.[1]
+  const { base_url: address, api_key: apiKey } = entry
+  const named = apiKey && VARIABLE.exec(apiKey)?.[1]
   const keyVariable = named ?? usual
-  const key = given && !named ? given : (keyVariable && environment[keyVariable]?.trim()) || undefined
+  const key = apiKey && !named ? apiKey : (keyVariable && environment[keyVariable]?.trim()) || undefined
   if (key && !KEY.test(key)) throw new ConfigError(mustBe(String(keyVariable), FIELDS.api_key.valid, ''))
   // A custom address may support more operations than the provider; a translated one cannot.
   const limited = operations && (!address || endpoint.modelPackage)

@@ -169,8 +169,8 @@ function samplingOf(read: Reader): TelemetrySettings['sampling'] {
   const [, parent, name] = /^(parentbased_)?(always_on|always_off|traceidratio)$/.exec(sampler[1]) ?? []
   if (name === undefined)
     throw wrong(sampler, 'always_on, always_off or traceidratio, perhaps with parentbased_ before it')
-  const given: Variable = read('OTEL_TRACES_SAMPLER_ARG') ?? ['OTEL_TRACES_SAMPLER_ARG', '1']
-  const ratio = Number(given[1])
-  if (name === 'traceidratio' && !(ratio >= 0 && ratio <= 1)) throw wrong(given, 'a number from 0 to 1')
+  const argument: Variable = read('OTEL_TRACES_SAMPLER_ARG') ?? ['OTEL_TRACES_SAMPLER_ARG', '1']
+  const ratio = Number(argument[1])
+  if (name === 'traceidratio' && !(ratio >= 0 && ratio <= 1)) throw wrong(argument, 'a number from 0 to 1')
   return { ratio: name === 'traceidratio' ? ratio : name === 'always_on' ? 1 : 0, ofAll: parent === undefined }
 }

@@ -177,9 +177,9 @@ export async function lookUntilDone<Report>(
     const end = monotonicMs() + wait
     for (;;) {
       const report = look(watch)
-      const left = end - monotonicMs()
-      if (isDone(report) || left <= 0 || signal.aborted) return report
-      await watch.next(left)
+      const remaining = end - monotonicMs()
+      if (isDone(report) || remaining <= 0 || signal.aborted) return report
+      await watch.next(remaining)
     }
   } finally {
     watch.stop()

@@ -22,8 +22,8 @@ export const fileRoute = ({ sessions }: ControlDeps): Route => ({
   async handle({ request, params: { name = '' } }) {
     // No session is created for a caller without a token, and a caller with another session's token still gets the
     // file.
-    const wanted = request.headers.get('x-understudy-session') ?? DEFAULT_SESSION
-    const session = sessions.known(wanted)
+    const sessionName = request.headers.get('x-understudy-session') ?? DEFAULT_SESSION
+    const session = sessions.known(sessionName)
     const now = session?.clock.now() ?? 0
     const file = session?.keyValues.get(FILE_KIND, name, now, isStoredFile)
     if (!file) {

@@ -9,7 +9,7 @@ export type HealthQuestion = 'health' | 'readyz'
 /** Counts health checks. */
 export interface HealthWatch {
   /** Notes a check. */
-  asked(question: HealthQuestion): void
+  noteCheck(question: HealthQuestion): void
   /** Number of checks. */
   readonly count: number
   /**
@@ -28,7 +28,7 @@ export function createHealthWatch(now: () => number): HealthWatch {
     get count() {
       return count
     },
-    asked(question) {
+    noteCheck(question) {
       count++
       before = last
       last = now()

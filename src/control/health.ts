@@ -124,7 +124,15 @@ const Health = z.object({
 })
 
 /** `GET /_understudy/health`: state and version of the server. It needs no token. */
-export function healthRoute({ sessions, runs, about, strays, events, fixtures, droppedTraces }: ControlDeps): Route {
+export function healthRoute({
+  sessions,
+  runs,
+  about,
+  unknownPaths: strays,
+  events,
+  fixtures,
+  droppedTraces,
+}: ControlDeps): Route {
   return {
     method: 'get',
     path: '/_understudy/health',
@@ -137,7 +145,7 @@ export function healthRoute({ sessions, runs, about, strays, events, fixtures, d
     response: Health,
     alsoWith: { 503: 'The same, while the process shuts down and creates no more sessions.' },
     handle: () => {
-      about.watch.asked('health')
+      about.watch.noteCheck('health')
       const { files } = fixtures
       files.look()
       const all = sessions.list()

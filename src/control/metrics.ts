@@ -36,7 +36,14 @@ function withoutNames(family: CountFamily): CountFamily {
   return { ...family, samples: [...samples.values()] }
 }
 
-function programFamilies({ sessions, about, strays, events, responses, droppedTraces }: ControlDeps): CountFamily[] {
+function programFamilies({
+  sessions,
+  about,
+  unknownPaths,
+  events,
+  responses,
+  droppedTraces,
+}: ControlDeps): CountFamily[] {
   const { version, mode, instance, telemetry } = about
   const all = sessions.list()
   const traces = sessions.overAll((list) => list.map((session) => session.counts().traces))
@@ -78,7 +85,7 @@ function programFamilies({ sessions, about, strays, events, responses, droppedTr
       type: 'counter',
       samples: responses.all().map(([status, value]) => ({ labels: { status: String(status ?? 'none') }, value })),
     },
-    counter('understudy_unknown_path_requests_total', 'Requests to unknown paths.', strays.count()),
+    counter('understudy_unknown_path_requests_total', 'Requests to unknown paths.', unknownPaths.count()),
     gauge('understudy_events_waiting', 'Workspace events that are not applied yet.', events().waiting),
     gauge('understudy_workers', 'Worker threads.', workers),
     gauge('understudy_worker_jobs', 'Worker jobs that are queued or running.', jobs),

@@ -35,7 +35,7 @@ export const probeRoutes = ({
     answerName: 'Readiness',
     alsoWith: { 503: 'The process is shutting down and creates no more sessions.' },
     handle() {
-      watch.asked('readyz')
+      watch.noteCheck('readyz')
       return sessions.draining ? Response.json({ status: 'draining' }, { status: 503 }) : { status: 'ok' }
     },
   },

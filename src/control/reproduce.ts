@@ -77,8 +77,8 @@ function fixtureValue({ trace, operation }: CallSource): Record<string, unknown>
   const failure = error && { error: { status, type: error.type, code: error.code, message: error.message } }
   const reply = asTemplate(trace.response === null ? failure : operation.scriptOf(trace.response))
   if (!reply) return undefined
-  const asked = operation.request.safeParse(trace.rendered ?? trace.request)
-  const { user = '', answer: output } = asked.success ? operation.prompt(asked.data) : {}
+  const parsed = operation.request.safeParse(trace.rendered ?? trace.request)
+  const { user = '', answer: output } = parsed.success ? operation.prompt(parsed.data) : {}
   return {
     name: `${toSlug(user)}-${trace.id.slice(-6).toLowerCase()}`,
     match: {

@@ -72,9 +72,9 @@ export function clockRoute({ sessions, observers }: ControlDeps): Route {
         throw new ApiError(400, 'clock_is_real', message)
       }
       if (advance !== undefined) {
-        const left = LAST_INSTANT - clock.now()
-        if (advance > left) {
-          const message = `'advance' must not go beyond the end of the year 9999, which is ${left} ms after the time of this clock, got ${advance} ms`
+        const remaining = LAST_INSTANT - clock.now()
+        if (advance > remaining) {
+          const message = `'advance' must not go beyond the end of the year 9999, which is ${remaining} ms after the time of this clock, got ${advance} ms`
           throw new ApiError(400, 'invalid_value', message, { param: 'advance' })
         }
         await clock.advance(advance)

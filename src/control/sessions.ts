@@ -282,14 +282,14 @@ const madeWith = new WeakMap<Session['slot'], string>()
  */
 function putSession(name: string, settings: z.infer<typeof Settings>, deps: ControlDeps): Session {
   const found = deps.sessions.known(name)
-  const wanted = JSON.stringify(settings)
+  const settingsText = JSON.stringify(settings)
   if (!found) return createSession({ name, ...settings }, deps)
   found.slot.check()
-  if (wanted === NOTHING_ASKED || wanted === madeWith.get(found.slot)) return found
+  if (settingsText === NO_SETTINGS || settingsText === madeWith.get(found.slot)) return found
   const message = `there is a session named ${JSON.stringify(name)} already, and its settings are different: delete it, or use another name`
   throw new ApiError(409, 'session_exists', message, { param: 'name' })
 }
-const NOTHING_ASKED = JSON.stringify(Settings.parse({}))
+const NO_SETTINGS = JSON.stringify(Settings.parse({}))
 
 /** Restores the settings of an earlier process's session: its fixtures, and its scenario from the start. */
 export function continueSession(
@@ -312,12 +312,12 @@ function createSession(
   const own = fixtures.parse(values)
   const source = given === undefined ? undefined : chosenScenario(given, runs, 'scenario')
   const time = source ? runs.timeOf(source.scenario) : {}
-  const wanted = time.clock
-  if (clock && wanted && clock !== wanted) {
-    const message = `'clock' ${JSON.stringify(clock)} conflicts with the scenario, which requires a ${wanted} clock: leave one of them out`
+  const clockKind = time.clock
+  if (clock && clockKind && clock !== clockKind) {
+    const message = `'clock' ${JSON.stringify(clock)} conflicts with the scenario, which requires a ${clockKind} clock: leave one of them out`
     throw new ApiError(400, 'clock_conflict', message, { param: 'clock' })
   }
-  const special = { seed, clock: clock ?? wanted, latency: latency ?? time.latency, approvals, history }
+  const special = { seed, clock: clock ?? clockKind, latency: latency ?? time.latency, approvals, history }
   const session = sessions.create(name, special, { session: special, settings })
   madeWith.set(session.slot, JSON.stringify(Settings.parse(settings)))
   fixtures.give(name, own)

@@ -22,8 +22,8 @@ export function asTheyAre(calls: Iterable<TraceEvidence>, { records }: Session):
     const page = { kind: AGENT_STEP, workspace: task.workspace_id, parent: task._id }
     const journal = records.page(page).data.reverse() as TaskStep[]
     const steps = journal.filter((step) => step.turn === turn.number)
-    const acted = new Set([...faults, ...steps.flatMap((step) => step.faults ?? [])])
-    return withTask(call, { ...seen, state, finish_reason, iterations: turn.iterations, steps }, [...acted])
+    const triggered = new Set([...faults, ...steps.flatMap((step) => step.faults ?? [])])
+    return withTask(call, { ...seen, state, finish_reason, iterations: turn.iterations, steps }, [...triggered])
   })
 }
 

@@ -76,8 +76,8 @@ export function traceRoutes(deps: ControlDeps): Route[] {
       if (query.starting_after !== undefined && !traces.has(query.starting_after))
         throw unknown(query.starting_after, [traces])
       const { data, hasMore, damaged } = traces.list({ ...query, after: query.starting_after })
-      const left = damaged.length > 0 && { damaged }
-      return { object: 'list', instance, data, has_more: hasMore, ...left, warnings: warningsOf(records) }
+      const damage = damaged.length > 0 && { damaged }
+      return { object: 'list', instance, data, has_more: hasMore, ...damage, warnings: warningsOf(records) }
     },
   }
   const get: Route<{ all: 'true' | 'false' }> = {

@@ -40,7 +40,7 @@ export interface ServerInfo {
   /** The export of traces; absent if there is none. */
   telemetry: Pick<Telemetry, 'counts'> | undefined
   /** Notified of each health and readiness check. */
-  watch: Pick<HealthWatch, 'asked'>
+  watch: Pick<HealthWatch, 'noteCheck'>
 }
 
 /** The dependencies of the control API. */
@@ -65,7 +65,7 @@ export interface ControlDeps {
   /** Whether warnings count as errors. */
   strict: boolean
   /** Calls of unknown paths. */
-  strays: UnknownPaths
+  unknownPaths: UnknownPaths
   /** Which ends of agent tasks clients have read. */
   readers: TaskReaders
   /** Calls of the workspace. */

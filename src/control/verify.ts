@@ -33,12 +33,12 @@ const VerifyBody = z.strictObject({
 type Query = z.infer<typeof VerifyQuery>
 
 /** Expectations beside those of the scenario, and the end of the client. */
-type Asked = Query & { more: readonly Expectation[] }
+type VerifyRequest = Query & { more: readonly Expectation[] }
 
 /** Judges a session by its calls. */
 export const lookWith =
-  ({ about, runs, fixtures, strict, strays, readers, workspaceCalls }: Omit<ControlDeps, 'earlier'>) =>
-  (session: Session, calls: CallList, { ended, more }: Pick<Asked, 'ended' | 'more'>): SessionVerdict => {
+  ({ about, runs, fixtures, strict, unknownPaths, readers, workspaceCalls }: Omit<ControlDeps, 'earlier'>) =>
+  (session: Session, calls: CallList, { ended, more }: Pick<VerifyRequest, 'ended' | 'more'>): SessionVerdict => {
     const run = runs.current(session)
     return verify({
       session: session.name,
@@ -51,7 +51,7 @@ export const lookWith =
       dropped: session.traces.dropped(run?.calls ?? 0),
       // With several instances, it may have had calls elsewhere, which are unknown here.
       adrift: session.slot.gap && { instance: about.instance.name, why: session.slot.gap },
-      strays: strays.of(session.name),
+      strays: unknownPaths.of(session.name),
       fixtures: [...fixtures.given(session.name), ...fixtures.files.fixtures].map(({ name }) => name),
       expect: more,
       end: ended,

@@ -16,7 +16,10 @@ function dot(a: Float32Array, b: Float32Array): number {
   return sum
 }
 
-/** The store of file bytes, and of chunks with their text and vector, in SQLite. */
+/**
+ * The store of file bytes, and of chunks with their text and vector, in SQLite.
+ * @throws DamagedRow from its reads
+ */
 export function contentStore(connection: Database): Contents {
   const database = drizzle(connection)
   const nearness = ({ seq, vector: stored }: { seq: number; vector: unknown }, vector: Float32Array): number =>

@@ -22,7 +22,7 @@ export const MAX_NUMBER = 2 ** 52
 
 /** Maximum number of remembered rows, so that each is reported and counted once. */
 const MAX_KNOWN = 10_000
-const known = new Set<string>()
+const reported = new Set<string>()
 let count = 0
 const listeners = new Set<(message: string) => void>()
 
@@ -39,9 +39,9 @@ export function damagedRow(database: DatabaseName, { table, row }: RowPlace, cau
   const place = `row ${printableLine(String(row))} of ${table} in ${database.name}`
   const reason = cause instanceof Error ? cause.message : String(cause)
   const message = `${place} is damaged and cannot be read: ${reason}; lists leave it out; remove it, or reset the session`
-  if (!known.has(place)) {
+  if (!reported.has(place)) {
     count++
-    if (known.size < MAX_KNOWN) known.add(place)
+    if (reported.size < MAX_KNOWN) reported.add(place)
     for (const listener of listeners) listener(message)
   }
   return new DamagedRow(507, 'damaged_row', message)

@@ -37,7 +37,7 @@ const BYTES = rowBytesSql('kind', 'id', 'value')
  */
 const PART_KIND = 'part'
 // The row of such a value contains JSON, too: the number of its parts, and their unique name.
-const apart = (count: number, name: string) => JSON.stringify({ $parts: count, of: name })
+const partsNote = (count: number, name: string) => JSON.stringify({ $parts: count, of: name })
 const APART = '{"$parts":'
 const partId = (name: string, part: number) => `${name}/${part}`
 
@@ -75,8 +75,8 @@ export function keptStore(
       .where(and(eq(kept.kind, kind), eq(kept.id, id), or(isNull(kept.expires), gt(kept.expires, now))))
       .get()?.value
   /** A very long text; undefined if part of it was dropped. */
-  const textOfParts = (apart: unknown, now: number): string | undefined => {
-    const { $parts: count, of: name } = asObject(apart) ?? {}
+  const textOfParts = (note: unknown, now: number): string | undefined => {
+    const { $parts: count, of: name } = asObject(note) ?? {}
     if (!Number.isSafeInteger(count) || typeof name !== 'string') throw new Error('it does not say what it consists of')
     let text = ''
     for (let part = 0; part < Number(count); part++) {
@@ -127,8 +127,8 @@ export function keptStore(
       }
       const name = `${kind}/${id}/${fingerprint(text)}`
       const parts = textParts(text)
-      const ahead = parts.map((part, number) => partWrite({ id: partId(name, number), part, expires }, rowOf))
-      return queue({ ...rowOf({ kind, id, value: apart(parts.length, name), expires }), ahead })
+      const partWrites = parts.map((part, number) => partWrite({ id: partId(name, number), part, expires }, rowOf))
+      return queue({ ...rowOf({ kind, id, value: partsNote(parts.length, name), expires }), steps: partWrites })
     },
     size: budget.size,
   }

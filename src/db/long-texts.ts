@@ -19,9 +19,9 @@ export interface StoredTexts {
   /** The texts in its row. */
   texts: Texts
   /** Writes the parts of long texts, each in a transaction before that of the row. */
-  ahead: readonly (() => void)[]
+  partWrites: readonly (() => void)[]
   /** Bytes of all parts once they are written, null if there are none. */
-  apart(): number | null
+  partsSize(): number | null
 }
 
 /** The long texts of a database. */
@@ -39,23 +39,24 @@ export function longTexts(connection: Database): LongTexts {
   }))
   const inParts = (seq: number, { request, rendered, answer }: Texts): StoredTexts => {
     const texts: Texts = { request, rendered, answer }
-    const ahead: (() => void)[] = []
+    const partWrites: (() => void)[] = []
     const bytes: number[] = []
     for (const field of FIELDS) {
       if (texts[field].length <= PART) continue
       for (const [part, text] of textParts(texts[field]).entries()) {
-        const place = ahead.length
-        ahead.push(() => {
+        const place = partWrites.length
+        partWrites.push(() => {
           statements().insert.run(seq, field, part, text)
           bytes[place] = Buffer.byteLength(text)
         })
       }
       texts[field] = APART
     }
-    return { texts, ahead, apart: () => bytes.reduce((sum, one) => sum + one, 0) }
+    return { texts, partWrites: partWrites, partsSize: () => bytes.reduce((sum, one) => sum + one, 0) }
   }
   return {
-    stored: (seq, texts) => (isShort(texts) ? { texts, ahead: NO_STEPS, apart: NOTHING_APART } : inParts(seq, texts)),
+    stored: (seq, texts) =>
+      isShort(texts) ? { texts, partWrites: NO_STEPS, partsSize: NOTHING_APART } : inParts(seq, texts),
     read(row) {
       if (row.apart === null) return row
       const whole = { ...row }
@@ -72,7 +73,7 @@ export function longTexts(connection: Database): LongTexts {
 /** Whether everything fits into one row, as it usually does. */
 const isShort = ({ request, rendered, answer }: Texts) =>
   request.length <= PART && rendered.length <= PART && answer.length <= PART
-const NO_STEPS: StoredTexts['ahead'] = []
+const NO_STEPS: StoredTexts['partWrites'] = []
 const NOTHING_APART = () => null
 
 /** The parts of a text, without cut surrogate pairs. */

@@ -123,6 +123,7 @@ export function openFile(file: string): { database: Database; restored: boolean;
 /**
  * The same for a file that is opened and closed often, by an owner with a lock of its own, without waiting for the
  * disk. The log is new, so that nothing older can be taken for a part of it after a power failure.
+ * @throws DatabaseError if it cannot be used
  */
 export function openOften(file: string): Database {
   const isNewLog = !lstatSync(`${file}-wal`, { throwIfNoEntry: false })
@@ -245,7 +246,10 @@ export function openReadOnly(file: string): Database {
   }
 }
 
-/** Holds an exclusive lock beside the file. The system releases it when the process ends, however it ends. */
+/**
+ * Holds an exclusive lock beside the file. The system releases it when the process ends, however it ends.
+ * @throws DatabaseError if another process holds it
+ */
 export function lockFile(file: string, { what, advice }: { what: string; advice: string }): () => void {
   let holder: Database | undefined
   try {

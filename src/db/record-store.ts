@@ -5,9 +5,11 @@ import type { Fields, PageFilter, Records } from '../contract/workspace/record.t
 import { once } from '../lib/once.ts'
 import { asObject } from '../lib/values.ts'
 import { MAX_NUMBER, readableRow, readRow } from './damaged-rows.ts'
+import { emptiedLists } from './emptied-lists.ts'
 import type { Database } from './open.ts'
 import { checkBody, type RecordShapes } from './record-shapes.ts'
-import { records } from './schema.ts'
+import { liveRecords, records } from './schema.ts'
+import type { Writes } from './writer.ts'
 
 /** A row, and what its fields are validated with. */
 interface RecordRow {
@@ -16,7 +18,7 @@ interface RecordRow {
   id: string
   body: string
 }
-const ROW = { seq: records.seq, kind: records.kind, id: records.id, body: records.body }
+const ROW = { seq: liveRecords.seq, kind: liveRecords.kind, id: liveRecords.id, body: liveRecords.body }
 
 /** Maximum number of rows known to be valid; beyond these, some are validated again. */
 const MAX_SOUND = 100_000
@@ -49,35 +51,35 @@ const param = sql.placeholder
 
 /** The read statements of a database. */
 function readsOf(database: Query) {
-  const inKind = and(eq(records.kind, param('kind')), eq(records.workspace, param('workspace')))
-  const inParent = and(inKind, eq(records.parent, param('parent')))
+  const inKind = and(eq(liveRecords.kind, param('kind')), eq(liveRecords.workspace, param('workspace')))
+  const inParent = and(inKind, eq(liveRecords.parent, param('parent')))
   const byId = database
-    .select({ ...ROW, parent: records.parent })
-    .from(records)
-    .where(and(eq(records.id, param('id')), inKind))
+    .select({ ...ROW, parent: liveRecords.parent })
+    .from(liveRecords)
+    .where(and(eq(liveRecords.id, param('id')), inKind))
     .prepare()
   const byKey = database
     .select(ROW)
-    .from(records)
-    .where(and(inParent, eq(records.key, param('key'))))
+    .from(liveRecords)
+    .where(and(inParent, eq(liveRecords.key, param('key'))))
     .prepare()
   const seqById = database
-    .select({ seq: records.seq })
-    .from(records)
-    .where(and(eq(records.id, param('id')), inParent))
+    .select({ seq: liveRecords.seq })
+    .from(liveRecords)
+    .where(and(eq(liveRecords.id, param('id')), inParent))
     .prepare()
   const older = database
     .select(ROW)
-    .from(records)
-    .where(and(inParent, lt(records.seq, param('from'))))
-    .orderBy(desc(records.seq))
+    .from(liveRecords)
+    .where(and(inParent, lt(liveRecords.seq, param('from'))))
+    .orderBy(desc(liveRecords.seq))
     .limit(param('limit'))
     .prepare()
   const newer = database
     .select(ROW)
-    .from(records)
-    .where(and(inParent, gt(records.seq, param('from'))))
-    .orderBy(asc(records.seq))
+    .from(liveRecords)
+    .where(and(inParent, gt(liveRecords.seq, param('from'))))
+    .orderBy(asc(liveRecords.seq))
     .limit(param('limit'))
     .prepare()
   return { byId, byKey, seqById, older, newer }
@@ -106,13 +108,7 @@ function writesOf(database: Query) {
   const remove = once(() =>
     database
       .delete(records)
-      .where(
-        sql`${records.id} IN (
-        WITH RECURSIVE doomed(id) AS (
-          SELECT value FROM json_each(${param('ids')})
-          UNION SELECT r.id FROM records r JOIN doomed d ON r.parent = d.id AND r.parent <> ''
-        ) SELECT id FROM doomed)`,
-      )
+      .where(sql`${records.id} IN (SELECT value FROM json_each(${param('ids')}))`)
       .prepare(),
   )
   return { insert, update, remove }
@@ -130,10 +126,10 @@ function pageOf(reads: Reads, fieldsOf: Reader, filter: PageFilter): { data: Fie
   const next = before === undefined ? reads.older : reads.newer
   // Reads additional rows for damaged ones, so that a page is full.
   for (;;) {
-    const wanted = limit === undefined ? -1 : limit + 1 - found.length
-    const rows = next.all({ kind, workspace, parent, from, limit: wanted })
+    const missing = limit === undefined ? -1 : limit + 1 - found.length
+    const rows = next.all({ kind, workspace, parent, from, limit: missing })
     for (const row of rows) found.push(...readableRow(() => fieldsOf(row)))
-    if (wanted < 0 || rows.length < wanted || found.length > (limit ?? 0)) break
+    if (missing < 0 || rows.length < missing || found.length > (limit ?? 0)) break
     from = rows.at(-1)?.seq ?? from
   }
   const data = limit === undefined ? found : found.slice(0, limit)
@@ -155,10 +151,15 @@ export interface RecordOptions {
   last?: number | undefined
   /** The schemas of the bodies; any object if omitted. */
   shapes?: RecordShapes | undefined
+  /** What removes the records of emptied lists some at a time. */
+  writes: Writes
 }
 
 /** Records of a database. */
-export function recordStore(connection: Database, { last = 0, shapes = () => undefined }: RecordOptions = {}): Records {
+export function recordStore(
+  connection: Database,
+  { last = 0, shapes = () => undefined, writes }: RecordOptions,
+): Records {
   const database = drizzle(connection)
   const fieldsOf = readerOf(connection, shapes)
   const reads = readsOf(database)
@@ -166,6 +167,7 @@ export function recordStore(connection: Database, { last = 0, shapes = () => und
   const { insert, update, remove } = writesOf(database)
   // Numbers of removed records are not reused, so the counter is separate from the rows.
   let numbers = Math.max(last, lastNumberOf(connection))
+  const lists = emptiedLists(connection, writes)
 
   return {
     get(kind, workspace, id) {
@@ -185,21 +187,21 @@ export function recordStore(connection: Database, { last = 0, shapes = () => und
     inList: (filter, id) => seqOf(reads, filter, id) !== undefined,
     keyed: (kind) =>
       database
-        .select({ ...ROW, workspace: records.workspace })
-        .from(records)
+        .select({ ...ROW, workspace: liveRecords.workspace })
+        .from(liveRecords)
         // No key is empty. This form uses the index of keys.
-        .where(and(eq(records.kind, kind), gt(records.key, '')))
-        .orderBy(asc(records.seq))
+        .where(and(eq(liveRecords.kind, kind), gt(liveRecords.key, '')))
+        .orderBy(asc(liveRecords.seq))
         .all()
         .flatMap((row) => readableRow(() => ({ workspace: row.workspace, body: fieldsOf(row) }))),
     mentions: (workspace, field, value) =>
       database
-        .select({ seq: records.seq })
-        .from(records)
+        .select({ seq: liveRecords.seq })
+        .from(liveRecords)
         .where(
           and(
-            eq(records.workspace, workspace),
-            sql`iif(json_valid(${records.body}), json_extract(${records.body}, ${`$.${field}`}), NULL) = ${value}`,
+            eq(liveRecords.workspace, workspace),
+            sql`iif(json_valid(${liveRecords.body}), json_extract(${liveRecords.body}, ${`$.${field}`}), NULL) = ${value}`,
           ),
         )
         .limit(1)
@@ -221,8 +223,11 @@ export function recordStore(connection: Database, { last = 0, shapes = () => und
       update.run({ id, key, body: JSON.stringify(body) })
     },
     remove(ids) {
-      remove().run({ ids: JSON.stringify(ids) })
+      const all = JSON.stringify(ids)
+      lists.empty({ ids: all, kind: null, last: numbers })
+      remove().run({ ids: all })
     },
+    empty: ({ kind, parent }) => lists.empty({ ids: JSON.stringify([parent]), kind, last: numbers }),
     nextNumber: () => ++numbers,
     isNew: () => numbers === 0,
     lastNumber: () => numbers,

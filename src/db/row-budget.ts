@@ -83,18 +83,18 @@ export function rowBudget(
     return (counted = { entries, bytes })
   }
   const makeRoom = () => {
-    const left = counted ?? count()
+    const total = counted ?? count()
     let last: number | undefined
     let rows = 0
     for (const row of statements().oldest.iterate() as Iterable<{ number: number; bytes: number }>) {
-      if (left.bytes <= limit) break
-      left.bytes -= row.bytes
+      if (total.bytes <= limit) break
+      total.bytes -= row.bytes
       rows++
       last = row.number
     }
     if (last === undefined) return
     statements().drop.run(last)
-    left.entries -= rows
+    total.entries -= rows
     dropped.count += rows
     dropped.last = Math.max(dropped.last, last)
   }

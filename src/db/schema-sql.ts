@@ -70,6 +70,12 @@ export const SCHEMA = `
   CREATE INDEX records_inside ON records (parent, kind) WHERE parent <> '';
   CREATE UNIQUE INDEX records_key ON records (kind, workspace, parent, key) WHERE key IS NOT NULL;
   CREATE INDEX records_named ON records (kind, key) WHERE key IS NOT NULL;
+  -- Lists that were emptied: their records up to a number are removed some at a time, and nobody sees them any more.
+  CREATE TABLE emptied (parent TEXT NOT NULL, kind TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (parent, kind)) WITHOUT ROWID;
+  CREATE VIEW live_records AS SELECT * FROM records r WHERE r.parent = '' OR NOT EXISTS (
+    SELECT 1 FROM emptied e WHERE e.parent = r.parent AND e.kind = r.kind AND e.seq >= r.seq);
+  CREATE VIEW emptied_records AS SELECT r.seq FROM emptied e
+    JOIN records r ON r.parent = e.parent AND r.parent <> '' AND r.kind = e.kind AND r.seq <= e.seq;
   CREATE TABLE blobs (seq INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
   CREATE TABLE vectors (seq INTEGER PRIMARY KEY, knowledge TEXT NOT NULL, vector BLOB NOT NULL);
   CREATE INDEX vectors_knowledge ON vectors (knowledge);

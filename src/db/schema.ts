@@ -14,8 +14,7 @@ export const kept = sqliteTable(
   (table) => [primaryKey({ columns: [table.kind, table.id] })],
 )
 
-/** Records of the workspace, of every kind, by number. Lists are in that order, newest first. */
-export const records = sqliteTable('records', {
+const recordColumns = () => ({
   seq: integer('seq').primaryKey({ autoIncrement: true }),
   kind: text('kind').notNull(),
   id: text('id').notNull().unique(),
@@ -27,6 +26,11 @@ export const records = sqliteTable('records', {
   /** The record as JSON. */
   body: text('body').notNull(),
 })
+
+/** Records of the workspace, of every kind, by number. Lists are in that order, newest first. */
+export const records = sqliteTable('records', recordColumns())
+/** A view of those that are in no list that was emptied: what is read. */
+export const liveRecords = sqliteTable('live_records', recordColumns())
 
 /** Contents of files, by the number of the record; a trigger deletes them with it, as everything below. */
 export const blobs = sqliteTable('blobs', {

@@ -12,7 +12,7 @@ const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
 
 /** The sequences in a database. */
 export function sequenceStore(database: Database, writer: Writes): Sequences {
-  const known = new Map<string, SequenceUse>()
+  const cached = new Map<string, SequenceUse>()
   const reading = once(() => database.prepare('SELECT uses, before, call FROM sequences WHERE counter = ?'))
   const writing = once(() =>
     // Calls end in any order: a position never decreases.
@@ -29,14 +29,14 @@ export function sequenceStore(database: Database, writer: Writes): Sequences {
     return { uses, before, call, counter }
   }
   const find = (counter: string): SequenceUse => {
-    const found = known.get(counter) ?? readRow(database, { table: 'sequences', row: counter }, () => read(counter))
+    const found = cached.get(counter) ?? readRow(database, { table: 'sequences', row: counter }, () => read(counter))
     return found ?? { uses: 0, before: 0, call: null, counter }
   }
   const keep = (use: SequenceUse) => {
-    known.delete(use.counter)
-    known.set(use.counter, use)
-    const [oldest] = known.keys()
-    if (known.size > MAX_KNOWN && oldest !== undefined) known.delete(oldest)
+    cached.delete(use.counter)
+    cached.set(use.counter, use)
+    const [oldest] = cached.keys()
+    if (cached.size > MAX_KNOWN && oldest !== undefined) cached.delete(oldest)
   }
   const write = (used: readonly SequenceUse[]) => {
     for (const { counter, uses, before, call } of used) writing().run(counter, uses, before, call)

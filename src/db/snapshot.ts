@@ -20,13 +20,21 @@ const JSON_COLUMNS: Record<string, string> = { records: 'body', kept: 'value' }
 const INDEX = 'chunk_texts'
 
 /** Tables that restart with other data. */
-const DERIVED = ['sequences']
+const DERIVED = ['sequences', 'emptied']
 /** Tables of the session itself, not of its data. */
 const SETTINGS = 'session_settings'
 const NOT_SHOWN = [...DERIVED, SETTINGS].map((name) => `'${name}'`).join(', ')
 /** Tables that a snapshot shows in another form than they are stored. */
 const STORED: Record<string, string> = { traces: 'trace_rows' }
-const ROWS: Record<string, string> = { long_texts: 'long_texts WHERE trace IN (SELECT seq FROM traces)' }
+const withoutEmptied = (table: string, number = 'seq') =>
+  `${table} WHERE ${number} NOT IN (SELECT seq FROM emptied_records)`
+const ROWS: Record<string, string> = {
+  long_texts: 'long_texts WHERE trace IN (SELECT seq FROM traces)',
+  records: 'live_records',
+  blobs: withoutEmptied('blobs'),
+  vectors: withoutEmptied('vectors'),
+  [INDEX]: withoutEmptied(INDEX, 'rowid'),
+}
 const stored = (name: string) => STORED[name] ?? name
 
 /** Columns by table; the counters of `AUTOINCREMENT` come last, since inserting rows changes them. */

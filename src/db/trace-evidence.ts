@@ -1,12 +1,15 @@
 // The data of a call for the verdict on its client.
 import type { ClientNote } from '../contract/core/finding.ts'
 import type { TraceRecord } from '../contract/core/trace.ts'
+import { cutCalls, cutCallsSent } from '../lib/cut-calls.ts'
+import { frontDecoded } from '../lib/front-coding.ts'
 import { fingerprint } from '../lib/ids.ts'
+import { keptBytes } from '../lib/kept-text.ts'
 import { answerWords, opaqueQuestion, type Question, readQuestion } from '../lib/question.ts'
 import { readableRow, readRow } from './damaged-rows.ts'
 import type { LongTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
-import { RECORD_COLUMNS, type RecordRow, unpackedRow, withUsage } from './trace-row.ts'
+import { RECORD_COLUMNS, type RecordRow, unpackedExchange, unpackedRow, withUsage } from './trace-row.ts'
 import type { CallTimes } from './trace-writes.ts'
 
 /** A trace with the data for judging the client. */
@@ -20,6 +23,8 @@ export interface TraceEvidence {
   question(): Question
   /** The text of its response, as far as it was sent or about to be, without spaces. */
   words(): string
+  /** The ids of the tool calls in its answer whose arguments break off. */
+  cutCalls(): readonly string[]
   /** Null for a call of another process. */
   heard: CallTimes | null
   /** Also null for calls from before these notes were stored. */
@@ -38,27 +43,48 @@ export interface EvidenceRow extends RecordRow {
 export const evidenceReader =
   ({ connection, long }: { connection: Database; long: LongTexts }) =>
   (row: EvidenceRow): TraceEvidence => {
-    const answer = () => connection.prepare('SELECT seq, answer, apart FROM traces WHERE seq = ?').get(row.seq)
+    const stored = () =>
+      connection.prepare('SELECT seq, answer, exchange, apart FROM traces WHERE seq = ?').get(row.seq) as
+        | { seq: number; answer: string; exchange: string | null; apart: number | null }
+        | undefined
     const unpacked = unpackedRow(row, connection)
-    return evidenceOf(long.read(row), unpacked, () => {
-      const found = answer() as { seq: number; answer: string; apart: number | null } | undefined
-      if (!found) return undefined
-      const place = { table: 'trace_rows', row: row.seq }
-      return readableRow(() =>
-        readRow(
-          connection,
-          place,
-          () => JSON.parse(withUsage(long.read(found).answer, unpacked.trace.usage)) as unknown,
-        ),
-      )[0]
+    const { trace } = unpacked
+    const place = { table: 'trace_rows', row: row.seq } as const
+    const read = <Value>(found: (row: NonNullable<ReturnType<typeof stored>>) => Value): Value | undefined => {
+      const one = stored()
+      return one && readableRow(() => readRow(connection, place, () => found(one)))[0]
+    }
+    const textOf = (one: NonNullable<ReturnType<typeof stored>>) => withUsage(long.read(one).answer, trace.usage)
+    return evidenceOf(long.read(row), unpacked, {
+      answer: () => read((one) => JSON.parse(textOf(one)) as unknown),
+      // What a fault made of an answer is kept beside it.
+      sent: () =>
+        trace.faults.length === 0 && trace.attempts.every(({ faults }) => faults.length === 0)
+          ? undefined
+          : read((one) => {
+              const { response } = one.exchange === null ? {} : unpackedExchange(one.exchange)
+              return response && frontDecoded(response.coded, textOf(one)).map(textKept).join('')
+            }),
     })
   }
 
-/** The evidence in a row; `answer` reads the response. */
+/** A piece of a body as text; bytes that are none are left out. */
+function textKept(piece: string): string {
+  const bytes = keptBytes(piece)
+  return 'text' in bytes ? bytes.text : ''
+}
+
+/** What was answered, and the body that was sent where a fault may have changed that. */
+interface AnswerReader {
+  answer(): unknown
+  sent(): string | undefined
+}
+
+/** The evidence in a row. */
 function evidenceOf(
   { seq, request }: EvidenceRow,
   { trace, notes }: ReturnType<typeof unpackedRow>,
-  answer: () => unknown,
+  { answer, sent }: AnswerReader,
 ): TraceEvidence {
   const { arrived, left, client } = notes
   return {
@@ -68,6 +94,10 @@ function evidenceOf(
     question: () =>
       client?.request === undefined ? readQuestion(request) : opaqueQuestion(client.question ?? client.request),
     words: () => answerWords(answer()),
+    cutCalls() {
+      const body = sent()
+      return body === undefined ? cutCalls(answer()) : cutCallsSent(body)
+    },
     heard: arrived === null || left === null ? null : { arrived, left },
     client,
   }

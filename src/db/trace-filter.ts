@@ -32,9 +32,9 @@ export function conditionsOf(
     ['session = ?', session],
     ['arrived BETWEEN ? AND ?', ...(arrived ?? [undefined])],
   ]
-  const given = conditions.filter(([, first]) => first !== undefined)
+  const used = conditions.filter(([, first]) => first !== undefined)
   return {
-    sql: given.length === 0 ? '' : `WHERE ${given.map(([condition]) => condition).join(' AND ')}`,
-    values: given.flatMap(([, ...values]) => values),
+    sql: used.length === 0 ? '' : `WHERE ${used.map(([condition]) => condition).join(' AND ')}`,
+    values: used.flatMap(([, ...values]) => values),
   }
 }

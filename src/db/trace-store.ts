@@ -117,14 +117,14 @@ function readsOf({ connection, long, numbers }: TraceReads): Omit<TraceStore, ke
     const damaged: number[] = []
     // Reads additional rows for damaged ones, so that a page is full.
     for (let before = Number.MAX_SAFE_INTEGER; found.length < limit; ) {
-      const wanted = limit - found.length
-      const rows = select.all(...values, before, wanted) as RecordRow[]
+      const missing = limit - found.length
+      const rows = select.all(...values, before, missing) as RecordRow[]
       for (const row of rows) {
         const [one] = readableRow(() => unpackedRow(row, connection))
         if (one) found.push({ trace: one.trace, arrived: one.notes.arrived ?? 0 })
         else damaged.push(row.seq)
       }
-      if (rows.length < wanted) break
+      if (rows.length < missing) break
       before = rows.at(-1)?.seq ?? 0
     }
     return { found, damaged }

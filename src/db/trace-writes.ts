@@ -76,7 +76,7 @@ const startOf = remembering((time: string) => Date.parse(time))
 interface TraceWrite extends LargeWrite {
   row: TraceRow
   /** Size of its texts that are stored elsewhere, once they are. */
-  apart(): number | null
+  partsSize(): number | null
   bytes: number
   /** Whether it was written before, in a transaction that was rolled back. */
   tried: boolean
@@ -90,7 +90,11 @@ export function traceWrites(target: TraceTarget): TraceWrites {
   /** The row of a trace that has ended; nothing is written yet. */
   const writeOf = (seq: number, trace: TraceRecord, stored: TraceTexts & CallTimes): TraceWrite => {
     const { client, exchange, arrived, left } = stored
-    const { texts, ahead, apart } = long.stored(seq, {
+    const {
+      texts,
+      partWrites: ahead,
+      partsSize,
+    } = long.stored(seq, {
       request: stored.request,
       rendered: stored.rendered,
       answer: withoutUsage(stored.answer, trace.usage),
@@ -116,7 +120,7 @@ export function traceWrites(target: TraceTarget): TraceWrites {
       apart: null,
     }
     const bytes = rowBytes([row.record, request, row.rendered ?? '', answer, row.exchange ?? ''])
-    return { row, ahead, apart, bytes, tried: false }
+    return { row, steps: ahead, partsSize, bytes, tried: false }
   }
   const put = (writes: readonly TraceWrite[]) => {
     if (writes.some(({ tried }) => tried)) doubt()
@@ -125,7 +129,7 @@ export function traceWrites(target: TraceTarget): TraceWrites {
     for (const write of writes) {
       const { row } = write
       write.tried = true
-      row.apart = write.apart()
+      row.apart = write.partsSize()
       statements().insert.run(columnValues(row))
       numbers.add(row.seq, row.id)
       highest = Math.max(highest, row.seq)
@@ -150,7 +154,7 @@ export function traceWrites(target: TraceTarget): TraceWrites {
     record: (...made) => queue(writeOf(...made)),
     insert(...made) {
       const write = writeOf(...made)
-      for (const step of write.ahead ?? []) step()
+      for (const step of write.steps ?? []) step()
       put([write])
     },
     replace: (trace, answer) =>

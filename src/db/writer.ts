@@ -8,7 +8,7 @@ export interface LargeWrite {
   /** Its approximate size. */
   bytes?: number | undefined
   /** Steps before it, in transactions of their own; each may be repeated. */
-  ahead?: readonly (() => void)[] | undefined
+  steps?: readonly (() => void)[] | undefined
 }
 
 /** Commits writes in batches. */
@@ -51,7 +51,7 @@ interface PendingWrite {
   /** Undefined if unknown. */
   bytes: number | undefined
   /** Remaining steps before it. */
-  ahead: readonly (() => void)[]
+  steps: readonly (() => void)[]
   resolve: () => void
   reject: (error: unknown) => void
 }
@@ -61,13 +61,13 @@ const LARGE = 2_000_000
 /** Approximate size of a step before a write. */
 const STEP = 1_000_000
 
-const bytesOf = ({ ahead, bytes = 0 }: PendingWrite) => (ahead.length > 0 ? STEP : bytes)
+const bytesOf = ({ steps: ahead, bytes = 0 }: PendingWrite) => (ahead.length > 0 ? STEP : bytes)
 
 /** The number of waiting writes with a step in the next transaction. */
 function firstOf(pending: readonly PendingWrite[]): number {
   let bytes = 0
-  const over = pending.findIndex((one) => (bytes += bytesOf(one)) > LARGE)
-  return over < 0 ? pending.length : Math.max(1, over)
+  const tooLarge = pending.findIndex((one) => (bytes += bytesOf(one)) > LARGE)
+  return tooLarge < 0 ? pending.length : Math.max(1, tooLarge)
 }
 
 /** Runs a step of each of some writes; adjacent ones of a kind together. */
@@ -80,7 +80,7 @@ function makeSteps(batch: readonly PendingWrite[]): void {
     items = []
   }
   for (const one of batch) {
-    const [step] = one.ahead
+    const [step] = one.steps
     if (kind && (step || one.kind !== kind)) putItems()
     if (step) step()
     else {
@@ -98,7 +98,7 @@ function transactionOver(database: Database): (batch: readonly PendingWrite[]) =
   return (batch) => {
     const [one] = batch
     // SQLite makes a transaction of one statement itself, which saves two calls.
-    if (one && batch.length === 1 && one.ahead.length === 0 && one.kind.isOneStatement?.(one.item)) {
+    if (one && batch.length === 1 && one.steps.length === 0 && one.kind.isOneStatement?.(one.item)) {
       one.kind.put([one.item])
       return
     }
@@ -136,8 +136,8 @@ function stepsOver(database: Database): (batch: readonly PendingWrite[]) => Pend
     }
     const unfinished: PendingWrite[] = []
     for (const one of done) {
-      if (one.ahead.length === 0) one.resolve()
-      else unfinished.push({ ...one, ahead: one.ahead.slice(1) })
+      if (one.steps.length === 0) one.resolve()
+      else unfinished.push({ ...one, steps: one.steps.slice(1) })
     }
     return unfinished
   }
@@ -158,11 +158,11 @@ const NO_STEPS: readonly (() => void)[] = []
 /** A writer over one connection. `committed` is called after each transaction with its approximate size. */
 export function createWriter(database: Database, committed: (bytes: number | undefined) => void = () => {}): Writer {
   let pending: PendingWrite[] = []
-  let held = false
+  let onHold = false
   let free = Promise.resolve()
   const commit = stepsOver(database)
   const flush = (most = firstOf(pending)) => {
-    if (held || pending.length === 0) return
+    if (onHold || pending.length === 0) return
     const batch = most >= pending.length ? pending : pending.slice(0, most)
     const rest = pending.slice(most)
     pending = []
@@ -174,9 +174,9 @@ export function createWriter(database: Database, committed: (bytes: number | und
     if (pending.length > 0 && !waiting) setImmediate(flush)
   }
   const queue = (kind: PendingWrite['kind'], item: LargeWrite) => {
-    const { bytes, ahead = NO_STEPS } = item
+    const { bytes, steps: ahead = NO_STEPS } = item
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    if (pending.push({ item, kind, bytes, ahead, resolve, reject }) === 1) setImmediate(flush)
+    if (pending.push({ item, kind, bytes, steps: ahead, resolve, reject }) === 1) setImmediate(flush)
     return promise
   }
   // A transaction inside the batch's is a savepoint.
@@ -207,10 +207,10 @@ export function createWriter(database: Database, committed: (bytes: number | und
       free = promise
       await before
       const put = () => {
-        held = true
+        onHold = true
       }
       const release = () => {
-        held = false
+        onHold = false
         resolve()
         if (pending.length > 0) setImmediate(flush)
       }
@@ -221,10 +221,10 @@ export function createWriter(database: Database, committed: (bytes: number | und
       return release
     },
     get idle() {
-      return pending.length === 0 && !held
+      return pending.length === 0 && !onHold
     },
     close() {
-      held = false
+      onHold = false
       while (pending.length > 0) flush(pending.length)
       database.close()
     },

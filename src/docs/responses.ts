@@ -90,9 +90,9 @@ export function errorsOf(route: Route): (number | 'default')[] {
   const token = open ? [] : [401]
   // The session name may be invalid, there may be too many sessions, and the program may be shutting down.
   const named = session === 'none' ? [] : session === 'seen' ? [400] : [400, 429, 503]
-  const asked = query ? [400] : []
+  const queryErrors = query ? [400] : []
   const sent = body ? [400, 408, 415, ...(anySize ? [] : [413])] : []
   // A reset ends calls in progress.
   const reset = /^\/(?:v2|a2a)\//.test(path) ? [409] : []
-  return [403, ...token, ...named, ...asked, ...sent, ...reset, ...errors, 'default']
+  return [403, ...token, ...named, ...queryErrors, ...sent, ...reset, ...errors, 'default']
 }

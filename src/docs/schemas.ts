@@ -57,13 +57,13 @@ export function createSchemas(): Schemas {
     const input = add(name, jsonSchema(schema, 'input'))
     if (signatureOf(input.schema) !== signatureOf(output)) add(`${name}Output`, output)
   }
-  const reference = ({ name, schema }: { name: string; schema: SchemaJson }, beside: SchemaJson): SchemaJson => {
+  const reference = ({ name, schema }: { name: string; schema: SchemaJson }, extra: SchemaJson): SchemaJson => {
     if (!used.has(name)) {
       used.set(name, {})
       used.set(name, partsOf(schema))
     }
-    const more = BESIDE.filter((key) => beside[key] !== undefined && beside[key] !== schema[key])
-    return { $ref: `#/components/schemas/${name}`, ...Object.fromEntries(more.map((key) => [key, beside[key]])) }
+    const more = BESIDE.filter((key) => extra[key] !== undefined && extra[key] !== schema[key])
+    return { $ref: `#/components/schemas/${name}`, ...Object.fromEntries(more.map((key) => [key, extra[key]])) }
   }
   const walk = (schema: unknown): unknown => {
     if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return schema

@@ -1,5 +1,4 @@
-// The documentation site at /docs, entirely from the executable.
-import type { Elysia } from 'elysia'
+// The documentation site at /docs, every byte of it from the executable.
 import { ApiError } from '../contract/core/error.ts'
 import { readAsset } from '../lib/assets.ts'
 import { once } from '../lib/once.ts'
@@ -12,8 +11,8 @@ export const isSitePath = (pathname: string): boolean => pathname === ROOT || pa
 /** Names of these files contain a fingerprint of their content. */
 const FINGERPRINTED = 'assets/'
 
-// Read on first use: a start does not need it.
-const site = once((): Site => {
+// Read when somebody first opens it: a start needs none of it.
+const shipped = once((): Site => {
   try {
     return readSite(readAsset(SITE_FILE))
   } catch {
@@ -25,13 +24,18 @@ const site = once((): Site => {
  * Mounts the site.
  * @param receivedUrl the URL of a request as the client sent it, with a session's prefix
  */
-export function mountSite(app: Elysia, receivedUrl: (request: Request) => string): void {
-  const serve = ({ request }: { request: Request }) => answer(request, receivedUrl(request))
-  app.get(ROOT, serve)
-  app.get(`${ROOT}/*`, serve)
+export function siteHandlers(
+  receivedUrl: (request: Request) => string,
+  site: () => Site = shipped,
+): ReadonlyMap<string, (context: { request: Request }) => Response> {
+  const serve = ({ request }: { request: Request }) => answer(request, receivedUrl(request), site)
+  return new Map([
+    [ROOT, serve],
+    [`${ROOT}/*`, serve],
+  ])
 }
 
-function answer({ url, headers }: Request, received: string): Response {
+function answer({ url, headers }: Request, received: string, site: () => Site): Response {
   const { pathname } = new URL(url)
   // The pages have one URL, independent of the session.
   if (pathname === ROOT || new URL(received).pathname !== pathname)

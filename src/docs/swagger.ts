@@ -1,6 +1,5 @@
 // Swagger UI at /swagger and the document at /swagger/json, entirely from the executable.
 import { openapi } from '@elysiajs/openapi'
-import type { Elysia } from 'elysia'
 import { readAsset } from '../lib/assets.ts'
 import { once } from '../lib/once.ts'
 import { type DocumentSource, INFO, openapiParts } from './openapi.ts'
@@ -24,30 +23,36 @@ export const docPaths: readonly string[] = [PAGE, DOCUMENT, ...Object.keys(ASSET
 /** The preset token of the page if any token is valid. */
 const PRESET_TOKEN = 'understudy'
 
-/** The inputs of the page and the document. */
-interface DocsOptions {
-  documented: DocumentSource
-  /** Adapts the document to the names of the deployment. */
-  rename(text: string): string
-  /** Whether any token is valid. */
+/** What the page is made with. */
+export interface PageOptions {
+  version: string
+  /** Whether any token will do. */
   anyToken: boolean
 }
 
-/** Mounts the page, its assets and the document. */
-export function mountDocs(app: Elysia, options: DocsOptions): void {
-  for (const [path, [files, type]] of Object.entries(ASSETS)) {
-    const headers = { 'content-type': type, 'cache-control': 'public, max-age=86400' }
-    app.get(path, () => new Response(new Blob(files.map((file) => readAsset(file).slice())), { headers }))
-  }
+/** What the document is made with. */
+interface DocumentOptions extends Pick<PageOptions, 'anyToken'> {
+  documented: DocumentSource
+  /** Puts the document into the words of the deployment. */
+  rename(text: string): string
+}
+
+/** What answers with the document and with what the page loads, by path. */
+export function docHandlers(
+  options: DocumentOptions,
+): ReadonlyMap<string, (context: { request: Request }) => Response> {
   const parts = once(() => documentOf(options))
-  // Mounted before the plugin's own: a start generates no document, and each contains the URL at which it was
-  // requested.
-  app.get(DOCUMENT, ({ request }) => {
+  const assets = Object.entries(ASSETS).map(([path, [files, type]]) => {
+    const headers = { 'content-type': type, 'cache-control': 'public, max-age=86400' }
+    return [path, () => new Response(new Blob(files.map((file) => readAsset(file).slice())), { headers })] as const
+  })
+  // In place of the plugin's own: a start makes no document, and each names the address that it was requested at.
+  const document = ({ request }: { request: Request }) => {
     const { openapi: version, info, ...rest } = parts()
     const servers = [{ url: addressOf(request), description: 'This server.' }]
     return Response.json({ openapi: version, info, servers, ...rest })
-  })
-  app.use(page(options))
+  }
+  return new Map([...assets, [DOCUMENT, document]])
 }
 
 /** The URL of a request, with its session prefix. */
@@ -56,17 +61,17 @@ function addressOf({ url, headers }: Request): string {
   return `${new URL(url).origin}${session === null ? '' : `/s/${encodeURIComponent(session)}`}`
 }
 
-/** Swagger UI, by its plugin. */
-const page = ({ documented, anyToken }: DocsOptions) =>
+/** Swagger UI, by its plugin, to be mounted after the document. */
+export const docsPage = ({ version, anyToken }: PageOptions) =>
   openapi({
     path: PAGE,
     specPath: DOCUMENT,
     provider: 'swagger-ui',
     // The page is created for each request: one response cannot be sent twice.
     embedSpec: true,
-    documentation: { info: INFO(documented.version) },
+    documentation: { info: INFO(version) },
     swagger: {
-      cdn: `${SCRIPT}?v=${documented.version}`,
+      cdn: `${SCRIPT}?v=${version}`,
       theme: STYLE,
       defaultModelsExpandDepth: 0,
       persistAuthorization: true,
@@ -79,7 +84,7 @@ const page = ({ documented, anyToken }: DocsOptions) =>
   })
 
 /** The document without its servers. */
-function documentOf({ documented, rename, anyToken }: DocsOptions) {
+function documentOf({ documented, rename, anyToken }: DocumentOptions) {
   const { paths, components } = JSON.parse(rename(JSON.stringify(openapiParts(documented)))) as ReturnType<
     typeof openapiParts
   >

@@ -5,71 +5,71 @@ interface Group {
   name: string
   description: string
   /** What extends the specification in this group, if anything. */
-  besides?: string
+  extensions?: string
 }
 
 const GROUPS: readonly Group[] = [
   {
     name: 'Router',
     description: 'The model gateway.',
-    besides: 'Serves the images that responses link to.',
+    extensions: 'Serves the images that responses link to.',
   },
   {
     name: 'Agents',
     description: 'Agents and their tasks.',
-    besides: 'List, update, and version agents; follow, cancel, and approve tasks; A2A.',
+    extensions: 'List, update, and version agents; follow, cancel, and approve tasks; A2A.',
   },
   {
     name: 'Datasets',
     description: 'Datasets and their datapoints.',
-    besides: 'Create, list, and delete datasets and datapoints; versions.',
+    extensions: 'Create, list, and delete datasets and datapoints; versions.',
   },
   {
     name: 'Knowledge',
     description: 'Files and the knowledge bases that make them searchable.',
-    besides: 'Files, knowledge bases, datasources, chunks, and search.',
+    extensions: 'Files, knowledge bases, datasources, chunks, and search.',
   },
   {
     name: 'Evaluators',
     description: 'Checks of a text by a model or a JSON Schema.',
-    besides: 'List, update, delete, and run evaluators; get single versions.',
+    extensions: 'List, update, delete, and run evaluators; get single versions.',
   },
   {
     name: 'Human review sets',
     description: 'Which spans human reviewers evaluate.',
-    besides: 'List, update, and delete review sets.',
+    extensions: 'List, update, and delete review sets.',
   },
   {
     name: 'Tools',
     description: 'Functions that models can call.',
-    besides: 'Create, update, and delete tools; list versions.',
+    extensions: 'Create, update, and delete tools; list versions.',
   },
   {
     name: 'Contacts',
     description: 'The end users of the calling application.',
-    besides: 'List, update, and delete contacts.',
+    extensions: 'List, update, and delete contacts.',
   },
   {
     name: 'Feedback',
     description: 'Ratings of generated responses, dispatched as events.',
-    besides: 'Read submitted feedback.',
+    extensions: 'Read submitted feedback.',
   },
-  { name: 'Projects', description: '', besides: 'Projects, the first segment of a storage path.' },
-  { name: 'Memory', description: '', besides: 'Memories of agents, by store and entity.' },
+  { name: 'Projects', description: '', extensions: 'Projects, the first segment of a storage path.' },
+  { name: 'Memory', description: '', extensions: 'Memories of agents, by store and entity.' },
   {
     name: "Anthropic's API",
     description: '',
-    besides: 'The Anthropic-compatible Messages API at `/v1/messages`.',
+    extensions: 'The Anthropic-compatible Messages API at `/v1/messages`.',
   },
   {
     name: "OpenAI's API",
     description: '',
-    besides: "The router operations at OpenAI's paths, for clients of the OpenAI API.",
+    extensions: "The router operations at OpenAI's paths, for clients of the OpenAI API.",
   },
   {
     name: 'Emulator',
     description: '',
-    besides: 'Traces, scenarios, fixtures, sessions, clocks, verification, and health.',
+    extensions: 'Traces, scenarios, fixtures, sessions, clocks, verification, and health.',
   },
 ]
 
@@ -83,5 +83,7 @@ export const tagOf = ({ tag, contract }: Pick<Route, 'tag' | 'contract'>): strin
 /** The groups in the order of the document. */
 export const TAGS = [
   ...GROUPS.flatMap(({ name, description }) => (description === '' ? [] : [{ name, description }])),
-  ...GROUPS.flatMap(({ name, besides }) => (besides ? [{ name: `${EXTENSION}${name}`, description: besides }] : [])),
+  ...GROUPS.flatMap(({ name, extensions }) =>
+    extensions ? [{ name: `${EXTENSION}${name}`, description: extensions }] : [],
+  ),
 ]

@@ -1,4 +1,4 @@
-// POST /v2/router/audio/speech: a text as sound, the same for the same call.
+// POST /v2/router/audio/speech: speech for a text. Equal calls return equal bytes.
 import { inWorker } from '../answers/in-worker.ts'
 import { countCached } from '../answers/text-answer.ts'
 import type { AttemptContext, Operation, RenderedAnswer } from '../contract/core/operation.ts'
@@ -54,7 +54,7 @@ export const audioSpeech: Operation<SpeechRequest, SpeechScript> = {
   },
 }
 
-/** Voices that sound different; every name has one of them. */
+/** Voices with a sound of their own; any other name gets one of them. */
 const VOICES: readonly SpeechVoice[] = ['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer']
 function voiceOf(voice: SpeechRequest['voice']): SpeechVoice {
   const name = typeof voice === 'string' ? voice : voice.id
@@ -68,10 +68,10 @@ async function compose(
 ): Promise<RenderedAnswer> {
   const { input, voice, response_format: format, speed } = request
   const text = script.text ?? input
-  const spoken = { text, voice: voiceOf(voice), format: format === 'pcm' ? ('pcm16' as const) : format, speed }
-  // Files were read with the fixture.
+  const speech = { text, voice: voiceOf(voice), format: format === 'pcm' ? ('pcm16' as const) : format, speed }
+  // Audio files were read together with the fixture.
   const audio =
-    script.audio === undefined ? (await inWorker('speak', spoken, { signal })).bytes.toBase64() : String(script.audio)
+    script.audio === undefined ? (await inWorker('speak', speech, { signal })).bytes.toBase64() : String(script.audio)
   const tokens = countCached(text)
   return {
     usage: { prompt_tokens: tokens, total_tokens: tokens },

@@ -1,4 +1,4 @@
-// POST /v2/router/audio/transcriptions: what is said in a file, in the words of the fixtures, laid over its length.
+// POST /v2/router/audio/transcriptions: a text for an audio file, with timings that match its length.
 import type { Operation, RenderedAnswer } from '../contract/core/operation.ts'
 import { Transcription, TranscriptionForm, type TranscriptionRequest } from '../contract/router/transcriptions.ts'
 import type { TranslationScript } from '../contract/router/translations.ts'
@@ -6,7 +6,7 @@ import { asObject } from '../lib/values.ts'
 import { readAudioFile } from './audio/read-file.ts'
 import { audioTranslations, composeTranslation } from './audio-translations.ts'
 
-/** A call before and after its file is read. */
+/** A request before and after its file is read. */
 type Request = TranscriptionForm | TranscriptionRequest
 
 /** The operation "Transcribe audio", an extension. */
@@ -26,14 +26,14 @@ export const audioTranscriptions: Operation<Request, TranslationScript> = {
   request: TranscriptionForm,
   response: Transcription,
   async resolve(request: TranscriptionForm): Promise<TranscriptionRequest> {
-    const asked = request['timestamp_granularities[]']
+    const requested = request['timestamp_granularities[]']
     const timestamps_granularity =
-      asked === undefined ? request.timestamps_granularity : asked === 'word' ? 'word' : 'none'
+      requested === undefined ? request.timestamps_granularity : requested === 'word' ? 'word' : 'none'
     return { ...request, timestamps_granularity, file: await readAudioFile(request.file) }
   },
   compose(request: TranscriptionRequest, script: TranslationScript): RenderedAnswer {
-    const spoken = { ...script, language: script.language ?? request.language }
-    const { body, ...rest } = composeTranslation(request, spoken)
+    const spokenScript = { ...script, language: script.language ?? request.language }
+    const { body, ...rest } = composeTranslation(request, spokenScript)
     return {
       ...rest,
       body() {

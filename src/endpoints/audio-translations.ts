@@ -14,7 +14,7 @@ import { readAudioFile } from './audio/read-file.ts'
 import { translationScriptOf } from './audio/script-of.ts'
 import { segmentsOf } from './audio/timeline.ts'
 
-/** A call before and after its file is read; all that makes an answer comes after. */
+/** A request before and after its file is read. Responses are composed after it. */
 type Request = TranslationForm | TranslationRequest
 
 /** The operation "Translate audio to English" of the specification. */
@@ -61,19 +61,19 @@ export const audioTranslations: Operation<Request, TranslationScript> = {
   }),
   generate: (request: TranslationRequest) => generate(request),
   compose: composeTranslation,
-  // Subtitles and bare texts are texts, everything else has its text in it.
+  // Subtitles and plain texts are strings; every other format has a `text`.
   wrongWith: (value) =>
     (asText(value) ?? asText(asObject(value)?.text)) === undefined ? "it has no 'text'" : undefined,
   scriptOf: translationScriptOf,
 }
 
-/** The answer to a call, laid over its file. */
+/** The response to a call, with timings that match its file. */
 export function composeTranslation(request: TranslationRequest, script: TranslationScript): RenderedAnswer {
-  const heard = { request, script, segments: segmentsOf(script, request) }
+  const response = { request, script, segments: segmentsOf(script, request) }
   return {
-    body: () => answerOf(heard),
+    body: () => answerOf(response),
     events: () => [],
     usage: { seconds: request.file.seconds },
-    tokens: countCached(translationText(heard)),
+    tokens: countCached(translationText(response)),
   }
 }

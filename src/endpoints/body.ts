@@ -1,4 +1,4 @@
-// The body of a request, as far as its content type says what it is: bytes, JSON or a form.
+// Reads the body of a request as its content type requires: as bytes, JSON or a form.
 import { ApiError } from '../contract/core/error.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { realClock } from '../lib/clock.ts'
@@ -11,24 +11,27 @@ import { halfCharacterIn, halfCharacterProblem, mayHoldHalf } from '../lib/well-
 import { formatPath, quote } from '../schema/validation.ts'
 import type { FormOf } from './form.ts'
 
-/** How much is read, and how long it is waited for. */
+/** The limits for reading a body. */
 export interface BodyLimits {
-  /** Bytes. */
+  /** Maximum size in bytes. */
   maxBody: number
-  /** Milliseconds, beside those that so many bytes may take. */
+  /** Timeout in ms, in addition to the time that the announced size allows. */
   clientTimeout: number
 }
-/** Slower than any connection that is of use: with it a body of any size has an end. */
+/** Minimum speed of a client, below that of any usable connection. It bounds the time for a body of any size. */
 const BYTES_PER_MS = 100
 
-/** The body of a request; 415 when it is compressed, 413 when it is larger than `maxBody` bytes, 408 when it does not come to its end in time. */
+/**
+ * The body of a request. Throws 415 when it is compressed, 413 when it is larger than `maxBody` bytes, 408 when it does
+ * not arrive in time.
+ */
 export function readBody(request: Request, { maxBody, clientTimeout }: BodyLimits): Promise<Uint8Array> {
   const encoding = request.headers.get('content-encoding')
   if (encoding !== null && !/^(?:identity)?$/i.test(encoding)) {
     const message = `content-encoding ${quote(encoding)} is not supported; send the body uncompressed`
     throw new ApiError(415, 'unsupported_encoding', message)
   }
-  // Said twice, it is no number.
+  // A repeated header is not a number.
   const length = Number.parseInt(request.headers.get('content-length') ?? '', 10)
   if (!Number.isNaN(length)) {
     if (length > maxBody) throw tooLarge(maxBody)
@@ -37,15 +40,15 @@ export function readBody(request: Request, { maxBody, clientTimeout }: BodyLimit
   return readPieces(request, { maxBody, clientTimeout })
 }
 
-/** A body whose length nobody has said. */
+/** Reads a body of unknown length. */
 async function readPieces(request: Request, { maxBody, clientTimeout }: BodyLimits): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let size = 0
   const began = realClock.now()
   const reader = request.body?.getReader()
   while (reader) {
-    const left = began + clientTimeout + size / BYTES_PER_MS - realClock.now()
-    const { done, value } = await within(reader.read(), left, NOT_READ)
+    const remaining = began + clientTimeout + size / BYTES_PER_MS - realClock.now()
+    const { done, value } = await within(reader.read(), remaining, NOT_READ)
     if (done) break
     size += value.byteLength
     if (size > maxBody) throw tooLarge(maxBody)
@@ -62,52 +65,59 @@ const NOT_READ: TimeoutErrors = {
     new ApiError(408, 'request_timeout', 'the body did not arrive in time (--client-timeout)', {
       headers: { connection: 'close' },
     }),
-  /** What becomes of a client that leaves in the middle, or of pieces that are none, is no bug of ours. */
+  /** A client that disconnects or sends malformed chunks is not a bug of the server. */
   failed: () => new ApiError(400, 'incomplete_body', 'the body ended early'),
 }
 
-/** A body as the trace keeps it, with its value or with what is wrong in it, which belongs to the recorded call. */
+/** A body as text for the trace, with its parsed value, or with the error that the recorded call ends with. */
 export type RequestBody = { text: string } & ({ value: unknown } | { refused: ApiError })
 
-// Most operations take none.
+// Loaded late, since most operations accept no forms.
 const forms = lazy<typeof import('./form.ts')>(() => require('./form.ts'))
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
-const unsupported = (type: string | null, wanted: string) =>
-  new ApiError(415, 'unsupported_media_type', `content-type ${quote(type)} is not supported; send ${wanted}`)
+const unsupported = (type: string | null, expected: string) =>
+  new ApiError(415, 'unsupported_media_type', `content-type ${quote(type)} is not supported; send ${expected}`)
 
 const decoder = new TextDecoder()
-/** A JSON body, read at once; 415 when its content type is another. */
+/** Reads a JSON body at once; throws 415 for another content type. */
 function readJson(bytes: Uint8Array, type: string | null): RequestBody {
   const text = bodyText(bytes, type)
   const parsed = parsedJson(text)
   return 'value' in parsed ? (problemIn(text, parsed.value) ?? parsed) : parsed
 }
 
-/** Values of the body of a call, be they texts, numbers, lists or objects: 300,000 tokens may be embedded together. */
+/**
+ * Maximum number of values in the body of a call (texts, numbers, lists, objects): an embeddings call may have 300,000
+ * tokens.
+ */
 export const CALL_VALUES = 400_000
-/** Values of any other body: 5,000 datapoints of 20 values each. */
+/** Maximum number of values in any other body: 5,000 datapoints of 20 values each. */
 export const RECORD_VALUES = 100_000
 
-/** The same for one of any size; a large one is read in slices, and 400 when it has more values than `most`. */
-export function readAnyJson(bytes: Uint8Array, type: string | null, most: number): RequestBody | Promise<RequestBody> {
-  return isLarge(bytes) ? readLargeJson(bytes, type, most) : readJson(bytes, type)
+/** Reads a JSON body of any size, a large one in slices; 400 when it has more than `most` values. */
+export function readAnyJson(
+  bytes: Uint8Array,
+  type: string | null,
+  maxValues: number,
+): RequestBody | Promise<RequestBody> {
+  return isLarge(bytes) ? readLargeJson(bytes, type, maxValues) : readJson(bytes, type)
 }
 
-async function readLargeJson(bytes: Uint8Array, type: string | null, most: number): Promise<RequestBody> {
+async function readLargeJson(bytes: Uint8Array, type: string | null, maxValues: number): Promise<RequestBody> {
   await nextTurn()
   const text = bodyText(bytes, type)
   try {
-    const value = await parseInSlices(text, { most })
+    const value = await parseInSlices(text, { most: maxValues })
     await nextTurn()
     const half = mayHoldHalf(text) ? halfCharacter(value) : undefined
-    return half ? refuse(text, half) : { text, value }
+    return half ? rejected(text, half) : { text, value }
   } catch (error) {
-    return refuse(text, refusalOf(error))
+    return rejected(text, toBodyError(error))
   }
 }
 
-function refusalOf(error: unknown): ApiError {
+function toBodyError(error: unknown): ApiError {
   if (error instanceof TooManyValues) return new ApiError(400, 'too_many_values', `the body ${error.message}`)
   if (error instanceof NestedTooDeep) return invalidJson(`the body ${error.message}`)
   if (error instanceof SyntaxError) return notJson(error)
@@ -120,8 +130,8 @@ function bodyText(bytes: Uint8Array, type: string | null): string {
   return text
 }
 
-/** What cannot be read as JSON is kept as the text that it is. */
-const refuse = (text: string, error: ApiError): RequestBody => ({ text: JSON.stringify(text), refused: error })
+/** A body that is not JSON is kept as text. */
+const rejected = (text: string, error: ApiError): RequestBody => ({ text: JSON.stringify(text), refused: error })
 const invalidJson = (message: string) => new ApiError(400, 'invalid_json', message)
 
 const notJson = ({ message }: Error) =>
@@ -131,19 +141,19 @@ function parsedJson(text: string): RequestBody {
   try {
     return { text, value: JSON.parse(text) }
   } catch (error) {
-    return refuse(text, notJson(error as Error))
+    return rejected(text, notJson(error as Error))
   }
 }
 
-/** What no body may be, whoever it is for. */
+/** Finds what is invalid in any body, whatever its schema. */
 function problemIn(text: string, value: unknown): RequestBody | undefined {
   const nested = mayNestTooDeep(text) ? nestingProblem(value) : undefined
-  if (nested) return refuse(text, invalidJson(`the body ${nested}`))
+  if (nested) return rejected(text, invalidJson(`the body ${nested}`))
   const half = mayHoldHalf(text) ? halfCharacter(value) : undefined
-  return half && refuse(text, half)
+  return half && rejected(text, half)
 }
 
-/** A form, its fields as text or as `File`; 415 when its content type is another. */
+/** Reads a form; its fields are texts or `File`s. Throws 415 for another content type. */
 export async function readForm(bytes: Uint8Array, type: string | null, operation: FormOf): Promise<RequestBody> {
   if (type === null || !/^multipart\/form-data\s*(?:;|$)/i.test(type)) throw unsupported(type, 'multipart/form-data')
   try {
@@ -156,7 +166,7 @@ export async function readForm(bytes: Uint8Array, type: string | null, operation
   }
 }
 
-/** What refuses a value that has half of a character in it, naming where; undefined when it has none. */
+/** The error for a value that contains half of a surrogate pair, with its path; undefined when it has none. */
 function halfCharacter(value: unknown): ApiError | undefined {
   const found = halfCharacterIn(value)
   if (!found) return undefined

@@ -30,7 +30,7 @@ import {
   replayChat,
 } from './chat/provider-answer.ts'
 
-// Asked for when a body is refused, by documents and by fixture files.
+// Loaded when a body is invalid, for the documents, and for fixture files.
 const requests = lazy<typeof import('../contract/router/chat-request.ts')>(() =>
   require('../contract/router/chat-request.ts'),
 )

@@ -63,10 +63,10 @@ export const completions: Operation<CompletionRequest, CompletionScript> = {
   }),
 }
 
-const readTexts = ({ prompt, model }: CompletionRequest): InputText[] =>
+const readTexts = ({ prompt, model }: CompletionRequest): readonly InputText[] =>
   inputTextsOf({ input: prompt, field: 'prompt', model })
 
-/** Only texts have variables: tokens stand for a text that is final. */
+/** Only texts have variables; tokens stand for a final text. */
 function fillTexts(request: CompletionRequest, fill: FillText): CompletionRequest {
   const { prompt } = request
   if (typeof prompt === 'string') return { ...request, prompt: fill(prompt, 'prompt') }
@@ -95,7 +95,7 @@ function compose(request: CompletionRequest, script: CompletionScript, answerCon
     const prompt = prompts[index]?.text
     const echoed = request.echo && prompt ? [{ text: prompt, tokens: 0 }] : []
     const pieces = [...echoed, ...(answer.content ?? [])]
-    // The script's schema allows no other reason.
+    // The schema of the script allows no other reason.
     return Array<CompletionParts>(n).fill({ pieces, finish: answer.finish as CompletionChoice['finish_reason'] })
   })
   const frame: CompletionFrame = {
@@ -117,7 +117,7 @@ function compose(request: CompletionRequest, script: CompletionScript, answerCon
   }
 }
 
-/** One answer for each prompt, all cut to the limits of the request. */
+/** One text for each prompt, cut to the limits of the request. */
 function answersOf(request: CompletionRequest, script: CompletionScript, prompts: number): TextAnswer[] {
   const stop = typeof request.stop === 'string' ? [request.stop] : (request.stop ?? [])
   const limits = { maxTokens: request.max_tokens ?? DEFAULT_MAX_TOKENS, stop }

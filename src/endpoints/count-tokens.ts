@@ -1,4 +1,4 @@
-// POST /v1/messages/count_tokens: what the input of a message would be counted with. Anthropic's API alone has it.
+// POST /v1/messages/count_tokens: the number of input tokens of a message. Only Anthropic's API has it.
 import { z } from 'zod'
 import type { Operation } from '../contract/core/operation.ts'
 import { COUNT_TOKENS, COUNT_TOKENS_PATH } from '../contract/core/token-count.ts'
@@ -8,7 +8,7 @@ import { chatCompletions } from './chat-completions.ts'
 
 const { model, prompt, opening, promptTokens, attachments, fillTexts } = chatCompletions
 
-/** The request is that of a chat completion, as the conversation of a message is understood. */
+/** Its request is that of a chat completion. */
 export const tokenCount: Operation<ChatRequest, object> = {
   name: COUNT_TOKENS,
   path: COUNT_TOKENS_PATH,
@@ -37,7 +37,7 @@ export const tokenCount: Operation<ChatRequest, object> = {
   compose: (request) => ({
     body: () => ({ input_tokens: promptTokens(request) }),
     events: () => [],
-    // Nothing is generated, and a count costs nothing.
+    // Nothing is generated, and counting costs nothing.
     usage: {},
     tokens: 0,
   }),

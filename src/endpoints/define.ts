@@ -1,4 +1,4 @@
-// What every router endpoint does before the gateway: body and validation.
+// Serves a router operation: reads and validates the body, then calls the gateway.
 import type { ConnectionFinder } from '../contract/core/connection.ts'
 import { ApiError } from '../contract/core/error.ts'
 import type { Operation } from '../contract/core/operation.ts'
@@ -15,38 +15,38 @@ import { CALL_VALUES, type RequestBody, readAnyJson, readBody, readForm } from '
 import { withProviders } from './model-names.ts'
 import { fromNamespace, STANDARD_NAMESPACE, toNamespace } from './namespace.ts'
 
-// Needed by few calls.
+// Loaded late, since few calls need them.
 const forms = lazy<typeof import('./form.ts')>(() => require('./form.ts'))
 const longLists = lazy<typeof import('../schema/long-lists.ts')>(() => require('../schema/long-lists.ts'))
 
-/** What the endpoints are configured with. */
+/** The configuration of the endpoints. */
 interface EndpointDeps {
   gateway: Gateway
-  /** Largest body in bytes. */
+  /** Maximum body size in bytes. */
   maxBody: number
-  /** Longest that a client is waited for, in ms. */
+  /** How long to wait for a client, in ms. */
   clientTimeout: number
-  /** What requests call the service options object. */
+  /** The name of the service options object in requests. */
   namespace: string
-  /** Provider of the models that are named without one. */
+  /** Provider of models without a provider name. */
   defaultProvider: string
 }
 
-/** One request, in its session. */
+/** A request in its session. */
 interface ClientRequest {
   request: Request
-  /** What it was when it came. */
+  /** URL and headers as received. */
   received: Pick<Request, 'url' | 'headers'>
-  /** The session as it is when the call begins. */
+  /** Returns the session at the start of the call. */
   session(): Session
   caller: Call['caller']
-  /** Finds its connection. */
+  /** Finds the client's connection. */
   hold: ConnectionFinder | undefined
-  /** How the answer is put, when the client came by another door than that of this API. */
+  /** Converts responses for the clients of a compatible API. */
   wire?: Wire | undefined
 }
 
-/** Answers one request to a router operation. */
+/** Responds to a request for a router operation. */
 export async function serveOperation(
   operation: Operation,
   client: ClientRequest,
@@ -62,7 +62,7 @@ export async function serveOperation(
     const answering = deps.gateway.handle(call)
     return await (client.hold?.waitsFor?.(answering) ?? answering)
   } catch (error) {
-    call.over()
+    call.onEnd()
     throw error
   }
 }
@@ -72,14 +72,14 @@ function bodyOf(operation: Operation, bytes: Uint8Array, type: string | null): R
   return readAnyJson(bytes, type, CALL_VALUES)
 }
 
-/** The body of a call, and how it is understood. */
+/** The body of a call, and the settings for parsing it. */
 interface BodyReading {
   bytes: Uint8Array
   read: RequestBody
   deps: Pick<EndpointDeps, 'namespace' | 'defaultProvider'>
 }
 
-/** A call of a client; it begins in its session. */
+/** The call of a client, which begins in its session. */
 class ClientCall implements Call {
   readonly operation: Operation
   readonly session: Session
@@ -124,7 +124,7 @@ class ClientCall implements Call {
     return isText && !this.text.includes(REPLACED) ? undefined : bytes
   }
 
-  /** Of a compatible API alone; worked out when it is first asked for. */
+  /** Only for compatible APIs; created at first use. */
   get raw(): RawFields | undefined {
     this.#raw ??= { fields: this.#rawFields() }
     return this.#raw.fields
@@ -147,17 +147,17 @@ class ClientCall implements Call {
     return this.#activity.aborted
   }
 
-  over(trace?: TraceRecord): void {
+  onEnd(trace?: TraceRecord): void {
     this.#activity.end()
     this.hold?.ends?.(trace)
   }
 
-  inOwnTerms(error: ApiError): ApiError {
+  inDeploymentTerms(error: ApiError): ApiError {
     const isStandard = error.param?.startsWith(`${STANDARD_NAMESPACE}.`)
     return isStandard ? renamed(error, this.#reading.deps.namespace) : error
   }
 
-  /** By the schema of the operation; it is known then what was named without a provider. */
+  /** Parses the body with the schema of the operation, and records completed model names in `assumed`. */
   parse(): unknown {
     const { operation } = this
     const value = this.#value()
@@ -184,7 +184,7 @@ class ClientCall implements Call {
     return read.value
   }
 
-  /** A body in the terms of the operation, with full names of models. */
+  /** The body in the format of the operation, with full model names. */
   #named(value: unknown): unknown {
     const { deps } = this.#reading
     const { operation, wire } = this
@@ -197,13 +197,13 @@ class ClientCall implements Call {
   }
 }
 
-/** In the place of what is no UTF-8, when it is read as that. */
+/** Replaces invalid UTF-8 in decoded text. */
 const REPLACED = '\ufffd'
 
 const renamedIfOurs = (error: unknown, namespace: string) =>
   error instanceof ApiError ? renamed(error, namespace) : error
 
-/** The error in the words of the deployment. */
+/** The error with the field names of the deployment. */
 const renamed = (error: ApiError, namespace: string): ApiError =>
   new ApiError(error.status, error.code, toNamespace(error.message, namespace), {
     param: error.param && toNamespace(error.param, namespace),

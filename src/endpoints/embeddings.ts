@@ -41,7 +41,7 @@ export const embeddings: Operation<EmbeddingsRequest, EmbeddingScript> = {
   scriptOf: embeddingsScriptOf,
 }
 
-/** Why a value is not a list of embeddings, undefined when it is one. */
+/** Why a value is not a list of embeddings; undefined for a valid one. */
 function embeddingsProblem(value: unknown): string | undefined {
   const data = asList(asObject(value)?.data)
   if (data.length === 0) return "it has no 'data'"
@@ -52,7 +52,8 @@ function embeddingsProblem(value: unknown): string | undefined {
 const isVector = (value: unknown): boolean =>
   typeof value === 'string' ? value !== '' : Array.isArray(value) && value.length > 0 && typeof value[0] === 'number'
 
-const readTexts = ({ input, model }: EmbeddingsRequest): InputText[] => inputTextsOf({ input, field: 'input', model })
+const readTexts = ({ input, model }: EmbeddingsRequest): readonly InputText[] =>
+  inputTextsOf({ input, field: 'input', model })
 
 function compose(
   request: EmbeddingsRequest,
@@ -94,7 +95,7 @@ const answer = (rest: Rest, embeddings: () => (number[] | string)[]): RenderedAn
   }),
 })
 
-/** The JSON of an answer of vectors that are JSON already: to write millions of numbers takes longest of all. */
+/** The JSON of a response whose vectors are JSON already: serializing millions of numbers takes the most time. */
 function listJson(rest: Rest, items: readonly VectorItem[]): string {
   const data = items.map(({ json }, index) => `{"object":"embedding","embedding":${json},"index":${index}}`)
   return `{"object":"list","data":[${data.join(',')}],${JSON.stringify(rest).slice(1)}`
@@ -102,26 +103,28 @@ function listJson(rest: Rest, items: readonly VectorItem[]): string {
 
 const DEFAULT_LENGTH = 1536
 
-/** Length of a model's vectors: its own unless the call asks for a shorter one, which not every model can give. */
-function lengthOf(model: string, wanted: number | undefined): number {
-  const { dimensions = wanted ?? DEFAULT_LENGTH, shortens = true } = modelOf(model) ?? {}
-  if (wanted === undefined || wanted === dimensions) return dimensions
-  const refuse = (message: string) =>
+/** Length of the vectors: the model's own, or the shorter one that the call requests. Not every model supports that. */
+function lengthOf(model: string, requested: number | undefined): number {
+  const { dimensions = requested ?? DEFAULT_LENGTH, shortens = true } = modelOf(model) ?? {}
+  if (requested === undefined || requested === dimensions) return dimensions
+  const invalidDimensions = (message: string) =>
     new ApiError(400, 'invalid_value', `'dimensions' ${message}`, { param: 'dimensions' })
-  if (!shortens) throw refuse(`must be left out or ${dimensions}: ${model} has no shorter vectors, got ${wanted}`)
-  if (wanted > dimensions) throw refuse(`must be at most ${dimensions}, which is what ${model} has, got ${wanted}`)
-  return wanted
+  if (!shortens)
+    throw invalidDimensions(`must be left out or ${dimensions}: ${model} has no shorter vectors, got ${requested}`)
+  if (requested > dimensions)
+    throw invalidDimensions(`must be at most ${dimensions}, which is what ${model} has, got ${requested}`)
+  return requested
 }
 
-/** The vectors that a fixture gives, cut to the length asked for. */
-function vectorsOf({ embedding, embeddings }: EmbeddingScript, wanted: number | undefined): number[][] {
-  const given = embeddings ?? (embedding ? [embedding] : [])
-  return given.map((vector) =>
-    wanted === undefined || wanted >= vector.length ? vector : Array.from(shorten(vector, wanted)),
+/** The vectors of a fixture, cut to the requested length. */
+function vectorsOf({ embedding, embeddings }: EmbeddingScript, requested: number | undefined): number[][] {
+  const fixtureVectors = embeddings ?? (embedding ? [embedding] : [])
+  return fixtureVectors.map((vector) =>
+    requested === undefined || requested >= vector.length ? vector : Array.from(shorten(vector, requested)),
   )
 }
 
-/** The script of an answer: the very vectors. */
+/** The script that reproduces a response: its vectors. */
 function embeddingsScriptOf(answer: unknown): EmbeddingScript | undefined {
   if (embeddingsProblem(answer) !== undefined) return undefined
   const { data, usage } = asObject(answer) ?? {}
@@ -130,8 +133,8 @@ function embeddingsScriptOf(answer: unknown): EmbeddingScript | undefined {
   )
   const tokens = asObject(usage)?.prompt_tokens
   const counted = EmbeddingScript.safeParse({ usage: { prompt_tokens: tokens } }).data
-  const given = vectors.length === 1 ? { embedding: vectors[0] } : { embeddings: vectors }
-  return EmbeddingScript.safeParse({ ...given, ...counted }).data
+  const script = vectors.length === 1 ? { embedding: vectors[0] } : { embeddings: vectors }
+  return EmbeddingScript.safeParse({ ...script, ...counted }).data
 }
 
 function numbersIn(base64: string): number[] {

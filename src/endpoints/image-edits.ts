@@ -1,4 +1,4 @@
-// POST /v2/router/images/edits and /variations: pictures that are drawn of a prompt and of the bytes of another picture.
+// POST /v2/router/images/edits and /variations: images generated from a prompt and the bytes of an input image.
 import { countCached } from '../answers/text-answer.ts'
 import { ApiError } from '../contract/core/error.ts'
 import type { Operation } from '../contract/core/operation.ts'
@@ -8,20 +8,20 @@ import { sha256 } from '../lib/ids.ts'
 import { imageFormatOf } from '../lib/media/image-format.ts'
 import { images } from './images.ts'
 
-/** A picture of a request that has been looked at. */
-interface GivenPicture {
+/** A validated image of a request. */
+interface InputPicture {
   name: string
   sha256: string
-  /** The file itself, for a provider that the call is forwarded to. */
+  /** The file itself, for forwarded calls. */
   source: File
 }
-/** A request whose picture has been looked at. */
+/** A request with validated images. */
 type DrawnRequest = ImageRequest & { picture: string }
 type Request<Form> = Form | DrawnRequest
 
 const isFile = (value: unknown): value is File => value instanceof File
 
-async function lookedAt(file: File, field: string): Promise<GivenPicture> {
+async function readPicture(file: File, field: string): Promise<InputPicture> {
   const bytes = await file.bytes()
   if (imageFormatOf(bytes.toBase64()) === undefined) {
     const message = `'${field}' must be a PNG, JPEG or WebP file, got ${JSON.stringify(file.name)} of ${bytes.length} bytes`
@@ -30,11 +30,11 @@ async function lookedAt(file: File, field: string): Promise<GivenPicture> {
   return { name: file.name, sha256: sha256(bytes), source: file }
 }
 
-/** The request with its pictures looked at, and what they are drawn by: a name made of all their bytes. */
-async function resolved(form: object, prompt: string): Promise<DrawnRequest> {
+/** Validates the images of a request, and adds the hash of all their bytes, from which the result is drawn. */
+async function resolvePictures(form: object, prompt: string): Promise<DrawnRequest> {
   const pictures = await Promise.all(
     Object.entries(form).flatMap(([field, value]) =>
-      isFile(value) ? [lookedAt(value, field).then((one) => [field, one] as const)] : [],
+      isFile(value) ? [readPicture(value, field).then((one) => [field, one] as const)] : [],
     ),
   )
   const picture = sha256(new TextEncoder().encode(pictures.map(([, one]) => one.sha256).join()))
@@ -48,7 +48,7 @@ const nameIn = (form: object) => {
   return (image ?? several)?.name ?? ''
 }
 
-/** An operation that draws by a form. */
+/** An operation that draws an image for a form. */
 function drawing<Form extends ImageEditForm | ImageVariationForm>(
   about: Pick<
     Operation<Request<Form>, ImageScript>,
@@ -66,14 +66,16 @@ function drawing<Form extends ImageEditForm | ImageVariationForm>(
     prompt: (form) => ({ system: '', user: promptOf(form), turn: 1, tools: [], toolResult: false }),
     promptTokens: (form, count = countCached) => count(promptOf(form)),
     attachments: (form) => [{ kind: 'image', name: nameIn(form) }],
-    resolve: (form) => resolved(form, promptOf(form)),
+    resolve: (form) => resolvePictures(form, promptOf(form)),
     generate: () => ({}),
-    compose(request, given, answerContext) {
+    compose(request, imageScript, answerContext) {
       const { picture, prompt } = request as DrawnRequest
-      const own = given.images || given.prompt !== undefined
+      const own = imageScript.images || imageScript.prompt !== undefined
       return images.compose(
         request as DrawnRequest,
-        own ? given : { ...given, prompt: `${prompt} (${picture})`, revised_prompt: given.revised_prompt ?? prompt },
+        own
+          ? imageScript
+          : { ...imageScript, prompt: `${prompt} (${picture})`, revised_prompt: imageScript.revised_prompt ?? prompt },
         answerContext,
       )
     },

@@ -69,7 +69,7 @@ export const images: Operation<ImageRequest, ImageScript> = {
   scriptOf: imageScriptOf,
 }
 
-/** Why a value is not a list of pictures, undefined when it is one. */
+/** Why a value is not a list of images; undefined for a valid one. */
 function picturesProblem(value: unknown): string | undefined {
   const data = asList(asObject(value)?.data)
   if (data.length === 0) return "it has no 'data'"
@@ -79,7 +79,7 @@ function picturesProblem(value: unknown): string | undefined {
   return wrong < 0 ? undefined : `data[${wrong}] has neither 'url' nor 'b64_json'`
 }
 
-/** 400 when a model draws nothing, or not what the request asks for. */
+/** Throws 400 when a model generates no images, or does not support the request. */
 function checkModel(request: ImageRequest, model: string): void {
   if (modelOf(model)?.output.includes('image') === false) {
     const message = `'model' must be a model that makes images, such as ${Object.keys(IMAGE_MODELS).join(', ')}, got ${quote(model)}`
@@ -98,13 +98,13 @@ async function compose(
   answerContext: AttemptContext,
 ): Promise<RenderedAnswer> {
   const { model } = answerContext
-  // A fallback may be drawing, which does not take everything that the first model does.
+  // A fallback model may not support every option of the primary one.
   checkModel(request, model)
   const chosen = choicesOf(request, model)
   const n = request.n ?? 1
   const prompt = script.prompt ?? request.prompt
   const sources = Array.from({ length: n }, (_, index) =>
-    script.images ? given(script.images, index) : drawn({ ...request, prompt }, model, index),
+    script.images ? fixtureSource(script.images, index) : drawnSource({ ...request, prompt }, model, index),
   )
   const pictures =
     chosen.response_format === 'url' && !request.stream
@@ -135,13 +135,13 @@ async function compose(
   }
 }
 
-/** What models with a choice of formats tell of their pictures. */
+/** The settings that models with a choice of formats repeat in the response. */
 const settingsEcho = ({ background, output_format, quality, size }: ReturnType<typeof choicesOf>) =>
   output_format === undefined ? {} : { background, output_format, quality, size }
 
-/** Side of the squares of the first partial picture; each further one has half of it. */
+/** Square size of the coarsest partial image; it halves with each further one. */
 const COARSEST = 64
-/** A picture on its way, ever finer. One that was given is there at once. */
+/** The partial images of a stream, from coarse to fine. An image of a fixture is complete at once. */
 const unfinished = (source: ImageSource | undefined, count: number): ImageSource[] =>
   source === undefined
     ? []
@@ -149,13 +149,13 @@ const unfinished = (source: ImageSource | undefined, count: number): ImageSource
         'base64' in source ? source : { ...source, coarseness: COARSEST / 2 ** index },
       )
 
-function given(images: NonNullable<ImageScript['images']>, index: number): ImageSource {
+function fixtureSource(images: NonNullable<ImageScript['images']>, index: number): ImageSource {
   // Files were read with the fixture.
   const base64 = String(images[index % images.length] ?? '')
   return { base64, format: imageFormatOf(base64) ?? 'png' }
 }
 
-function drawn(request: ImageRequest, model: string, index: number): ImageSource {
+function drawnSource(request: ImageRequest, model: string, index: number): ImageSource {
   const { size = '', quality, style, background, output_format: format = 'png' } = choicesOf(request, model)
   const [width, height] = sidesOf(size)
   return {
@@ -168,7 +168,7 @@ function drawn(request: ImageRequest, model: string, index: number): ImageSource
   }
 }
 
-/** Keeps what the pictures are made from, so that they are drawn when somebody fetches them. */
+/** Stores the sources of the images, which are drawn when their URL is fetched. */
 function addresses(
   sources: readonly ImageSource[],
   { id, now, secret, keyValues: store, publicUrl }: AnswerContext,
@@ -184,10 +184,10 @@ function addresses(
   )
 }
 
-/** What `settingsOf` needs to know of the operation. */
+/** The parts of the operation that `settingsOf` needs. */
 const ROUTED = { name: 'images.generations', request: ImageRequest }
 
-/** An answer from the cache gives the address out again, up to the last moment that it is stored. */
+/** A cached response repeats the URL until it expires, so the file lives longer. */
 const lifeOf = (request: ImageRequest): number => FILE_LIFE + (settingsOf(ROUTED, request).cacheTtl ?? 0) * 1_000
 
 const encoded = (sources: readonly ImageSource[], { signal }: AttemptContext) =>
@@ -195,7 +195,7 @@ const encoded = (sources: readonly ImageSource[], { signal }: AttemptContext) =>
     sources.map(async (source) => ({ b64_json: Buffer.from(await imageFile(source, signal)).toString('base64') })),
   )
 
-/** The prompt as a model that writes it anew would have it. */
+/** A prompt as rewritten by a model that revises prompts. */
 const revise = (prompt: string, style: string | undefined) =>
   `A ${style === 'natural' ? 'natural, calm' : 'vivid, dramatic'} picture of the following: ${prompt}`
 
@@ -213,7 +213,7 @@ function usageOf(request: ImageRequest, script: ImageScript, model: string): Ima
   }
 }
 
-/** The script of an answer: its files when they are in it; a picture at an address is drawn again. */
+/** The script that reproduces a response: its files, if it contains them. An image behind a URL is drawn again. */
 function imageScriptOf(answer: unknown): ImageScript | undefined {
   if (picturesProblem(answer) !== undefined) return undefined
   const { data, usage } = asObject(answer) ?? {}

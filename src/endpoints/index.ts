@@ -1,25 +1,25 @@
-// The registry of router operations: one line each. An operation is loaded with its schemas when it is first used.
+// The registry of router operations, one line each. An operation is loaded with its schemas at first use.
 import { type FixtureSubject, TOOL_CALLS } from '../contract/core/fixture-subject.ts'
 import type { Operation } from '../contract/core/operation.ts'
 import { COUNT_TOKENS, COUNT_TOKENS_PATH } from '../contract/core/token-count.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
 
-/** A router operation by its name and its path. */
+/** A router operation with its name and path. */
 export interface Endpoint {
   name: string
   path: string
   operation(): Operation
 }
 
-// Each operation is typed over its own request; the registry holds them as what they have in common.
+// Each operation has its own request type; the registry uses the common one.
 const endpoint = (name: string, path: string, load: () => Operation): Endpoint => ({
   name,
   path,
   operation: once(load),
 })
 
-// Loaded when one of them is first used.
+// Loaded at first use.
 const modules = {
   chatCompletions: lazy<typeof import('./chat-completions.ts')>(() => require('./chat-completions.ts')),
   responses: lazy<typeof import('./responses.ts')>(() => require('./responses.ts')),
@@ -58,21 +58,21 @@ export const endpoints: readonly Endpoint[] = [
   endpoint('rerank', '/v2/router/rerank', () => modules.rerank().rerank),
 ]
 
-/** Counts the tokens of a message; not of the router, but of Anthropic's API alone. */
+/** Counts the tokens of a message. It belongs to Anthropic's API, not to the router. */
 export const countEndpoint = endpoint(COUNT_TOKENS, COUNT_TOKENS_PATH, () => modules.countTokens().tokenCount)
 const called: readonly Endpoint[] = [...endpoints, countEndpoint]
 
-/** The names of all operations that clients call, of the router and of compatible APIs alone. */
+/** The names of all operations that clients call, including those of compatible APIs. */
 export const operationNames = (): string[] => called.map(({ name }) => name)
 
-/** The operation of a name, loaded. */
+/** The operation with that name, loaded. */
 export const operationNamed = (name: string): Operation | undefined =>
   called.find((endpoint) => endpoint.name === name)?.operation()
 
 /** All operations, loaded. */
 export const allOperations = once((): readonly Operation[] => endpoints.map(({ operation }) => operation()))
 
-/** A subject of fixtures, loaded when one of them is read. */
+/** A subject of fixtures, loaded when a fixture for it is read. */
 function subject(name: string, load: () => FixtureSubject): FixtureSubject {
   return {
     name,
@@ -92,7 +92,7 @@ function subject(name: string, load: () => FixtureSubject): FixtureSubject {
 }
 const toolCalls = () => modules.toolFixture().toolCalls
 
-/** Everything that fixtures answer. */
+/** Everything that fixtures respond to. */
 export const fixtureSubjects: readonly FixtureSubject[] = [
   ...endpoints.map(({ name, operation }) => subject(name, operation)),
   subject(TOOL_CALLS, toolCalls),

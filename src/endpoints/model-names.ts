@@ -1,22 +1,22 @@
-// Models that a request names without a provider: the default one is put before them, and the trace says so.
+// Completes model names without a provider with the default provider, which the trace shows.
 
 import { isObject, type JsonObject } from '../lib/values.ts'
 
-/** A body with the provider of every model in it, and those ids that were completed, by the field. */
+/** A body with complete model names, and the completed ids by field. */
 interface NamedModels {
   body: unknown
   assumed: Readonly<Record<string, string>> | undefined
 }
 
-/** What a name of a model is made of; anything else is refused as it came. */
+/** Whether a value is a model name without a provider. Invalid names are left as they are and rejected later. */
 const isBare = (model: unknown): model is string => typeof model === 'string' && /^[A-Za-z0-9][\w.:@+-]*$/.test(model)
 
-/** The body with `provider` before the names of its model, its fallbacks and its balanced models that have none. */
+/** Adds `provider` to the names of the model, the fallbacks and the balanced models that have none. */
 export function withProviders(body: unknown, provider: string): NamedModels {
   if (!isObject(body)) return { body, assumed: undefined }
   const { model, fallbacks, load_balancer: balancer, svc } = body
   const routes = fallbacks !== undefined || balancer !== undefined || svc !== undefined
-  // Nearly every call.
+  // The fast path of nearly every call.
   if (!routes && !isBare(model)) return { body, assumed: undefined }
   const assumed: Record<string, string> = {}
   const named = completed(body, { provider, assumed, at: '' })
@@ -26,9 +26,9 @@ export function withProviders(body: unknown, provider: string): NamedModels {
 
 interface Completion {
   provider: string
-  /** Gets what is completed. */
+  /** Receives the completed ids. */
   assumed: Record<string, string>
-  /** Where the fields stand. */
+  /** Path of the fields in the body. */
   at: string
 }
 

@@ -1,4 +1,4 @@
-// POST /v2/router/moderations: whether texts are harmful, by the lists of words that the built-in guardrails have.
+// POST /v2/router/moderations: flags harmful texts, using the word lists of the built-in guardrails.
 import { countCached } from '../answers/text-answer.ts'
 import type { AttemptContext, CountTokens, Operation, RenderedAnswer } from '../contract/core/operation.ts'
 import {
@@ -48,7 +48,7 @@ export const moderations: Operation<ModerationRequest, ModerationScript> = {
   },
 }
 
-/** The texts that are judged by themselves: parts belong together. */
+/** The texts that are judged separately; content parts form one text. */
 function textsOf({ input }: ModerationRequest): string[] {
   if (typeof input === 'string') return [input]
   const texts = input.filter((item) => typeof item === 'string')
@@ -59,7 +59,7 @@ function textsOf({ input }: ModerationRequest): string[] {
 const sumTokens = (texts: readonly string[], count: CountTokens): number =>
   texts.reduce((sum, text) => sum + count(text), 0)
 
-/** What the topics of the lists of words are called here. */
+/** Categories by topic of the word lists. */
 const TOPICS: Record<string, readonly ModerationCategory[]> = {
   violence: ['violence'],
   weapons: ['illicit', 'illicit/violent'],
@@ -95,16 +95,16 @@ function foundIn(text: string): ModerationCategory[] {
   ]
 }
 
-/** Scores are like those of a model that is sure: near 1 where it flags, near 0 elsewhere, and the same for the same text. */
+/** Scores like those of a confident model: near 1 when flagged, near 0 otherwise, the same for equal texts. */
 function resultOf(text: string, flagged: readonly ModerationCategory[]): ModerationList['results'][number] {
   const each = <Value>(value: (category: ModerationCategory) => Value) =>
     Object.fromEntries(MODERATION_CATEGORIES.map((one) => [one, value(one)])) as Record<ModerationCategory, Value>
-  const luck = (category: string) => chance(0, text, category)
+  const random = (category: string) => chance(0, text, category)
   return {
     flagged: flagged.length > 0,
     categories: each((category) => flagged.includes(category)),
     category_scores: each((category) =>
-      flagged.includes(category) ? 0.9 + 0.099 * luck(category) : 0.001 * luck(category),
+      flagged.includes(category) ? 0.9 + 0.099 * random(category) : 0.001 * random(category),
     ),
     category_applied_input_types: each(() => ['text']),
   }

@@ -1,8 +1,8 @@
-// The service options object is `svc` unless --namespace gives it another name: deployments of this API differ in that word.
+// The service options object is `svc` unless --namespace gives it another name.
 
 import { isObject } from '../lib/values.ts'
 
-/** The name that the contract is written in. */
+/** The name in the contract. */
 export const STANDARD_NAMESPACE = 'svc'
 
 /** A body with its service options under the standard name. */
@@ -12,6 +12,6 @@ export function fromNamespace(body: unknown, namespace: string): unknown {
   return { ...rest, ...(options === undefined ? {} : { [STANDARD_NAMESPACE]: options }) }
 }
 
-/** A text of ours (an error, a schema) in the words of the deployment: `svc` as a word, and `svc_` before an id. */
+/** A text of the server (an error, a schema) with the name of the deployment: `svc` as a word, and `svc_` before an id. */
 export const toNamespace = (text: string, namespace: string): string =>
   namespace === STANDARD_NAMESPACE ? text : text.replace(/\bsvc(?=\b|_)/g, namespace)

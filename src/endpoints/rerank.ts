@@ -1,4 +1,4 @@
-// POST /v2/router/rerank: documents in the order of how much their words have in common with those of a query.
+// POST /v2/router/rerank: orders documents by the words that they share with a query.
 import { precountTokens } from '../answers/precount-tokens.ts'
 import { countCached } from '../answers/text-answer.ts'
 import { DIMENSIONS, vectorsOf } from '../answers/vectors.ts'
@@ -39,7 +39,7 @@ export const rerank: Operation<RerankRequest, RerankScript> = {
   scriptOf(answer) {
     const results = objectsIn(asObject(answer)?.results)
     if (results.length === 0) return undefined
-    // Those that were not answered are the worst.
+    // Documents that the response left out score lowest.
     const scores: number[] = Array.from({ length: Math.max(...results.map(({ index }) => Number(index))) + 1 }, () => 0)
     for (const { index, relevance_score } of results) scores[Number(index)] = Number(relevance_score)
     return RerankScript.safeParse({ scores: [...scores, 0] }).data
@@ -48,8 +48,8 @@ export const rerank: Operation<RerankRequest, RerankScript> = {
 
 const DIGITS = 1e6
 
-/** Characters whose tokens are counted and whose vectors are made here, which takes some milliseconds. */
-const MADE_HERE = 20_000
+/** Maximum length, in characters, that is processed on the main thread, which takes some milliseconds. */
+const MAX_MAIN_THREAD_LENGTH = 20_000
 
 function compose(
   request: RerankRequest,
@@ -58,8 +58,8 @@ function compose(
 ): RenderedAnswer | Promise<RenderedAnswer> {
   const texts = request.documents.map((document) => (typeof document === 'string' ? document : document.text))
   const length = texts.reduce((sum, text) => sum + text.length, request.query.length)
-  return length > MADE_HERE
-    ? composeApart({ request, texts }, script, context)
+  return length > MAX_MAIN_THREAD_LENGTH
+    ? composeInWorker({ request, texts }, script, context)
     : composed({ request, texts }, script, context)
 }
 
@@ -69,8 +69,8 @@ interface RankedTexts {
   texts: readonly string[]
 }
 
-/** The same for long documents, whose tokens and vectors workers make. */
-async function composeApart(
+/** Composes a response for long documents, with tokens and vectors from workers. */
+async function composeInWorker(
   { request, texts }: RankedTexts,
   script: RerankScript,
   context: AttemptContext,
@@ -84,7 +84,7 @@ async function composeApart(
 const countAll = ({ query }: RerankRequest, texts: readonly string[], count: CountTokens): number =>
   texts.reduce((sum, text) => sum + count(text), count(query))
 
-/** What an answer is made with; the vectors are of the query and of each text, where they are made already. */
+/** The context of a response; the precomputed vectors are those of the query and of each text. */
 type Composing = Pick<AttemptContext, 'id' | 'model'> & { vectors?: readonly Float32Array[] | undefined }
 
 function composed(
@@ -92,7 +92,7 @@ function composed(
   { scores }: RerankScript,
   { id, model, vectors }: Composing,
 ): RenderedAnswer {
-  const { query, top_n: most, return_documents: shown } = request
+  const { query, top_n: limit, return_documents: withDocuments } = request
   const tokens = countAll(request, texts, countCached)
   const usage = { prompt_tokens: tokens, total_tokens: tokens }
   return {
@@ -100,23 +100,23 @@ function composed(
     tokens: 0,
     events: () => [],
     body(): RerankList {
-      const sought = vectors?.[0] ?? embed(query, DIMENSIONS)
+      const queryVector = vectors?.[0] ?? embed(query, DIMENSIONS)
       const scored = texts.map((text, index) => ({
         object: 'rerank' as const,
         index,
         relevance_score: scores
           ? (scores[Math.min(index, scores.length - 1)] ?? 0)
-          : likeness(sought, vectors?.[index + 1] ?? embed(text, DIMENSIONS)),
-        ...(shown !== false && { document: { text } }),
+          : likeness(queryVector, vectors?.[index + 1] ?? embed(text, DIMENSIONS)),
+        ...(withDocuments !== false && { document: { text } }),
       }))
       const results = scored.toSorted((one, other) => other.relevance_score - one.relevance_score)
-      return { object: 'list', id: `rerank-${id}`, model, results: results.slice(0, most ?? undefined), usage }
+      return { object: 'list', id: `rerank-${id}`, model, results: results.slice(0, limit ?? undefined), usage }
     },
   }
 }
 
-/** The cosine of two unit vectors, as far as it says that they are alike. */
-function likeness(sought: Float32Array, found: Float32Array): number {
-  const cosine = found.reduce((sum, value, index) => sum + value * (sought[index] ?? 0), 0)
+/** The cosine of two unit vectors, from 0 to 1. */
+function likeness(queryVector: Float32Array, found: Float32Array): number {
+  const cosine = found.reduce((sum, value, index) => sum + value * (queryVector[index] ?? 0), 0)
   return Math.round(Math.min(1, Math.max(0, cosine)) * DIGITS) / DIGITS
 }

@@ -15,7 +15,7 @@ export const caseId = ({ point, class: name, after }: ExploreCase): { point: str
   after ? { point: `${after.point.id}+${point.id}`, class: `${after.class}+${name}` } : { point: point.id, class: name }
 
 /** The name of a case to run. */
-export const caseLabel = (cell: ExploreCase): string => caseName(caseId(cell))
+export const caseLabel = (exploreCase: ExploreCase): string => caseName(caseId(exploreCase))
 
 /**
  * The rule that injects a failure mode at a point.

@@ -6,15 +6,15 @@ import type { RecoveryPathCounts } from './recovery-paths.ts'
 /** The coverage of an exploration; `recoveryPaths` are those of all its runs. */
 export function coverageOf(
   cells: readonly CaseResult[],
-  { left }: Pick<Exploration, 'left'>,
+  { skipped }: Pick<Exploration, 'skipped'>,
   recoveryPaths: RecoveryPathCounts,
 ): CoverageNumbers {
   const delivered = cells.filter(({ verdict }) => verdict !== 'not-applied').length
-  const held = cells.filter(({ verdict }) => verdict === 'tolerated').length
+  const tolerated = cells.filter(({ verdict }) => verdict === 'tolerated').length
   const all = Object.values(recoveryPaths)
   return {
-    delivered: { of: delivered, all: cells.length + left.length },
-    held: { of: held, all: delivered },
+    delivered: { of: delivered, all: cells.length + skipped.length },
+    tolerated: { of: tolerated, all: delivered },
     recoveryPaths: { of: all.filter((taken) => taken > 0).length, all: all.length },
   }
 }

@@ -12,7 +12,7 @@ import type { ObservedRun } from './types.ts'
 export interface ExploreOptions extends SpaceOptions {
   run: RunCommand
   /** Runs the faults of providers on a call's routing; undefined if calls are forwarded. */
-  play?: RunRoute | undefined
+  runRoute?: RunRoute | undefined
   /** Number of parallel runs. */
   jobs: number
   /** Milliseconds after which a run hangs; default: derived from the baseline. */
@@ -24,11 +24,11 @@ export interface ExploreOptions extends SpaceOptions {
 /** The result. */
 export interface Exploration {
   /** The baseline run that failed, so that nothing was explored. */
-  red: ObservedRun | null
+  failedBaseline: ObservedRun | null
   points: InjectionPoint[]
-  cells: CaseResult[]
+  cases: CaseResult[]
   /** Applicable cases that were not run. */
-  left: SkippedCase[]
+  skipped: SkippedCase[]
   /**
    * Calls of a baseline run whose traces were dropped or deleted: they are no injection points here, though they may
    * fail, too.
@@ -51,41 +51,41 @@ export interface Exploration {
  * A run may take three times as long as the baseline, and at least so much longer: a client's timeout needs its time.
  */
 const HANGS_AFTER = 3
-const MIN_PATIENCE_MS = 10_000
+const MIN_EXTRA_MS = 10_000
 
 /** Runs the command twice without faults, then once for each case. */
 export async function explore(options: ExploreOptions): Promise<Exploration> {
-  const begun = await beginQuietly(options)
-  if ('red' in begun) return begun
+  const begun = await runBaseline(options)
+  if ('failedBaseline' in begun) return begun
   const { points, baseline, tables, steady } = begun
   const quietMs = baseline.tookMs
-  const limitMs = options.limitMs ?? Math.max(HANGS_AFTER * quietMs, quietMs + MIN_PATIENCE_MS)
+  const limitMs = options.limitMs ?? Math.max(HANGS_AFTER * quietMs, quietMs + MIN_EXTRA_MS)
   const space = createSpace(points, { ...options, steady })
   let runs = 0
   let { recoveryPaths } = begun
-  const run: RunCommand = async (asked) => {
+  const run: RunCommand = async (runOptions) => {
     runs++
-    const observed = await options.run(asked)
+    const observed = await options.run(runOptions)
     recoveryPaths = mergeRecoveryPaths([recoveryPaths, observed.recoveryPaths])
     return observed
   }
-  const context = { run, baseline, limitMs, quiet: points }
+  const context = { run, baseline, limitMs, baselinePoints: points }
   let stopped = false
   const work = async () => {
-    for (let cell = space.next(); cell; cell = space.next()) {
-      if (stopped || !options.hasTime()) return space.giveBack(cell)
-      const trial = await runCase(cell, context)
+    for (let nextCase = space.next(); nextCase; nextCase = space.next()) {
+      if (stopped || !options.hasTime()) return space.giveBack(nextCase)
+      const trial = await runCase(nextCase, context)
       if (trial) space.done(trial)
       else {
         stopped = true
-        space.giveBack(cell)
+        space.giveBack(nextCase)
       }
     }
   }
   await Promise.all(Array.from({ length: options.jobs }, work))
   return {
     ...space.state(),
-    red: null,
+    failedBaseline: null,
     dropped: baseline.dropped,
     runs,
     quietMs,
@@ -97,32 +97,33 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
 }
 
 /** The results of two baseline runs; the runs themselves are not retained. */
-async function beginQuietly({ run, play }: Pick<ExploreOptions, 'run' | 'play'>) {
-  const quiet: ObservedRun[] = []
+async function runBaseline({ run, runRoute }: Pick<ExploreOptions, 'run' | 'runRoute'>) {
+  const baselineRuns: ObservedRun[] = []
   for (let round = 0; round < 2; round++) {
     const observed = await run({ scenario: null, limitMs: null })
-    if (observed.code !== 0 || observed.stopped) return { ...NOTHING, red: observed, quietMs: observed.tookMs }
-    quiet.push(observed)
+    if (observed.code !== 0 || observed.stopped)
+      return { ...NOTHING, failedBaseline: observed, quietMs: observed.tookMs }
+    baselineRuns.push(observed)
   }
-  const [one, other] = quiet as [ObservedRun, ObservedRun]
-  const tables = play ? await routeTables(quiet, play) : []
+  const [one, other] = baselineRuns as [ObservedRun, ObservedRun]
+  const tables = runRoute ? await routeTables(baselineRuns, runRoute) : []
   return {
     points: baselinePoints(one, other),
-    baseline: baselineOf(quiet),
+    baseline: baselineOf(baselineRuns),
     steady: madeSameCalls(one, other),
     tables,
-    recoveryPaths: mergeRecoveryPaths([...quiet, ...tables].map((found) => found.recoveryPaths)),
+    recoveryPaths: mergeRecoveryPaths([...baselineRuns, ...tables].map((found) => found.recoveryPaths)),
   }
 }
 
 const NOTHING = {
-  ...{ points: [], cells: [], left: [], routes: [], recoveryPaths: {} },
+  ...{ points: [], cases: [], skipped: [], routes: [], recoveryPaths: {} },
   ...{ dropped: 0, runs: 0, saved: 0, limitMs: 0, stopped: false },
 }
 
 /** The tables of all distinct routing configurations. */
-async function routeTables(quiet: readonly ObservedRun[], play: RunRoute) {
-  const routes = new Map(quiet.flatMap((run) => run.routes.map((route) => [route.name, route])))
+async function routeTables(baselineRuns: readonly ObservedRun[], play: RunRoute) {
+  const routes = new Map(baselineRuns.flatMap((run) => run.routes.map((route) => [route.name, route])))
   const tables = []
   for (const route of routes.values()) tables.push(await routeTable(route, play))
   return tables

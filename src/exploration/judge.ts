@@ -36,7 +36,7 @@ export function judgeCase(
   const isGone = hit.length === 0 && run.dropped > 0 && rulesNamed(run, rule).some(({ applied }) => applied > 0)
   if (hit.length === 0 && !isGone) return of('not-applied', notApplied(run, rule))
   const broken = { baseline, calls, hit, dropped: run.dropped }
-  const [found] = mistakesIn({ ...broken, cell, findings: run.findings })
+  const [found] = mistakesIn({ ...broken, exploreCase: cell, findings: run.findings })
   const mistake = found ? { kind: found.kind, about: found.about } : null
   const besides = found ? `; ${found.why}` : ''
   const bad = (verdict: CaseVerdict, why: string): Judgement => ({ ...of(verdict, `${why}${besides}`), mistake })
@@ -66,11 +66,11 @@ export function judgeCase(
       ? of('failed-cleanly', `${why}, but its output shows the error`)
       : of('swallowed', why)
   }
-  const held =
+  const tolerated =
     recovery.how === 'corrected'
       ? 'the client reported the error to the model, and the command passed'
       : 'the client retried successfully, and the command passed'
-  return { ...of('tolerated', held, recovery.counted), traces: [...new Set([...traces, ...recovery.traces])] }
+  return { ...of('tolerated', tolerated, recovery.counted), traces: [...new Set([...traces, ...recovery.traces])] }
 }
 
 /** Whether a run prints a line about an error that the baseline does not print. */

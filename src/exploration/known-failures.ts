@@ -72,17 +72,17 @@ export function acceptKnownFailures(
   cells: readonly CaseResult[],
   known: readonly KnownFailure[],
   all: boolean,
-): { cells: CaseResult[]; mended: KnownFailure[] } {
+): { cases: CaseResult[]; fixed: KnownFailure[] } {
   const used = new Set<KnownFailure>()
-  const judged = cells.map((cell): CaseResult => {
-    const found = problemKindOf(cell) === undefined ? undefined : known.find((one) => means(one, cell))
-    if (!found) return cell
+  const judged = cells.map((result): CaseResult => {
+    const found = problemKindOf(result) === undefined ? undefined : known.find((one) => means(one, result))
+    if (!found) return result
     used.add(found)
-    return { ...cell, verdict: 'accepted', why: `${found.reason} (${cell.verdict}: ${cell.why})` }
+    return { ...result, verdict: 'accepted', why: `${found.reason} (${result.verdict}: ${result.why})` }
   })
-  const isMended = (one: KnownFailure) => {
+  const isFixed = (one: KnownFailure) => {
     const own = cells.filter((cell) => isAbout(one, cell))
     return own.length > 0 ? own.every((cell) => problemKindOf(cell) === undefined) : all
   }
-  return { cells: judged, mended: known.filter((one) => !used.has(one) && isMended(one)) }
+  return { cases: judged, fixed: known.filter((one) => !used.has(one) && isFixed(one)) }
 }

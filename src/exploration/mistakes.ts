@@ -17,8 +17,8 @@ interface Mistake extends CaseMistake {
 }
 
 /** A run as examined for one case. */
-interface CellRun extends BrokenRun {
-  cell: ExploreCase
+interface CaseRun extends BrokenRun {
+  exploreCase: ExploreCase
   findings: ObservedRun['findings']
 }
 
@@ -26,7 +26,7 @@ interface CellRun extends BrokenRun {
 export const TOOL_REPEATED = 'tool-repeated'
 
 /** All mistakes, the most severe first, then the most certain. */
-export const mistakesIn = (run: CellRun): Mistake[] =>
+export const mistakesIn = (run: CaseRun): Mistake[] =>
   [doneTwice, found, repeatedInVain, calledTooEarly, refusedOtherwise, unknownModel].flatMap((look) => look(run))
 
 /**
@@ -37,7 +37,7 @@ const FORGIVEN: readonly FindingKind[] = ['gave-up', 'swallowed', 'not-exercised
 const blames = ({ kind, severity, accepted }: Finding, { findings }: Baseline): boolean =>
   severity === 'error' && !accepted && !FORGIVEN.includes(kind) && !findings.has(kind)
 
-function found({ cell, baseline, findings }: CellRun): Mistake[] {
+function found({ exploreCase: cell, baseline, findings }: CaseRun): Mistake[] {
   const one = findings.find(({ session, finding }) => session === cell.point.session && blames(finding, baseline))
   if (!one) return []
   const { kind, message, traces } = one.finding
@@ -55,7 +55,7 @@ interface Repeated {
 }
 
 /** The repetitions: if the baseline makes a request as well, the latest calls are its repetitions. */
-function repetitions({ baseline, calls, hit }: CellRun): Repeated[] {
+function repetitions({ baseline, calls, hit }: CaseRun): Repeated[] {
   const byRequest = Map.groupBy(calls, requestName)
   return [...Map.groupBy(hit, requestName)].flatMap(([name, first]) => {
     const same = byRequest.get(name) ?? []
@@ -67,8 +67,8 @@ function repetitions({ baseline, calls, hit }: CellRun): Repeated[] {
 }
 
 /** A repeated call that cannot have another result. */
-function repeatedInVain(run: CellRun): Mistake[] {
-  if (!failureMode(run.cell.class).final) return []
+function repeatedInVain(run: CaseRun): Mistake[] {
+  if (!failureMode(run.exploreCase.class).final) return []
   const again = repetitions(run).flatMap(({ first, again }) =>
     again.filter(({ client }) => first.some((one) => isAfter(client, one.client) && isInVain(one.client, client))),
   )
@@ -82,12 +82,12 @@ const isInVain = (first: ClientCall, again: ClientCall): boolean =>
   sameRequest(first, again) && !hasNewKey(first, again)
 
 /** A retry before the end of the wait, on any connection: it is early only if no requested wait was honored. */
-function calledTooEarly(run: CellRun): Mistake[] {
+function calledTooEarly(run: CaseRun): Mistake[] {
   for (const { first, again } of repetitions(run))
     for (const call of again) {
-      const told = first.filter(({ client }) => client.wait !== null && isAfter(call.client, client))
-      const last = told.at(-1)
-      if (!last || told.some(({ client }) => keptWait(client, call.client))) continue
+      const withWait = first.filter(({ client }) => client.wait !== null && isAfter(call.client, client))
+      const last = withWait.at(-1)
+      if (!last || withWait.some(({ client }) => keptWait(client, call.client))) continue
       const waited = Math.max(0, Math.round(pauseBetween(last.client, call.client)))
       const why = `early-retry: ${earlyText({ told: last.client.wait ?? 0, waited })}`
       return [{ kind: 'early-retry', about: '', why, traces: idsOf([last, call]) }]
@@ -96,7 +96,7 @@ function calledTooEarly(run: CellRun): Mistake[] {
 }
 
 /** A tool that was executed more often, with the same arguments, than in the baseline. */
-function doneTwice({ calls, baseline }: CellRun): Mistake[] {
+function doneTwice({ calls, baseline }: CaseRun): Mistake[] {
   for (const [name, count] of toolCounts(calls)) {
     const usual = Math.max(1, baseline.tools.get(name) ?? 0)
     if (count <= usual) continue
@@ -113,7 +113,7 @@ function doneTwice({ calls, baseline }: CellRun): Mistake[] {
 const WRONG_REQUEST = [400, 404, 405, 413, 415, 422]
 
 /** A call that the fault caused, such as a client's own fallback, and that is invalid itself. */
-function refusedOtherwise({ calls, hit, baseline }: CellRun): Mistake[] {
+function refusedOtherwise({ calls, hit, baseline }: CaseRun): Mistake[] {
   const refused = calls.filter(
     ({ trace }) =>
       trace.outcome === 'http_error' &&
@@ -132,7 +132,7 @@ function refusedOtherwise({ calls, hit, baseline }: CellRun): Mistake[] {
 }
 
 /** A call of an unknown model under a fault, if the baseline calls only known ones. An assumed provider is ignored. */
-function unknownModel({ calls, baseline: { models } }: CellRun): Mistake[] {
+function unknownModel({ calls, baseline: { models } }: CaseRun): Mistake[] {
   if ([...models].some((model) => unlistedModel(model) !== undefined)) return []
   for (const { trace } of calls) {
     const assumed = Object.values(trace.assumed ?? {})

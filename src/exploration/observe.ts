@@ -19,15 +19,16 @@ export function seenIn(sessions: Pick<Sessions, 'list'>): Pick<ObservedRun, 'cal
       const { trace } = evidence
       const stored = trace.internal || trace.operation === NO_OPERATION ? undefined : traces.get(trace.id)
       const [client] = clientCalls([evidence])
-      if (stored && client) addCall(seen, stored, withWords(client))
+      if (stored && client) addCall(seen, stored, withResponse(client))
     }
   return seen
 }
 
-/** The call with the text of its response loaded, if the verdict may need it: its session is gone by then. */
-function withWords(client: ClientCall): ClientCall {
+/** The call with what the verdict may need of its response loaded: its session is gone by then. */
+function withResponse(client: ClientCall): ClientCall {
   const words = brokeOff(client) ? client.words() : ''
-  return { ...client, words: () => words }
+  const cut = client.outcome === 'succeeded' ? client.cutCalls() : []
+  return { ...client, words: () => words, cutCalls: () => cut }
 }
 
 function addCall(
@@ -36,15 +37,15 @@ function addCall(
   client: ClientCall,
 ): void {
   const { request, rendered: _, response: __, ...trace } = stored
-  const asked = parsedRequest(stored)
-  calls.push(observedCall({ trace, client, shape: shapeOf(stored, asked), request: stored.request }))
-  if (!asked) return
-  const settings = settingsOf(asked.operation, asked.request)
+  const parsed = parsedRequest(stored)
+  calls.push(observedCall({ trace, client, shape: shapeOf(stored, parsed), request: stored.request }))
+  if (!parsed) return
+  const settings = settingsOf(parsed.operation, parsed.request)
   addRecoveryPaths(recoveryPaths, trace, settings)
   const name = routeName(trace, settings)
   const known = name === undefined || routes.some((route) => route.name === name)
-  if (!known && asked.operation.body === 'json')
-    routes.push({ name, path: asked.operation.path, request, plan: trace.plan })
+  if (!known && parsed.operation.body === 'json')
+    routes.push({ name, path: parsed.operation.path, request, plan: trace.plan })
 }
 
 /** The routing of a call as text; undefined for one model without options. */
@@ -70,8 +71,8 @@ interface ParsedRequest {
 /** The request of a call, parsed again; for another API, as it was understood. Undefined if it is not stored. */
 function parsedRequest({ operation: name, request, rendered }: StoredTrace): ParsedRequest | undefined {
   const operation = operationNamed(name)
-  for (const asked of [request, rendered]) {
-    const parsed = operation && safeParse(operation.request, asked)
+  for (const body of [request, rendered]) {
+    const parsed = operation && safeParse(operation.request, body)
     if (operation && parsed?.success) return { operation, request: parsed.data }
   }
   return undefined
@@ -93,8 +94,8 @@ function firstWords(text: string): string {
 }
 
 /** The facts of a call's request; empty if it is not stored. */
-function shapeOf({ task }: StoredTrace, asked: ParsedRequest | undefined): CallShape {
-  const prompt = asked?.operation.prompt(asked.request)
+function shapeOf({ task }: StoredTrace, parsed: ParsedRequest | undefined): CallShape {
+  const prompt = parsed?.operation.prompt(parsed.request)
   return {
     turn: prompt?.turn ?? task?.turn ?? 1,
     offersTools: (prompt?.tools.length ?? 0) > 0,

@@ -28,8 +28,8 @@ function variants(
 }
 
 /** Names of the cases whose runs may prove the result of this one. */
-export const proversOf = (cell: ExploreCase): string[] =>
-  variants(cell, (name) => failureMode(name).once).map(caseLabel)
+export const proversOf = (exploreCase: ExploreCase): string[] =>
+  variants(exploreCase, (name) => failureMode(name).once).map(caseLabel)
 
 /** The cases whose results a trial proves. */
 export function provenBy({ cell, last, steady, result }: Trial): ExploreCase[] {

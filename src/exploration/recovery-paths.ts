@@ -8,8 +8,8 @@ export type RecoveryPathCounts = Record<string, number>
 /** Adds the recovery paths that a call configures, and those that it exercised. */
 export function addRecoveryPaths(counts: RecoveryPathCounts, trace: TraceRecord, settings: Settings): void {
   const { operation, plan, attempts, cache, outcome } = trace
-  const add = (way: string, taken: boolean) => {
-    const name = `${operation} ${plan[0] ?? ''}: ${way}`
+  const add = (path: string, taken: boolean) => {
+    const name = `${operation} ${plan[0] ?? ''}: ${path}`
     counts[name] = (counts[name] ?? 0) + (taken ? 1 : 0)
   }
   const answered = outcome === 'succeeded'
@@ -36,6 +36,6 @@ export function addRecoveryPaths(counts: RecoveryPathCounts, trace: TraceRecord,
 /** The sum of the counts of several runs. */
 export function mergeRecoveryPaths(all: readonly RecoveryPathCounts[]): RecoveryPathCounts {
   const sum: RecoveryPathCounts = {}
-  for (const counts of all) for (const [way, taken] of Object.entries(counts)) sum[way] = (sum[way] ?? 0) + taken
+  for (const counts of all) for (const [path, taken] of Object.entries(counts)) sum[path] = (sum[path] ?? 0) + taken
   return Object.fromEntries(Object.entries(sum).sort(([one], [other]) => (one < other ? -1 : 1)))
 }

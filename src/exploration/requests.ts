@@ -2,7 +2,7 @@
 import { isObject } from '../lib/values.ts'
 
 /** A tool result, as a later request reports it to the model. */
-interface ToldResult {
+interface ReportedResult {
   /** Id of the tool call. */
   id: string
   /** The tool with its arguments, if the request contains them. */
@@ -11,7 +11,7 @@ interface ToldResult {
 }
 
 /** One message or item. */
-interface SaidItem {
+interface RequestItem {
   json: string
   /** Its text; undefined for one of a model. */
   text: string | undefined
@@ -20,10 +20,10 @@ interface SaidItem {
 /** The facts in a call's request. */
 export interface RequestFacts {
   /** Each message or item, oldest first. */
-  items: readonly SaidItem[]
+  items: readonly RequestItem[]
   /** Whether it continues a response that the server stores. */
   goesOn: boolean
-  results: readonly ToldResult[]
+  results: readonly ReportedResult[]
 }
 
 interface Item {
@@ -41,19 +41,22 @@ interface Item {
 /** The facts in a request as received. */
 export function requestFacts(request: unknown): RequestFacts {
   const body: Record<string, unknown> = isObject(request) ? request : {}
-  const said = Array.isArray(body.messages) ? body.messages : Array.isArray(body.input) ? body.input : []
-  const items = said.filter(isObject) as Item[]
+  const messageList = Array.isArray(body.messages) ? body.messages : Array.isArray(body.input) ? body.input : []
+  const items = messageList.filter(isObject) as Item[]
   const calls = new Map(items.flatMap(callsOf))
   return {
-    items: said.map((item) => ({ json: JSON.stringify(item), text: isObject(item) ? sentText(item) : undefined })),
+    items: messageList.map((item) => ({
+      json: JSON.stringify(item),
+      text: isObject(item) ? sentText(item) : undefined,
+    })),
     goesOn: typeof body.previous_response_id === 'string',
     results: items.flatMap((item) => resultOf(item, calls)),
   }
 }
 
 /** The tool calls in an item, by id: those of a chat message, or a single one of a response. */
-function callsOf({ type, call_id, name, arguments: given, tool_calls }: Item): [string, string][] {
-  if (type === 'function_call') return [[String(call_id), `${name} ${given}`]]
+function callsOf({ type, call_id, name, arguments: args, tool_calls }: Item): [string, string][] {
+  if (type === 'function_call') return [[String(call_id), `${name} ${args}`]]
   if (!Array.isArray(tool_calls)) return []
   return tool_calls.filter(isObject).map(({ id, function: called }) => {
     const of = isObject(called) ? called : {}
@@ -62,15 +65,15 @@ function callsOf({ type, call_id, name, arguments: given, tool_calls }: Item): [
 }
 
 function resultOf({ type, role, tool_call_id, call_id, content, output }: Item, calls: ReadonlyMap<string, string>) {
-  const [id, given] =
+  const [id, args] =
     role === 'tool' ? [tool_call_id, content] : type === 'function_call_output' ? [call_id, output] : [undefined]
   if (typeof id !== 'string') return []
-  return [{ id, call: calls.get(id), text: typeof given === 'string' ? given : JSON.stringify(given ?? '') }]
+  return [{ id, call: calls.get(id), text: typeof args === 'string' ? args : JSON.stringify(args ?? '') }]
 }
 
-const MODEL_SAYS = ['function_call', 'reasoning']
+const MODEL_TYPES = ['function_call', 'reasoning']
 const sentText = ({ role, type, content, output }: Item): string | undefined => {
-  if (role === 'assistant' || MODEL_SAYS.includes(String(type))) return undefined
-  const said = content ?? output
-  return typeof said === 'string' ? said : JSON.stringify(said)
+  if (role === 'assistant' || MODEL_TYPES.includes(String(type))) return undefined
+  const body = content ?? output
+  return typeof body === 'string' ? body : JSON.stringify(body)
 }

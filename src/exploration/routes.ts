@@ -33,10 +33,10 @@ export async function routeTable(
   const targets = ROUTE_TARGETS.filter((target) => target !== 'primary' || route.plan.length > 1)
   for (const kind of faultKinds.filter(({ points }) => points.includes('provider')))
     for (const target of targets) {
-      const played = await play(route, scenarioOfFault(kind, target))
-      const trace = played.calls[0]?.trace
+      const observed = await play(route, scenarioOfFault(kind, target))
+      const trace = observed.calls[0]?.trace
       if (!trace?.attempts.some(({ faults }) => faults.includes(FAULT))) continue
-      recoveryPaths.push(played.recoveryPaths)
+      recoveryPaths.push(observed.recoveryPaths)
       const { outcome, status, attempts } = trace
       outcomes.push({ fault: kind.type, target, outcome, status, attempts: attempts.length })
     }

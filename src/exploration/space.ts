@@ -34,12 +34,12 @@ export interface SpaceOptions {
 interface Space {
   /** The next case to run; undefined if there is none now. */
   next(): ExploreCase | undefined
-  giveBack(cell: ExploreCase): void
+  giveBack(exploreCase: ExploreCase): void
   done(trial: Trial): void
   state(): {
     points: InjectionPoint[]
-    cells: CaseResult[]
-    left: SkippedCase[]
+    cases: CaseResult[]
+    skipped: SkippedCase[]
     saved: number
   }
 }
@@ -50,20 +50,20 @@ interface Space {
  */
 export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOptions & { steady: boolean }): Space {
   const { depth, classes, before, notify, only } = options
-  const isAsked = (cell: ExploreCase) => only === undefined || caseLabel(cell) === only || beginsPair(cell, only)
+  const isAsked = (one: ExploreCase) => only === undefined || caseLabel(one) === only || beginsPair(one, only)
   // If a program behaves differently in every run, no run proves the result of another.
   const proves = options.prune && options.steady && only === undefined
   const known = new Map(quiet.map((point) => [point.id, point]))
   const points = new Map(known)
   const broken = new Set(options.prune && only === undefined ? failingPoints(quiet) : quiet)
   const unbroken = quiet.filter((point) => !broken.has(point))
-  const cells = allCases([...broken], classes).filter(isAsked)
-  const asked = allCases(endsFirst([...broken]), classes).filter(isAsked)
-  const waiting = new Map(asked.map((cell) => [caseLabel(cell), cell]))
+  const allPlanned = allCases([...broken], classes).filter(isAsked)
+  const planned = allCases(endsFirst([...broken]), classes).filter(isAsked)
+  const waiting = new Map(planned.map((exploreCase) => [caseLabel(exploreCase), exploreCase]))
   const underWay = new Set<string>()
   const results = new Map<string, CaseResult>()
   let saved = 0
-  const add = (cell: ExploreCase, tried: TriedCase) => {
+  const add = (exploreCase: ExploreCase, tried: TriedCase) => {
     const name = caseName(tried.result)
     if (results.has(name)) return
     waiting.delete(name)
@@ -72,26 +72,26 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
     const found = new Map(tried.discovered.map((point) => [point.id, point]))
     for (const point of found.values()) if (!points.has(point.id)) points.set(point.id, point)
     if (depth === 2 || only !== undefined)
-      for (const pair of pairsAfter(cell, tried, (id) => known.get(id) ?? found.get(id))) queue(pair)
+      for (const pair of pairsAfter(exploreCase, tried, (id) => known.get(id) ?? found.get(id))) queue(pair)
     notify({ tried, done: results.size, total: results.size + waiting.size + underWay.size })
   }
-  const queue = (cell: ExploreCase) => {
-    const name = caseLabel(cell)
+  const queue = (exploreCase: ExploreCase) => {
+    const name = caseLabel(exploreCase)
     if (results.has(name) || underWay.has(name)) return
-    waiting.set(name, cell)
-    takeKnown(name, cell)
+    waiting.set(name, exploreCase)
+    takeTried(name, exploreCase)
   }
-  const takeKnown = (name: string, cell: ExploreCase) => {
+  const takeTried = (name: string, exploreCase: ExploreCase) => {
     const tried = before.get(name)
-    if (tried && (proves || !tried.result.derived)) add(cell, tried)
+    if (tried && (proves || !tried.result.derived)) add(exploreCase, tried)
   }
   const pairsAfter = (
-    cell: ExploreCase,
+    exploreCase: ExploreCase,
     { result, following }: TriedCase,
     pointOf: (id: string) => InjectionPoint | undefined,
   ) => {
-    if (cell.after || !COPED.includes(result.verdict)) return []
-    const after = { point: cell.point, class: cell.class }
+    if (exploreCase.after || !COPED.includes(result.verdict)) return []
+    const after = { point: exploreCase.point, class: exploreCase.class }
     return allCases(
       following.flatMap((id) => pointOf(id) ?? []),
       classes,
@@ -99,40 +99,40 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
       .map((second) => ({ ...second, after }))
       .filter((pair) => only === undefined || caseLabel(pair) === only)
   }
-  for (const [name, cell] of [...waiting]) takeKnown(name, cell)
+  for (const [name, exploreCase] of [...waiting]) takeTried(name, exploreCase)
   return {
     next() {
-      for (const [name, cell] of waiting) {
+      for (const [name, exploreCase] of waiting) {
         // A case that a running one may prove waits for it, so that explorations do not differ by timing.
-        if (proves && proversOf(cell).some((one) => underWay.has(one))) continue
+        if (proves && proversOf(exploreCase).some((one) => underWay.has(one))) continue
         waiting.delete(name)
         underWay.add(name)
-        return cell
+        return exploreCase
       }
       return undefined
     },
-    giveBack(cell) {
-      underWay.delete(caseLabel(cell))
-      waiting.set(caseLabel(cell), cell)
+    giveBack(exploreCase) {
+      underWay.delete(caseLabel(exploreCase))
+      waiting.set(caseLabel(exploreCase), exploreCase)
     },
     done(trial) {
       add(trial.cell, trial)
       for (const other of proves ? provenBy(trial) : []) {
-        const cell = waiting.get(caseLabel(other))
-        if (!cell) continue
+        const exploreCase = waiting.get(caseLabel(other))
+        if (!exploreCase) continue
         saved++
-        add(cell, provenCase(trial, cell))
+        add(exploreCase, provenCase(trial, exploreCase))
       }
     },
     state: () => ({
       points: [...quiet, ...discoveredOf(points)],
-      cells: inOrder(
+      cases: inOrder(
         [...results.values()].filter((result) => only === undefined || caseName(result) === only),
-        cells,
+        allPlanned,
       ),
-      left: [
-        ...[...waiting.values()].map((cell): SkippedCase => ({ ...caseId(cell), why: 'time' })),
-        ...allCases(unbroken, classes).map((cell): SkippedCase => ({ ...caseId(cell), why: 'similar' })),
+      skipped: [
+        ...[...waiting.values()].map((exploreCase): SkippedCase => ({ ...caseId(exploreCase), why: 'time' })),
+        ...allCases(unbroken, classes).map((exploreCase): SkippedCase => ({ ...caseId(exploreCase), why: 'similar' })),
       ],
       saved,
     }),
@@ -155,9 +155,9 @@ const discoveredOf = (points: ReadonlyMap<string, InjectionPoint>): InjectionPoi
     .sort((one, other) => (one.kind === other.kind ? one.nth - other.nth : one.kind < other.kind ? -1 : 1))
 
 /** Results in the order of their cases, with pairs after them by name. */
-function inOrder(results: readonly CaseResult[], cells: readonly ExploreCase[]): CaseResult[] {
-  const places = new Map(cells.map((cell, index) => [caseLabel(cell), index]))
-  const placeOf = (result: CaseResult) => places.get(caseName(result)) ?? cells.length
+function inOrder(results: readonly CaseResult[], planned: readonly ExploreCase[]): CaseResult[] {
+  const places = new Map(planned.map((exploreCase, index) => [caseLabel(exploreCase), index]))
+  const placeOf = (result: CaseResult) => places.get(caseName(result)) ?? planned.length
   return results.toSorted((one, other) => placeOf(one) - placeOf(other) || (caseName(one) < caseName(other) ? -1 : 1))
 }
 

@@ -15,7 +15,7 @@ interface TrialContext {
   run: RunCommand
   baseline: Baseline
   /** The injection points of the baseline. */
-  quiet: readonly InjectionPoint[]
+  baselinePoints: readonly InjectionPoint[]
   limitMs: number
 }
 
@@ -57,10 +57,14 @@ export async function runCase(cell: ExploreCase, context: TrialContext): Promise
   return sure && shortened(sure, context)
 }
 
-async function tryOnce(cell: ExploreCase, context: TrialContext, times?: number): Promise<JudgedTrial | undefined> {
-  const written = scenarioOf(cell, times)
+async function tryOnce(
+  exploreCase: ExploreCase,
+  context: TrialContext,
+  times?: number,
+): Promise<JudgedTrial | undefined> {
+  const written = scenarioOf(exploreCase, times)
   const run = await context.run({ scenario: written, limitMs: context.limitMs })
-  return run.stopped ? undefined : trialOf(cell, { run, written, context })
+  return run.stopped ? undefined : trialOf(exploreCase, { run, written, context })
 }
 
 interface Played {
@@ -69,24 +73,27 @@ interface Played {
   context: TrialContext
 }
 
-function trialOf(cell: ExploreCase, { run, written, context: { baseline, quiet } }: Played): JudgedTrial {
+function trialOf(
+  exploreCase: ExploreCase,
+  { run, written, context: { baseline, baselinePoints } }: Played,
+): JudgedTrial {
   const rule = String(written.rules.at(-1)?.name)
   const judgedAs = (one: ExploreCase) => judgeCase(run, { cell: one, rule, baseline })
-  const { verdict, why, mistake, traces, counted } = judgedAs(cell)
+  const { verdict, why, mistake, traces, counted } = judgedAs(exploreCase)
   const { output, tookMs, kept } = run
-  const own = run.calls.filter(({ point }) => point.session === cell.point.session)
-  const broken = own.findIndex(({ point }) => point.id === cell.point.id)
+  const own = run.calls.filter(({ point }) => point.session === exploreCase.point.session)
+  const broken = own.findIndex(({ point }) => point.id === exploreCase.point.id)
   const after = broken < 0 ? [] : own.slice(broken + 1)
   return {
-    cell,
+    cell: exploreCase,
     counted,
     judgedAs,
     steady: true,
     following: failingPoints(after.map(({ point }) => point)).map(({ id }) => id),
-    discovered: failingPoints(newInjectionPoints(run, new Set(quiet.map(({ id }) => id)))),
+    discovered: failingPoints(newInjectionPoints(run, new Set(baselinePoints.map(({ id }) => id)))),
     last: lastOf(run),
     result: {
-      ...caseId(cell),
+      ...caseId(exploreCase),
       verdict,
       why,
       mistake,
@@ -118,11 +125,11 @@ async function confirmed(first: JudgedTrial, context: TrialContext): Promise<Jud
 
 /** The same with the fewest consecutive failures that end alike, if the failure mode is permanent. */
 async function shortened(trial: JudgedTrial, context: TrialContext): Promise<Trial> {
-  const { cell, last, result } = trial
-  if (!BAD.includes(result.verdict) || failureMode(cell.class).meets === 'one') return trial
-  const hits = (last.get(cell.point.kind) ?? 0) - cell.point.nth + 1
+  const { cell: exploreCase, last, result } = trial
+  if (!BAD.includes(result.verdict) || failureMode(exploreCase.class).meets === 'one') return trial
+  const hits = (last.get(exploreCase.point.kind) ?? 0) - exploreCase.point.nth + 1
   for (let times = 1; times < Math.min(hits, MAX_TIMES + 1); times++) {
-    const shorter = await tryOnce(cell, context, times)
+    const shorter = await tryOnce(exploreCase, context, times)
     if (!shorter) break
     if (shorter.result.verdict === result.verdict)
       return { ...trial, result: { ...result, scenario: shorter.result.scenario } }

@@ -2,12 +2,12 @@
 import { z } from 'zod'
 import type { FaultContext } from '../contract/core/fault.ts'
 import type { Reply } from '../contract/core/reply.ts'
-import { dataEvent, encodeEvent } from '../lib/sse.ts'
+import { fingerprint } from '../lib/ids.ts'
 import { asObject, type JsonObject, objectsIn, parsedJson } from '../lib/values.ts'
 import { providerNamed } from '../providers/index.ts'
 import { defineFault } from './define.ts'
 import { refusal, refusalOptions } from './refusal.ts'
-import { changed, isStream, mapBlocks, streamBytes, wholeBytes } from './wire.ts'
+import { changed as changedReply, eventText, isStream, mapBlocks, streamBytes, wholeBytes } from './wire.ts'
 
 /** Tests how a client handles a response that a content filter blocked, at the start or in the middle. */
 export const contentFilter = defineFault({
@@ -17,10 +17,10 @@ export const contentFilter = defineFault({
   inAnswer: true,
   options: {
     as: z
-      .enum(['error', 'finish'])
+      .enum(['error', 'finish', 'refusal'])
       .optional()
       .describe(
-        "A refusal, or an answer without content and with the finish reason 'content_filter'; as the provider does.",
+        '`error`: an error instead of a response. `finish`: a response without content and with the finish reason `content_filter`. `refusal`: the model declines, in the field `refusal` of a chat completion, a refusal part of a response, or with `stop_reason: refusal` at Anthropic. Default: `error` or `finish`, as the provider does.',
       ),
     ...refusalOptions,
   },
@@ -30,12 +30,14 @@ export const contentFilter = defineFault({
       context.triggered()
       return refusal(context, { problem: 'content-filter' }, given)
     }
-    if ((as ?? usual(context)) === 'error') return refused()
+    const form = as ?? usual(context)
+    if (form === 'error') return refused()
     const reply = await next()
-    if (isStream(reply)) return withheldStream(reply, context)
-    const withheld = await withheldWhole(reply)
-    if (withheld) context.triggered()
-    return withheld ?? refused()
+    const refuses = form === 'refusal'
+    if (isStream(reply)) return changedStream(reply, context, refuses ? refusingEvents : withheldEvents)
+    const changed = await changedWhole(reply, refuses ? refusing : withheld)
+    if (changed) context.triggered()
+    return changed ?? refused()
   },
 })
 
@@ -44,16 +46,18 @@ const usual = ({ at, provider, direct }: FaultContext) =>
 
 const REASON = 'content_filter'
 
-/** The answer without its content; undefined when it has no finish reason, like a vector or a picture. */
-async function withheldWhole(reply: Reply): Promise<Reply | undefined> {
+/** The answer with its value changed; undefined when it has no finish reason, like a vector or a picture. */
+async function changedWhole(reply: Reply, change: (value: JsonObject) => JsonObject | undefined) {
   const value = asObject(parsedJson(new TextDecoder().decode(await wholeBytes(reply))))
-  const withheldValue = value && withheld(value)
+  const other = value && change(value)
   const { contentType } = streamBytes(reply)
-  const bytes = () => new TextEncoder().encode(JSON.stringify(withheldValue))
-  return withheldValue && changed(reply, { body: { kind: 'bytes', contentType, bytes: bytes() } })
+  const bytes = () => new TextEncoder().encode(JSON.stringify(other))
+  return other && changedReply(reply, { body: { kind: 'bytes', contentType, bytes: bytes() } })
 }
 
+/** An answer without its content. */
 function withheld(value: JsonObject): JsonObject | undefined {
+  if (isMessage(value)) return { ...value, content: [], stop_reason: 'refusal' }
   if (Array.isArray(value.output))
     return { ...value, status: 'incomplete', incomplete_details: { reason: REASON }, output: [], output_text: '' }
   if (!Array.isArray(value.choices)) return undefined
@@ -66,24 +70,41 @@ function withheld(value: JsonObject): JsonObject | undefined {
   return { ...value, choices }
 }
 
-function withheldStream(reply: Reply, context: FaultContext): Reply {
+/** A stream with each of its events replaced. */
+function changedStream(reply: Reply, context: FaultContext, change: (data: JsonObject) => JsonObject[]): Reply {
   return mapBlocks(reply, context.operation, async function* (blocks) {
     let number = 0
+    let numbered = false
     for await (const { text, data } of blocks) {
-      if (data === undefined) yield text
-      else {
-        const left = chunkWithheld(data)
-        if (left !== data) context.triggered()
-        if (left === undefined) continue
-        if (typeof left.type !== 'string') yield encodeEvent(dataEvent(left))
-        else yield encodeEvent(dataEvent({ ...left, sequence_number: number++ }, { event: left.type }))
+      if (data === undefined) {
+        yield text
+        continue
       }
+      numbered ||= 'sequence_number' in data
+      const others = change(data)
+      if (others.length !== 1 || others[0] !== data) context.triggered()
+      for (const { type, ...fields } of others)
+        yield eventText({
+          ...(type !== undefined && { type }),
+          ...fields,
+          ...(numbered && { sequence_number: number++ }),
+        })
     }
   })
 }
 
+/** What becomes of an event of a stream whose content is withheld. */
+function withheldEvents(data: JsonObject): JsonObject[] {
+  const left = chunkWithheld(data)
+  return left ? [left] : []
+}
+
+/** Whether an answer is a message of Anthropic's own API. */
+const isMessage = ({ type, content }: JsonObject): boolean => type === 'message' && Array.isArray(content)
+
 /** A chunk without its content; undefined when nothing is left of it. */
 function chunkWithheld(data: JsonObject): JsonObject | undefined {
+  if (data.type === 'message_delta') return { ...data, delta: { ...asObject(data.delta), stop_reason: 'refusal' } }
   if (data.type === 'response.completed' || data.type === 'response.incomplete')
     return { ...data, type: 'response.incomplete', response: withheld(asObject(data.response) ?? {}) ?? {} }
   if (typeof data.type === 'string') return KEPT.includes(data.type) ? data : undefined
@@ -99,4 +120,87 @@ function chunkWithheld(data: JsonObject): JsonObject | undefined {
   return choices.length > 0 ? { ...data, choices } : undefined
 }
 
-const KEPT = ['response.created', 'response.in_progress', 'response.failed', 'error']
+const KEPT = [
+  ...['response.created', 'response.in_progress', 'response.failed', 'error'],
+  ...['message_start', 'message_stop', 'ping'],
+]
+
+const REFUSAL = "I'm sorry, but I can't help with that."
+/** The pieces in which a stream has it. */
+const REFUSAL_PIECES = REFUSAL.split(/(?= )/)
+
+/** An answer in which the model declines; a completion that is only a text has no place for that, and is withheld. */
+function refusing(value: JsonObject): JsonObject | undefined {
+  if (Array.isArray(value.output)) return refusingResponse(value)
+  if (isMessage(value)) return { ...withheld(value), content: [{ type: 'text', text: REFUSAL }] }
+  if (!Array.isArray(value.choices) || objectsIn(value.choices).some(({ text }) => text !== undefined))
+    return withheld(value)
+  const message = { role: 'assistant', content: null, refusal: REFUSAL }
+  const choices = objectsIn(value.choices).map((choice) => ({
+    ...choice,
+    message,
+    logprobs: null,
+    finish_reason: 'stop',
+  }))
+  return { ...value, choices }
+}
+
+const refusingResponse = (response: JsonObject): JsonObject => ({
+  ...response,
+  status: 'completed',
+  incomplete_details: null,
+  output: [refusalItem(response)],
+  output_text: '',
+})
+
+const refusalItem = ({ id }: JsonObject) => ({
+  id: `msg_${fingerprint(`refusal of ${String(id)}`)}`,
+  type: 'message',
+  status: 'completed',
+  role: 'assistant',
+  content: [{ type: 'refusal', refusal: REFUSAL }],
+})
+
+/** What becomes of an event of a stream in which the model declines. */
+function refusingEvents(data: JsonObject): JsonObject[] {
+  if (data.type === 'response.completed' || data.type === 'response.incomplete') {
+    const response = refusingResponse(asObject(data.response) ?? {})
+    return [...refusalEvents(refusalItem(response)), { ...data, type: 'response.completed', response }]
+  }
+  const [choice] = objectsIn(data.choices)
+  const left = chunkWithheld(data)
+  if (left && data.type === 'message_delta') return [...refusalBlocks(), left]
+  if (left === undefined || left === data || choice?.text !== undefined) return left ? [left] : []
+  return objectsIn(left.choices).flatMap((one): JsonObject[] => {
+    const chunk = (delta: object, finish_reason: string | null) => ({
+      ...left,
+      choices: [{ ...one, delta, finish_reason }],
+    })
+    const { role } = asObject(one.delta) ?? {}
+    const opening = role === undefined ? [] : [chunk({ role, content: null, refusal: null }, null)]
+    if (one.finish_reason === null) return opening
+    return [...opening, ...REFUSAL_PIECES.map((piece) => chunk({ refusal: piece }, null)), chunk({}, 'stop')]
+  })
+}
+
+/** The events of a message of a response in which the model declines. */
+function refusalEvents(item: ReturnType<typeof refusalItem>): JsonObject[] {
+  const at = { output_index: 0 }
+  const within = { item_id: item.id, ...at, content_index: 0 }
+  const [part] = item.content
+  return [
+    { type: 'response.output_item.added', ...at, item: { ...item, status: 'in_progress', content: [] } },
+    { type: 'response.content_part.added', ...within, part: { ...part, refusal: '' } },
+    ...REFUSAL_PIECES.map((delta) => ({ type: 'response.refusal.delta', ...within, delta })),
+    { type: 'response.refusal.done', ...within, refusal: REFUSAL },
+    { type: 'response.content_part.done', ...within, part },
+    { type: 'response.output_item.done', ...at, item },
+  ]
+}
+
+/** The events of a text of Anthropic's own messages in which the model declines. */
+const refusalBlocks = (): JsonObject[] => [
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+  ...REFUSAL_PIECES.map((text) => ({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } })),
+  { type: 'content_block_stop', index: 0 },
+]

@@ -15,6 +15,7 @@ import { emptyReply } from './empty-reply.ts'
 import { hang } from './hang.ts'
 import { httpError } from './http-error.ts'
 import { keepAliveComments } from './keep-alive-comments.ts'
+import { lastEventWithoutBlankLine } from './last-event-without-blank-line.ts'
 import { lateResponse } from './late-response.ts'
 import { malformedChunk } from './malformed-chunk.ts'
 import { malformedContent } from './malformed-content.ts'
@@ -23,6 +24,7 @@ import { missingDone } from './missing-done.ts'
 import { missingFinish } from './missing-finish.ts'
 import { missingUsage } from './missing-usage.ts'
 import { modelNotFound } from './model-not-found.ts'
+import { plainJsonErrorInStream } from './plain-json-error-in-stream.ts'
 import { quotaExceeded } from './quota-exceeded.ts'
 import { rateLimit } from './rate-limit.ts'
 import { reorderChunks } from './reorder-chunks.ts'
@@ -38,10 +40,13 @@ import { stuckProcessing } from './stuck-processing.ts'
 import { stuckTask } from './stuck-task.ts'
 import { subAgentFailed } from './sub-agent-failed.ts'
 import { tlsFailure } from './tls-failure.ts'
+import { toolDuplicate } from './tool-duplicate.ts'
 import { toolError } from './tool-error.ts'
 import { toolTimeout } from './tool-timeout.ts'
+import { toolTruncated } from './tool-truncated.ts'
 import { toolWrongArguments } from './tool-wrong-arguments.ts'
 import { truncateBody } from './truncate-body.ts'
+import { unknownFinishReason } from './unknown-finish-reason.ts'
 import { unknownTool } from './unknown-tool.ts'
 import { wrongContentType } from './wrong-content-type.ts'
 
@@ -69,11 +74,14 @@ const insideAnswers: readonly FaultKind[] = [
   stallStream,
   slowStream,
   streamError,
+  plainJsonErrorInStream,
   malformedChunk,
   malformedContent,
   malformedJson,
   missingDone,
+  lastEventWithoutBlankLine,
   missingFinish,
+  unknownFinishReason,
   missingUsage,
   duplicateChunk,
   reorderChunks,
@@ -86,7 +94,7 @@ const insideAnswers: readonly FaultKind[] = [
 ]
 
 /** Those of models that call tools. */
-const ofToolCalls: readonly FaultKind[] = [toolWrongArguments, unknownTool, runaway]
+const ofToolCalls: readonly FaultKind[] = [toolWrongArguments, toolTruncated, toolDuplicate, unknownTool, runaway]
 
 /** Those of the workspace alone. */
 const ofWorkspace: readonly FaultKind[] = [stuckProcessing, staleRead, shiftedPage]

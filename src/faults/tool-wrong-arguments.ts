@@ -1,7 +1,7 @@
 // tool-wrong-arguments: what the model asks a tool for does not fit the tool's schema.
 import { z } from 'zod'
-import { asObject, type JsonObject } from '../lib/values.ts'
-import { changeToolCalls, offeredFunctions } from './answer-tools.ts'
+import { asObject, type JsonObject, parsedJson } from '../lib/values.ts'
+import { changeToolCalls, type OfferedFunction, offeredFunctions } from './answer-tools.ts'
 import { defineFault } from './define.ts'
 
 /** Tests that a client validates tool arguments: those of the model do not match the schema of the tool. */
@@ -12,22 +12,46 @@ export const toolWrongArguments = defineFault({
   inAnswer: true,
   options: {
     as: z
-      .enum(['type', 'missing', 'json'])
+      .enum(['type', 'missing', 'json', 'shape', 'string', 'fenced'])
       .default('type')
       .describe(
-        'Values of other types, no arguments at all, or half of their JSON, which every schema without properties gets.',
+        '`type`: values of other types. `missing`: no arguments at all. `json`: half of their JSON, also instead of `type` and `missing` for a tool without properties. `shape`: the arguments inside a list. `string`: their JSON encoded once more as a JSON string. `fenced`: their JSON in a Markdown code block.',
       ),
   },
   example: {},
-  apply: ({ as }, next, context) =>
-    changeToolCalls(next, context, (called) => {
-      const offered = offeredFunctions(context).find(({ name }) => name === called.name)
-      const properties = Object.entries(asObject(offered?.parameters.properties) ?? {})
-      if (as === 'json' || properties.length === 0) return { ...called, arguments: '{"' }
-      const wrong = as === 'missing' ? [] : properties.map(([name, schema]) => [name, wrongFor(asObject(schema))])
-      return { ...called, arguments: JSON.stringify(Object.fromEntries(wrong)) }
-    }),
+  apply: ({ as }, next, context) => {
+    const offered = offeredFunctions(context)
+    return changeToolCalls(next, context, {
+      change: (call) => {
+        const tool = offered.find(({ name }) => name === call.name)
+        return [{ ...call, arguments: FORMS[as](call.arguments, tool) }]
+      },
+    })
+  },
 })
+
+type Form = (given: string, tool: OfferedFunction | undefined) => string
+
+const propertiesOf = (tool: OfferedFunction | undefined) => Object.entries(asObject(tool?.parameters.properties) ?? {})
+
+/** By properties, where the schema has some. */
+const byProperties =
+  (change: (properties: [string, unknown][]) => [string, unknown][]): Form =>
+  (_, tool) => {
+    const properties = propertiesOf(tool)
+    return properties.length === 0 ? HALF : JSON.stringify(Object.fromEntries(change(properties)))
+  }
+
+const HALF = '{"'
+
+const FORMS: Readonly<Record<'type' | 'missing' | 'json' | 'shape' | 'string' | 'fenced', Form>> = {
+  type: byProperties((properties) => properties.map(([name, schema]) => [name, wrongFor(asObject(schema))])),
+  missing: byProperties(() => []),
+  json: () => HALF,
+  shape: (given) => JSON.stringify([parsedJson(given) ?? given]),
+  string: (given) => JSON.stringify(given),
+  fenced: (given) => `\`\`\`json\n${given}\n\`\`\``,
+}
 
 /** A value of a type that a schema does not name. */
 const wrongFor = (schema: JsonObject | undefined): unknown => (schema?.type === 'object' ? 'wrong' : { wrong: true })

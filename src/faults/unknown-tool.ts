@@ -11,5 +11,5 @@ export const unknownTool = defineFault({
   inAnswer: true,
   options: { name: z.string().min(1).default('made_up_tool').describe('Name of the unknown tool.') },
   example: {},
-  apply: ({ name }, next, context) => changeToolCalls(next, context, (called) => ({ ...called, name })),
+  apply: ({ name }, next, context) => changeToolCalls(next, context, { change: (call) => [{ ...call, name }] }),
 })

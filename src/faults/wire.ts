@@ -6,6 +6,7 @@ import {
   dataEvent,
   type EventBatch,
   encodeEvent,
+  eventOfType,
   type SseBlock,
   type StreamEvent,
   sseReader,
@@ -201,6 +202,9 @@ function objectIn(text: string): Record<string, unknown> | undefined {
 /** The text of a block with other data, as a value or as the text that it is. */
 export const rewritten = ({ event }: EventBlock, data: unknown, text?: string): string =>
   encodeEvent({ event, text: text ?? JSON.stringify(data) })
+
+/** An event as it is on the wire, named by its type where it has one. */
+export const eventText = (data: object): string => encodeEvent(eventOfType(data))
 
 /** Stops a reply whose body nobody will hear. */
 export async function drop(reply: Reply): Promise<void> {

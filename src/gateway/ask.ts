@@ -1,19 +1,19 @@
-// One question of our own to a model, as evaluators ask it: a call from inside, with everything that a call meets.
+// Sends a request of the program itself to a model, such as the question of an evaluator, as an internal call.
 import type { Operation } from '../contract/core/operation.ts'
 import type { CallOrigin } from './call.ts'
 import type { Gateway } from './types.ts'
 
-/** What a model is asked. */
+/** A question for a model. */
 export interface ModelQuestion {
   model: string
   system: string
   user: string
-  /** JSON Schema of the answer. */
+  /** JSON Schema of the response. */
   schema: object
-  /** Tells the call from all others of its session, where its ids must not depend on what runs beside it. */
+  /** Identifies the call in its session, so that its ids do not depend on concurrent calls. */
   key?: string | undefined
 }
-/** What it says. */
+/** The model's response. */
 export interface ModelAnswer {
   text: string
   fixture: string | null
@@ -22,10 +22,10 @@ export interface ModelAnswer {
   trace: string
 }
 
-/** Asks a model on behalf of a call; throws `ApiError` when there is no answer. */
+/** Asks a model on behalf of a call; throws `ApiError` when the call fails. */
 export type AskModel = (origin: CallOrigin, question: ModelQuestion) => Promise<ModelAnswer>
 
-/** Questions as calls of the chat operation, which is loaded at the first of them. */
+/** Sends questions through the chat operation, which is loaded at the first question. */
 export const askThrough =
   (call: Gateway['call'], chat: () => Operation): AskModel =>
   async (origin, { model, system, user, schema, key }) => {

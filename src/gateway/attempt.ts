@@ -1,4 +1,5 @@
-// One try of one target: a backend's reply, under the deadline, as an outcome. An upstream failure is a value here.
+// One attempt at one target: the backend's reply, within its deadline, as an outcome. An upstream failure is returned,
+// not thrown.
 import type { BackendCall } from '../contract/core/backend.ts'
 import type { ActiveScenario } from '../contract/core/fault.ts'
 import type { AnswerContext, Operation, Prompt } from '../contract/core/operation.ts'
@@ -16,20 +17,20 @@ import { inTime, prefetch } from './stream/prefetch.ts'
 import { read } from './stream/read.ts'
 import type { CallContext } from './types.ts'
 
-/** Tries a target once; a stream counts as answered when its first content has come. */
+/** Tries a target once. A stream succeeds when its first content arrives. */
 export async function attempt(callContext: CallContext, tried: AttemptInfo): Promise<Outcome> {
-  const { playing } = callContext
+  const { scenario } = callContext
   const { model } = tried.target
   const record = callContext.recording.attempt(tried)
-  const asked = new AttemptCall(callContext, tried.target)
-  const { deadline } = asked
+  const backendCall = new AttemptCall(callContext, tried.target)
+  const { deadline } = backendCall
   try {
-    const replying = playing
-      ? askThroughFaults(callContext, { playing, tried, asked, record })
-      : answerAttempt(callContext, asked, record)
+    const replying = scenario
+      ? attemptThroughFaults(callContext, { scenario, tried, backendCall, record })
+      : answerAttempt(callContext, backendCall, record)
     const reply = await inTime(replying, deadline)
     record.replied(reply)
-    const content = await inTime(read(reply, asked), deadline)
+    const content = await inTime(read(reply, backendCall), deadline)
     if (content.kind === 'whole') {
       deadline?.signal.throwIfAborted()
       record.contentBegan()
@@ -38,20 +39,20 @@ export async function attempt(callContext: CallContext, tried: AttemptInfo): Pro
       return { kind: 'succeeded', model, content, from: reply, attempt: record }
     }
     const events = await prefetch(content.events, deadline, beginsWith(callContext, tried, reply))
-    // A client that has gone is told nothing, so nothing would record the end.
+    // Throws here, because nothing else records the end of a call whose client is gone.
     if (callContext.call.aborted) callContext.call.signal.throwIfAborted()
-    asked.begun = true
+    backendCall.begun = true
     return { kind: 'succeeded', model, content: { ...content, events }, from: reply, attempt: record }
   } catch (error) {
     deadline?.stop()
-    const { signal } = asked
+    const { signal } = backendCall
     const failure = failureOf(signal.aborted ? signal.reason : error, callContext.call.signal)
     record.end(failure)
     return failure
   }
 }
 
-/** What the backend is asked in an attempt. */
+/** The request of one attempt to the backend. */
 export class AttemptCall implements BackendCall {
   readonly operation: Operation
   readonly request: object
@@ -62,9 +63,9 @@ export class AttemptCall implements BackendCall {
   readonly headers: Headers
   readonly answerContext: AnswerContext
   readonly clock: Clock
-  /** The limit on its time, when there is one. */
+  /** The limit on its time, if there is one. */
   readonly deadline: Deadline | undefined
-  /** Whether the stream has its first content. */
+  /** Whether the first content of the stream has arrived. */
   begun = false
   readonly #context: CallContext
 
@@ -79,7 +80,7 @@ export class AttemptCall implements BackendCall {
     this.prompt = prompt
     this.headers = facts.headers
     this.answerContext = answerContext
-    // The client of an agent's task waits on no connection for its model calls.
+    // Model calls of an agent's task have no client connection to wait for.
     this.clock = facts.agent ? withoutLatency(session.clock) : session.clock
     this.#context = callContext
     this.deadline = callTimeout === undefined ? undefined : this.#limit(callTimeout)
@@ -89,12 +90,12 @@ export class AttemptCall implements BackendCall {
     return this.#context.session.jobLimits
   }
 
-  /** Made when it is asked for. */
+  /** Created at first use. */
   get signal(): AbortSignal {
     return this.deadline?.signal ?? this.#context.call.signal
   }
 
-  /** Few calls have a fixture with more than one reply. */
+  /** Created at first use: few calls match a fixture with more than one reply. */
   get sequences(): CallSequences {
     const { session, call, recording } = this.#context
     recording.sequences ??= session.sequences.begin(call.inner?.key)
@@ -113,41 +114,42 @@ export class AttemptCall implements BackendCall {
   }
 }
 
-/** The backend's answer through the faults of a scenario, if it has any for this attempt. */
-function askThroughFaults(
+/** The backend's reply, passed through the faults of the active scenario. */
+function attemptThroughFaults(
   callContext: CallContext,
   {
-    playing,
+    scenario,
     tried,
-    asked,
+    backendCall,
     record,
-  }: { playing: ActiveScenario; tried: AttemptInfo; asked: AttemptCall; record: AttemptRecorder },
+  }: { scenario: ActiveScenario; tried: AttemptInfo; backendCall: AttemptCall; record: AttemptRecorder },
 ): Promise<Reply> {
   const { facts } = callContext
-  const { operation, request, model, stream, clock } = asked
+  const { operation, request, model, stream, clock } = backendCall
   const { target, number } = tried
   const place = { at: 'provider', position: target.position, attempt: number } as const
-  return playing.through(
+  return scenario.through(
     { ...facts, ...place, operation, request, model, stream },
-    { clock, signal: asked.signal, onTriggered: (rule) => record.faults.push(rule) },
-    () => answerAttempt(callContext, asked, record),
+    { clock, signal: backendCall.signal, onTriggered: (rule) => record.faults.push(rule) },
+    () => answerAttempt(callContext, backendCall, record),
   )
 }
 
-/** The request to a model, with the parameters that are its own; most go to the one that they name. */
+/** The request for one target: its model and its own parameters. Unchanged when it already names that model. */
 const requestTo = (request: object, model: string, parameters: object | undefined): object =>
   (request as { model?: unknown }).model === model && !parameters ? request : { ...request, ...parameters, model }
 
 /**
- * Which event a stream begins with: the first that carries content, since until then another attempt can take the place of
- * this one. Where none can, and nobody asked how long to wait, a real provider's beginning is passed on as it comes.
+ * Tells which event a stream may begin with. Usually that is the first event with content: before it, another attempt
+ * can still take over. When no attempt can follow and no timeout is set, the events of a real provider are passed on at
+ * once.
  */
 function beginsWith(
-  { operation: { events: rules }, settings: { retry, fallbacks, callTimeout }, playing }: CallContext,
+  { operation: { events: rules }, settings: { retry, fallbacks, callTimeout }, scenario }: CallContext,
   { target, number }: AttemptInfo,
   { provider }: Reply,
 ): (event: StreamEvent) => boolean {
   const isLast = number > ((target.retry ?? retry)?.count ?? 0) && target.position === fallbacks.length
-  const early = isLast && provider !== undefined && callTimeout === undefined && !playing ? rules?.begins : undefined
+  const early = isLast && provider !== undefined && callTimeout === undefined && !scenario ? rules?.begins : undefined
   return (event) => Boolean(event.tokens) || (early?.(event.data as Record<string, unknown>) ?? false)
 }

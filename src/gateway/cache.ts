@@ -1,5 +1,5 @@
-// Exact-match cache: equal calls of a session get a stored answer. Only complete answers that passed their guardrails are
-// stored, so whatever is found may be told again. Concurrent equal misses each go to the backend: the last one is kept.
+// Exact-match cache: equal calls of a session get the stored response. Only complete responses that passed their
+// guardrails are stored. Concurrent misses of equal calls all reach the backend, and the last response is kept.
 import type { KeyValueEntry } from '../contract/core/key-value.ts'
 import { readableRow } from '../db/damaged-rows.ts'
 import { checksumOf } from '../lib/canonical.ts'
@@ -10,8 +10,8 @@ import type { AttemptAnswer } from './record/recording.ts'
 import type { CallContext } from './types.ts'
 
 const KIND = 'cache'
-// What says how a call is routed, told apart or streamed, and nothing of what is asked.
-const LEFT_OUT = new Set([
+// Fields for routing, identification and streaming, which do not change the response.
+const IGNORED_FIELDS = new Set([
   'model',
   'fallbacks',
   'retry',
@@ -29,7 +29,7 @@ const LEFT_OUT = new Set([
   'partial_images',
 ])
 
-/** An answer found in the cache. */
+/** A stored response. */
 export interface CachedAnswer {
   answer: object
   model: string
@@ -39,19 +39,19 @@ export interface CachedAnswer {
 }
 
 /**
- * The key under which a call is stored: SHA-256 of workspace, operation, model or balanced set, and the rendered request. That of
- * a large request is made in slices.
+ * The cache key of a call: SHA-256 of workspace, operation, model or load balancer, and the rendered request. A large
+ * request is hashed in slices.
  */
 export async function keyOf(
   { operation, request, settings, answerContext }: CallContext,
   large: boolean,
 ): Promise<string> {
-  const asked = Object.fromEntries(Object.entries(request).filter(([field]) => !LEFT_OUT.has(field)))
-  const value = [answerContext.workspace(), operation.name, settings.balance ?? operation.model(request), asked]
+  const input = Object.fromEntries(Object.entries(request).filter(([field]) => !IGNORED_FIELDS.has(field)))
+  const value = [answerContext.workspace(), operation.name, settings.balance ?? operation.model(request), input]
   return large ? checksumInSlices(value) : checksumOf(value)
 }
 
-const cachedBy =
+const isCachedBy =
   ({ wrongWith }: CallContext['operation']) =>
   (value: unknown): value is CachedAnswer => {
     const { answer, model, usage, at } = asObject(value) ?? {}
@@ -60,11 +60,11 @@ const cachedBy =
     return typeof model === 'string' && isUsage && typeof at === 'number'
   }
 
-/** The cached response; undefined, a miss, when nothing is stored, it has expired or it is damaged. */
+/** The stored response; undefined when nothing is stored, it has expired or it is damaged. */
 const findStored = ({ session, operation }: CallContext, key: string): CachedAnswer | undefined =>
-  readableRow(() => session.keyValues.get(KIND, key, session.clock.now(), cachedBy(operation)))[0]
+  readableRow(() => session.keyValues.get(KIND, key, session.clock.now(), isCachedBy(operation)))[0]
 
-/** The stored answer to an equal call as one that needs no attempt; undefined for a miss. */
+/** The stored response to an equal call, which needs no attempt; undefined for a miss. */
 export function cachedAnswer(callContext: CallContext, key: string): AttemptAnswer | undefined {
   const { operation, request, answerContext, stream, recording, session } = callContext
   const stored = findStored(callContext, key)
@@ -79,8 +79,8 @@ export function cachedAnswer(callContext: CallContext, key: string): AttemptAnsw
   return { kind: 'succeeded', model, content, from: { headers: {}, usage, fixture: null, generated: false } }
 }
 
-/** What to keep so that the next equal call finds the answer. */
-export function storing(
+/** The entry that stores a response for later equal calls. */
+export function cacheEntry(
   { session, settings }: CallContext,
   key: string,
   stored: Omit<CachedAnswer, 'at'>,

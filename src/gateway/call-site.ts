@@ -1,31 +1,31 @@
-// Names the point of a call: which of the calls that a program makes it is, whatever its user said.
+// Names the call site of a call: which of the calls in a program it is, regardless of the user's input.
 import type { Operation, Prompt } from '../contract/core/operation.ts'
 import { type ByteCache, byteCache } from '../lib/byte-cache.ts'
 import { fingerprint } from '../lib/ids.ts'
 import { remembering, rememberingAll } from '../lib/remember.ts'
 import type { Session } from '../sessions/session.ts'
 
-/** How often each kind of call has come in a generation of a session; the kinds that came longest ago are forgotten. */
+/** How often each kind of call occurred in a generation of a session; the oldest kinds are dropped. */
 const occurrences = new WeakMap<Session, ByteCache<{ count: number }>>()
 const MAX_BYTES = 1 << 20
 
 /**
- * The point of a call of a kind, such as `chat.completions-1f0c9a3e.2`: the kind, and how often it has come in the session,
- * from 1. The session is part of it as `@<name>`, unless it is the one that programs work in which name none.
+ * The call site of a call, such as `chat.completions-1f0c9a3e.2`: its kind and its number in the session, from 1.
+ * `@<name>` follows in every session but the default one of the program.
  */
 export function callSiteOf(session: Session, kind: string): string {
-  let seen = occurrences.get(session)
-  if (!seen) {
-    seen = byteCache(MAX_BYTES)
-    occurrences.set(session, seen)
+  let counts = occurrences.get(session)
+  if (!counts) {
+    counts = byteCache(MAX_BYTES)
+    occurrences.set(session, counts)
   }
-  let known = seen.get(kind)
-  if (!known) seen.set(kind, (known = { count: 0 }), kind.length)
-  const nth = ++known.count
+  let counter = counts.get(kind)
+  if (!counter) counts.set(kind, (counter = { count: 0 }), kind.length)
+  const nth = ++counter.count
   return `${kind}.${nth}${session.isHome ? '' : `@${session.name}`}`
 }
 
-/** A call of a model. */
+/** A call to a model. */
 interface ModelCall {
   operation: Pick<Operation, 'name' | 'model'>
   request: object
@@ -33,14 +33,14 @@ interface ModelCall {
   prompt: Prompt
 }
 
-/** Characters of a system prompt up to which the kind of its calls is remembered. */
-const SHORT = 4_000
+/** Maximum length of a system prompt whose call kind is cached, in characters. */
+const MAX_CACHED_PROMPT = 4_000
 
-/** The kind of a call: operation, stream, model, system prompt, names of the tools, form of the answer, turn. */
+/** The kind of a call: operation, stream, model, system prompt, tool names, response format, turn. */
 export function callKind({ operation, request, stream, prompt }: ModelCall): string {
   const { system, tools, answer = 'text', turn } = prompt
-  const kind = system.length > SHORT ? kindOf : knownKind
-  // To join no names takes as long as to look at all that is remembered.
+  const kind = system.length > MAX_CACHED_PROMPT ? kindOf : cachedKind
+  // Joining an empty list takes as long as the whole cache lookup.
   return kind(
     operation.name,
     stream,
@@ -62,8 +62,8 @@ type KindParts = [
 ]
 const kindOf = (...[operation, stream, model, tools, form, turn, system]: KindParts): string =>
   injectionPointKind(operation, `${stream}\n${model}\n${tools}\n${form}\n${turn}\n${system}`)
-const knownKind = rememberingAll(kindOf)
+const cachedKind = rememberingAll(kindOf)
 
-/** The kind of all calls of an operation that have the same shape. */
+/** The kind of all calls of an operation with the same shape. */
 export const injectionPointKind = (operation: string, shape: string): string => `${operation}-${shapeDigits(shape)}`
 const shapeDigits = remembering((shape: string) => fingerprint(shape).slice(0, 8))

@@ -1,4 +1,4 @@
-// What the gateway is asked: one request to an operation, of a client or from inside.
+// A request to an operation, from a client or from the program itself.
 import type { z } from 'zod'
 import type { ConnectionFinder } from '../contract/core/connection.ts'
 import type { ApiError } from '../contract/core/error.ts'
@@ -12,12 +12,12 @@ import type { Caller } from '../contract/workspace/record.ts'
 import { parseCall } from '../schema/parse.ts'
 import type { Session } from '../sessions/sessions.ts'
 
-/** A body as its client sent it, where it names a model. */
+/** The body of a compatible API as its client sent it. */
 export interface RawFields {
   fields: Readonly<Record<string, unknown>>
-  /** As it is named there. */
+  /** The model as the client named it. */
   model: string
-  /** The same with its provider. */
+  /** The model with its provider. */
   fullModel: string
 }
 
@@ -25,57 +25,57 @@ export interface RawFields {
 export interface Call {
   operation: Operation
   session: Session
-  /** Who calls, worked out when it is asked for. */
+  /** The caller, determined at first use. */
   caller(): Caller
-  /** The body as it came; that of a form as the JSON of its fields. */
+  /** The received body; of a form, its fields as JSON. */
   text: string
-  /** The same before it was read; absent of a call from inside. */
+  /** The received body before it was parsed; absent for an internal call. */
   body?: Uint8Array | undefined
-  /** The body, where `text` says it otherwise: of a form, or of what is no JSON. */
+  /** The received body where `text` differs from it: for a form, or for a body that is not JSON. */
   readonly unread?: Uint8Array | undefined
-  /** The address and the headers as they came, before the session was taken out of the path; absent of a call from inside. */
+  /** Address and headers as received, before the session was removed from the path; absent for an internal call. */
   readonly received?: Pick<Request, 'url' | 'headers'> | undefined
-  /** Whether the trace may keep the body and the answer. */
+  /** Whether the trace may keep the body and the response. */
   retained: boolean
-  /** The address that was called. */
+  /** The address of the call. */
   url: string
   headers: Headers
-  /** Aborted when the client has gone. Made when it is asked for, which most calls never do. */
+  /** Aborted when the client is gone. Created at first use, which most calls never reach. */
   readonly signal: AbortSignal
-  /** Whether it is aborted, asked without making it. */
+  /** Whether `signal` is aborted; reading this does not create the signal. */
   readonly aborted: boolean
-  /** Finds the client's connection, for what cannot be said in HTTP. */
+  /** Finds the client's connection, for effects that HTTP cannot express. */
   hold?: ConnectionFinder | undefined
-  /** Of a call from inside: the trace of the call that made it, if one did, and what tells it from all others. */
+  /** Of an internal call: the trace of the call that made it, if any, and its key. */
   inner?: {
     parent: string | null
     key?: string | undefined
     agent?: AgentFacts | undefined
     fallbacks?: readonly FallbackOptions[] | undefined
   }
-  /** What `parse` found without a provider: the full ids by the field, for the trace. */
+  /** Models that `parse` completed with the default provider: full ids by field, for the trace. */
   readonly assumed?: Readonly<Record<string, string>> | undefined
-  /** How answers are put for clients of another wire; those of this API read them as they are. */
+  /** Converts responses for the clients of a compatible API; absent for the router's own API. */
   wire?: Wire | undefined
-  /** What a body of a compatible API says before anything is made of it; undefined when it names no model, or is not one. */
+  /** The body of a compatible API before conversion; undefined when it names no model or is invalid. */
   readonly raw?: RawFields | undefined
   /** Parses and validates the body; throws `ApiError`. */
   parse(): unknown
-  /** The same for a large one, in slices. */
+  /** `parse` for a large body, in slices. */
   parseInSlices(): Promise<unknown>
-  /** An error that is found out after parsing in the words of the deployment. */
-  inOwnTerms?(error: ApiError): ApiError
-  /** Told when it is over, with its trace. */
-  over?(trace?: TraceRecord): void
+  /** An error found after parsing, with the field names of this deployment. */
+  inDeploymentTerms?(error: ApiError): ApiError
+  /** Called when the call is over, with its trace. */
+  onEnd?(trace?: TraceRecord): void
 }
 
-/** On whose behalf a call is made from inside: its session, its caller and headers, and what aborts it. */
+/** On whose behalf an internal call is made: session, caller, headers, and the signal that aborts it. */
 export type CallOrigin = Pick<Call, 'session' | 'caller' | 'headers' | 'url' | 'retained' | 'signal'> & {
-  /** The trace of the call from inside which it is made; null when there is none. */
+  /** The trace of the call that makes it; null when there is none. */
   trace: string | null
 }
 
-/** A call as the origin of others. */
+/** Makes a call the origin of internal calls. */
 export const originOf = ({ session, caller, headers, url, retained, signal }: Call, trace: string): CallOrigin => ({
   session,
   caller,
@@ -86,35 +86,35 @@ export const originOf = ({ session, caller, headers, url, retained, signal }: Ca
   trace,
 })
 
-/** What one of the fallbacks of a call has of its own: fields of its request, its retries, and its time. */
+/** The options of one fallback: request fields, retries and timeout. */
 export interface FallbackOptions {
   parameters?: object | undefined
   retry?: z.infer<typeof Retry> | undefined
   timeout?: z.infer<typeof Timeout> | undefined
 }
 
-/** A call from inside. */
+/** An internal call. */
 export interface InnerCall {
   operation: Operation
   /** The body, as a client would send it. */
   request: object
   origin: CallOrigin
-  /** Tells the call from all others of its session: ids and chance are then functions of it, and not of the order of the calls. */
+  /** Identifies the call in its session: ids and chance depend on it instead of on the order of calls. */
   key?: string
-  /** Of a call that an agent makes. */
+  /** Facts about the agent that makes the call. */
   agent?: AgentFacts
-  /** Of its fallbacks, in their order. */
+  /** Options of its fallbacks, in order. */
   fallbacks?: readonly FallbackOptions[]
 }
 
-/** Its answer; the call ends with the last of its events. */
+/** The response to an internal call; the call ends with its last event. */
 export interface InnerAnswer {
   /** Id of its trace. */
   trace: string
   reply: Reply
 }
 
-/** The call as the gateway takes it: charged to the session of its origin, gone when that has gone. */
+/** Turns an internal call into a call of the gateway, in the session of its origin. It is aborted with its origin. */
 export function innerCall({ operation, request, origin, key, agent, fallbacks }: InnerCall): Call {
   const { session, caller, headers, url, retained, signal, trace } = origin
   const text = JSON.stringify(request)

@@ -1,11 +1,11 @@
-// Which conversation a call belongs to: successive replies of a fixture are those of one conversation.
+// Identifies the conversation of a call: a fixture's replies advance once per conversation.
 import { fingerprint } from '../lib/ids.ts'
 import { asObject, asText } from '../lib/values.ts'
 import type { CallContext } from './types.ts'
 
 /**
- * What tells the conversation of a call from the others of its session: the task of an agent, the thread, the conversation that the request
- * names, or else for whom it is and how it begins.
+ * The key of a call's conversation in its session: the agent's task, the thread, the conversation that the request
+ * names, or else the identity and the opening messages.
  */
 export function conversationOf({ facts, operation, request, prompt }: CallContext): string {
   const { agent, thread, identity = '' } = facts
@@ -25,5 +25,5 @@ function namedIn(request: object): string {
 const TIMES = /\d+|\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tue|wed|thu|fri|sat|sun|am|pm)\b/gi
 const MONTHS =
   /\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:tember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b/gi
-/** Instructions are often written anew for each call, with the time of day. */
+/** Instructions often contain the time of day, which differs between calls of one conversation. */
 const withoutTimes = (text: string): string => text.replace(TIMES, '#').replace(MONTHS, '#')

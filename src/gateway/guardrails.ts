@@ -1,5 +1,5 @@
-// Guardrails: checks of what the user says and of what is answered; the first that blocks ends the call. Streams go out
-// while they are made, so output guardrails check whole answers alone; the trace says where one did not check.
+// Guardrails check the user's input and the response; the first that blocks ends the call. Streams are sent while they
+// are generated, so output guardrails check only whole responses. The trace shows which ones did not run.
 import { ApiError } from '../contract/core/error.ts'
 import type { CallOrigin } from './call.ts'
 import type { Settings } from './settings.ts'
@@ -8,7 +8,7 @@ import type { CallContext, CallGuardrail, GuardrailDirectory, GuardrailVerdict }
 
 /**
  * The guardrails of a call, in order.
- * @throws ApiError 404 for an unknown one, whatever its stage.
+ * @throws ApiError 404 for an unknown guardrail of any stage.
  */
 export function guardsOf(
   settings: Settings,
@@ -26,8 +26,8 @@ export function guardsOf(
 }
 
 /**
- * Checks all that the user says.
- * @throws ApiError 422 `guardrail_violation` naming guardrail, stage and reason.
+ * Checks everything the user wrote.
+ * @throws ApiError 422 `guardrail_violation` with guardrail, stage and reason.
  */
 export function guardInput(callContext: CallContext, guards: readonly CallGuardrail[]): Promise<void> {
   const { operation, request, prompt } = callContext
@@ -35,8 +35,8 @@ export function guardInput(callContext: CallContext, guards: readonly CallGuardr
 }
 
 /**
- * Checks all that is answered; of a stream it only notes that it was not checked.
- * @throws ApiError 422 `guardrail_violation` naming guardrail, stage and reason.
+ * Checks the response; for a stream, records that it was not checked.
+ * @throws ApiError 422 `guardrail_violation` with guardrail, stage and reason.
  */
 export function guardOutput(
   callContext: CallContext,
@@ -51,12 +51,12 @@ export function guardOutput(
 async function guard(
   callContext: CallContext,
   guards: readonly CallGuardrail[],
-  { stage, texts: textsOf }: { stage: CallGuardrail['stage']; texts(): readonly string[] | undefined },
+  { stage, texts: readTexts }: { stage: CallGuardrail['stage']; texts(): readonly string[] | undefined },
 ): Promise<void> {
-  const asked = guards.filter((one) => one.stage === stage)
-  if (asked.length === 0) return
-  const texts = textsOf()
-  for (const { id, param, check } of asked) {
+  const selected = guards.filter((one) => one.stage === stage)
+  if (selected.length === 0) return
+  const texts = readTexts()
+  for (const { id, param, check } of selected) {
     const { call, prompt, recording } = callContext
     const of = recording.call.inner?.key
     const key = of === undefined ? undefined : `${of}:${param}`

@@ -1,4 +1,4 @@
-// One call from its body to its answer: the recipe of the gateway, each step a file beside this one.
+// Runs a call from its body to its response; each step is a file in this folder.
 import type { MatchedFaults } from '../contract/core/fault.ts'
 import type { BytesBody, Reply } from '../contract/core/reply.ts'
 import type { Wire } from '../contract/core/wire.ts'
@@ -21,37 +21,37 @@ import { respondThroughFaults } from './through-faults.ts'
 import { toReply } from './to-reply.ts'
 import type { CallContext, CallEnd, Gateway, GatewayParts } from './types.ts'
 
-// Loaded for the first call that a scenario, or a provider's own bytes, may reach directly.
+// Loaded for the first direct call with a scenario or with a provider's own bytes.
 const direct = lazy<typeof import('./direct.ts')>(() => require('./direct.ts'))
 // Loaded for the first stream of a compatible API.
 const sentEvents = lazy<typeof import('./stream/sent-events.ts')>(() => require('./stream/sent-events.ts'))
 
-/** A gateway of its parts. */
-export const createGateway = (given: GatewayParts): Gateway => {
-  const parts: RecordingParts = { ...given, headers: headerAllowance() }
+/** Creates a gateway from its parts. */
+export const createGateway = (parts: GatewayParts): Gateway => {
+  const recordingParts: RecordingParts = { ...parts, headers: headerAllowance() }
   return {
-    ...given,
-    handle: (call) => recorded(call, parts, client),
-    call: (inner) => recorded(innerCall(inner), parts, inside),
+    ...parts,
+    handle: (call) => runRecorded(call, recordingParts, toClient),
+    call: (inner) => runRecorded(innerCall(inner), recordingParts, toProgram),
   }
 }
 
 type RecordingParts = GatewayParts & CallEnding
 
-/** Who made a call, and receives its answer. */
-interface Listener<Answered> {
-  /** What it gets where that is not simply the answer: of a direct call, or through faults of a scenario. */
-  otherwise?(ready: ReadyCall, end: CallEnd, parts: RecordingParts): Promise<Answered> | undefined
-  take(reply: Reply, ready: ReadyCall, parts: RecordingParts): Answered | Promise<Answered>
+/** Returns the response of a call to its maker: a client, or the program itself. */
+interface Delivery<Result> {
+  /** Handles direct calls and calls with faults on the response; undefined for all others. */
+  special?(ready: ReadyCall, end: CallEnd, parts: RecordingParts): Promise<Result> | undefined
+  deliver(reply: Reply, ready: ReadyCall, parts: RecordingParts): Result | Promise<Result>
 }
 
-/** Takes a call from its body to its answer; whatever becomes of it ends it. */
-async function recorded<Answered>(call: Call, parts: RecordingParts, listener: Listener<Answered>): Promise<Answered> {
-  // The scenario may have changed, and its clock with it: the call keeps to the one that it begins on.
-  const playing = parts.runs.current(call.session)
+/** Runs a call from its body to its response. Every outcome ends the call. */
+async function runRecorded<Result>(call: Call, parts: RecordingParts, delivery: Delivery<Result>): Promise<Result> {
+  // The scenario and its clock may change during the call; the call keeps the ones it began with.
+  const scenario = parts.runs.current(call.session)
   const passed = passedOn(call, parts.backend)
-  // Before anything is made of it here: that is done while its provider works. A scenario may keep it from that.
-  const sending = passed && !playing && !call.headers.has(SCENARIO) ? passed.begin() : undefined
+  // The request is sent before it is parsed here, unless a scenario may prevent that.
+  const sending = passed && !scenario && !call.headers.has(SCENARIO) ? passed.begin() : undefined
   const recording = startTrace(call, parts.observers)
   recording.passed = passed
   const end = callEndOf(recording, parts)
@@ -61,48 +61,49 @@ async function recorded<Answered>(call: Call, parts: RecordingParts, listener: L
     const body = isLarge(call.text) ? await clock.work(parseLargeBody(call, passed)) : parseBody(call, passed)
     const planned = planCall(call, body, { recording, gateway: parts })
     const ready = plain(planned) ?? (await clock.work(prepared(planned)))
-    const other = listener.otherwise?.(ready, end, parts)
-    if (other) return await other
+    const special = delivery.special?.(ready, end, parts)
+    if (special) return await special
     const { callContext, cacheKey } = ready
     const answer = await answerTo(ready)
     const { wire } = call
     const reply = wire
       ? putOnWire(toReply(answer, { callContext, cacheKey, atOnce: true }), wire, { call, recording, end })
       : toReply(answer, { callContext, cacheKey, atOnce: true, end })
-    // A stream that goes on ends the call with the last of its events.
+    // A stream in progress ends the call with its last event.
     if (reply.body.kind !== 'events' || isComplete(reply.body.events)) {
       if (reply.body.kind === 'bytes') noteBytes(reply.body, recording)
       const problem = await end.end({ status: 200, headers: reply.headers })
       if (problem) throw problem
     }
-    return await listener.take(reply, ready, parts)
+    return await delivery.deliver(reply, ready, parts)
   } catch (error) {
-    throw await end.refuse(error)
+    throw await end.fail(error)
   }
 }
 
-const client: Listener<Response> = {
-  otherwise(ready, end, { clientTimeout }) {
+const toClient: Delivery<Response> = {
+  special(ready, end, { clientTimeout }) {
     const { callContext, targets } = ready
-    const { call, recording, playing } = callContext
+    const { call, recording, scenario } = callContext
     const { wire } = call
     const [target] = targets
     if (recording.direct) {
-      // Without a scenario, and without a provider's own bytes, an answer is put as any other is.
-      if (!wire || !target || !(playing || recording.passed)) return undefined
+      // Without a scenario and without a provider's own bytes, the response takes the usual path.
+      if (!wire || !target || !(scenario || recording.passed)) return undefined
       return direct().answerDirectly({ callContext, target, wire, end, clientTimeout })
     }
     const faults = faultsOnResponse(callContext)
     return faults && answerThroughFaults(faults, ready, end)
   },
-  take: (reply, { callContext: { call } }, { clientTimeout }) => toResponse(reply, { clientTimeout, hold: call.hold }),
+  deliver: (reply, { callContext: { call } }, { clientTimeout }) =>
+    toResponse(reply, { clientTimeout, hold: call.hold }),
 }
 
-const inside: Listener<InnerAnswer> = {
-  take: (reply, { callContext: { recording } }) => ({ trace: recording.id, reply }),
+const toProgram: Delivery<InnerAnswer> = {
+  deliver: (reply, { callContext: { recording } }) => ({ trace: recording.id, reply }),
 }
 
-/** An answer as clients of another wire have it, noted as it is sent. */
+/** The reply in the format of a compatible API, recorded as it is sent. */
 function putOnWire(
   answer: Reply,
   wire: Wire,
@@ -121,14 +122,14 @@ function noteBytes({ bytes, contentType }: BytesBody, recording: TraceRecorder):
   if (bytes instanceof Uint8Array) recording.sent = { body: sentWhole(bytes), type: contentType }
 }
 
-/** What a client receives through the faults between it and the gateway. */
+/** The response after the faults between the gateway and the client. */
 async function answerThroughFaults(faults: MatchedFaults, ready: ReadyCall, end: CallEnd): Promise<Response> {
   const { callContext } = ready
   const answer = async () => toReply(await answerTo(ready), ready)
   return respondThroughFaults(faults, callContext, { answer, end, connection: await callContext.call.hold?.find() })
 }
 
-/** The answer of a call: from the cache or from its targets, with the guardrails before and behind. */
+/** The response to a call, from the cache or from its targets, with the guardrails before and after. */
 async function answerTo({ callContext, targets, cacheKey, guards }: ReadyCall): Promise<AttemptAnswer> {
   if (guards.length > 0) await guardInput(callContext, guards)
   const stored = cacheKey === undefined ? undefined : cachedAnswer(callContext, cacheKey)
@@ -138,8 +139,8 @@ async function answerTo({ callContext, targets, cacheKey, guards }: ReadyCall): 
 }
 
 /** The faults between the gateway and the client; undefined when there are none. */
-function faultsOnResponse({ playing, facts, operation, request, stream, session }: CallContext) {
+function faultsOnResponse({ scenario, facts, operation, request, stream, session }: CallContext) {
   const place = { at: 'gateway', position: 0, attempt: 1 } as const
   const model = operation.model(request)
-  return playing?.faults(session.clock, { ...facts, ...place, operation, request, stream, model })
+  return scenario?.faults(session.clock, { ...facts, ...place, operation, request, stream, model })
 }

@@ -17,10 +17,10 @@ const rules = lazy<typeof import('../providers/rules/index.ts')>(() => require('
 /** Which setting holds for a call: that of its session, of a flag, of its scenario, and of the configuration, in this order. */
 export function historyMode({
   session,
-  playing,
+  scenario,
   settings: { mode, overrides },
-}: Pick<CallContext, 'playing'> & { session: Pick<Session, 'history'>; settings: HistorySettings }): HistoryMode {
-  return session.history ?? (overrides ? mode : (playing?.history ?? mode))
+}: Pick<CallContext, 'scenario'> & { session: Pick<Session, 'history'>; settings: HistorySettings }): HistoryMode {
+  return session.history ?? (overrides ? mode : (scenario?.history ?? mode))
 }
 
 /**
@@ -29,29 +29,37 @@ export function historyMode({
  */
 export async function answerAttempt(
   callContext: CallContext,
-  asked: BackendCall,
+  backendCall: BackendCall,
   record: AttemptRecorder,
 ): Promise<Reply> {
-  const rejected = judgeConversation(callContext, asked, record)
+  const rejected = judgeConversation(callContext, backendCall, record)
   if (rejected) {
     record.replied({ status: rejected.failure.status, headers: {}, fixture: null })
     throw rejected
   }
-  return callContext.backend.answer(asked)
+  return callContext.backend.answer(backendCall)
 }
 
 /** Notes what the provider thinks of the conversation of an attempt; its rejection, where the attempt does not reach a real provider. */
 export function judgeConversation(
   callContext: CallContext,
-  asked: Pick<BackendCall, 'model' | 'request'>,
+  backendCall: Pick<BackendCall, 'model' | 'request'>,
   record: AttemptRecorder,
 ): Refusal | undefined {
-  const { operation, history, backend } = callContext
+  const { operation, history, backend, recording } = callContext
   if (!operation.conversation) return undefined
-  const judged = conversationIn(callContext, asked)
-  if (isPlain(judged.conversation)) return undefined
-  const { model } = asked
-  const broken = rules().findBrokenRule({ ...judged, model, onlyImpossible: history === 'off' })
+  const judged = conversationIn(callContext, backendCall)
+  const plain = isPlain(judged.conversation)
+  const isDirect = recording.direct
+  if (plain && (history === 'off' || !isDirect)) return undefined
+  const { model } = backendCall
+  const broken = rules().findBrokenRule({
+    ...judged,
+    model,
+    isDirect,
+    isPlain: plain,
+    onlyImpossible: history === 'off',
+  })
   if (!broken) return undefined
   const isForwarded = backend.forwards?.(model) ?? false
   const rejects = !isForwarded && (history === 'strict' || broken.isImpossible)
@@ -97,19 +105,19 @@ function isPlain(conversation: ModelConversation): boolean {
 const HINT = '--history lenient accepts such requests and only reports them'
 
 function recordOf(
-  { source, problem, rejection, path }: BrokenRule,
+  { name, ids, source, rejection, path }: BrokenRule,
   { recording }: CallContext,
   rejected: boolean,
 ): HistoryRecord {
   const { traces } = recording.stores
   return {
-    rule: problem.problem,
+    rule: name,
     rejected,
     status: rejection.status,
     message: rejection.message,
     path,
-    ids: [...problem.ids],
-    traces: [...new Set(problem.ids.flatMap((id) => traces.issuerOf(id) ?? []))],
+    ids: [...ids],
+    traces: [...new Set(ids.flatMap((id) => traces.issuerOf(id) ?? []))],
     source,
     hint: HINT,
   }

@@ -1,4 +1,4 @@
-// Retrieval: what the call's knowledge bases have on the user's words is put before the messages.
+// Retrieval: adds what the call's knowledge bases contain about the user's message to the request.
 import type { Operation } from '../contract/core/operation.ts'
 import type { Call } from './call.ts'
 import type { TraceRecorder } from './record/recording.ts'
@@ -12,7 +12,7 @@ interface RetrievalContext {
   recording: TraceRecorder
 }
 
-/** The request with the context found for it; the request itself when nothing is found. */
+/** The request with the retrieved context; the same request when nothing was found. */
 export async function retrieve(
   request: object,
   { operation, settings, call, recording }: RetrievalContext,

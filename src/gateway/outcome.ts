@@ -1,4 +1,4 @@
-// What the gateway makes of an attempt that gave no answer. A failure is a value: nothing is thrown between gateway steps.
+// Failed attempts as values: no step of the gateway throws for them.
 import { ApiError, bugError } from '../contract/core/error.ts'
 import { ConnectionFailure, Unreadable } from '../contract/core/reply.ts'
 import { storageError } from '../contract/core/storage-error.ts'
@@ -7,33 +7,33 @@ import { HangReset } from '../lib/hang-reset.ts'
 import { namesCall } from '../providers/request-id.ts'
 import type { RequestRejection } from '../providers/rules/rule.ts'
 
-/** An attempt without an answer, in the terms in which it would be answered. */
+/** A failed attempt, described by the error that its client would receive. */
 export interface Failure {
   kind: Exclude<OutcomeKind, 'succeeded'>
   status: number
   code: string
   message: string
   param: string | null
-  /** Of the provider's reply, in lower case. */
+  /** Headers of the provider's reply, with names in lower case. */
   headers: Record<string, string>
-  /** The kind of error, when it is not that of the status. */
+  /** The error type, when it is not the default for the status. */
   type?: string | undefined
-  /** Whether a fixture wrote it: all its headers then reach the client. */
+  /** Whether a fixture defined the error: all its headers then reach the client. */
   verbatim?: boolean | undefined
-  /** Of a conversation that the provider rejects: its error. A provider with other rules may accept it. */
+  /** The provider's error for an invalid conversation. A provider with other rules may accept it. */
   rejection?: RequestRejection | undefined
-  /** What was thrown, when that is a bug. */
+  /** The thrown value, for a bug. */
   cause?: unknown
 }
 
-/** The time of an attempt is up. */
+/** An attempt exceeded its time limit. */
 export class TimedOut extends Error {
   constructor(ms: number, what: string) {
     super(`${what} within the call_timeout of ${ms} ms`)
   }
 }
 
-/** A provider's refusal, or an error that it sent inside a stream. */
+/** An HTTP error of a provider, or an error inside its stream. */
 export class Refusal extends Error {
   readonly failure: Failure
   constructor(failure: Omit<Failure, 'kind'>) {
@@ -42,13 +42,13 @@ export class Refusal extends Error {
   }
 }
 
-/** Nginx's status for a client that has gone; it reaches nobody but the trace. */
+/** Nginx's status for a closed client connection; it appears only in traces. */
 export const CLIENT_GONE = 499
 
-/** Code of a call whose client waited too long in silence, so that we reset its connection. */
+/** Error code of a call whose connection was reset because its client hung too long. */
 export const HANG_LIMIT = 'hang_limit'
 
-/** Nobody listened to the end of an answer. */
+/** The client stopped reading before the end of a response. */
 export const NOT_RECEIVED: Failure = {
   kind: 'canceled',
   status: CLIENT_GONE,
@@ -58,7 +58,7 @@ export const NOT_RECEIVED: Failure = {
   headers: {},
 }
 
-/** A bug as a failure; its message is for the trace, its cause for the output. */
+/** A bug as a failure: the message goes into the trace, the cause is reported. */
 export const bugOf = (cause: unknown): Failure => ({
   kind: 'internal_error',
   status: 500,
@@ -69,7 +69,7 @@ export const bugOf = (cause: unknown): Failure => ({
   cause,
 })
 
-/** The failure behind what a backend or a stream threw; anything that is not a failure of theirs is a bug. */
+/** The failure for what a backend or a stream threw; an unknown error is a bug. */
 export function failureOf(error: unknown, client: AbortSignal): Failure {
   const own = (kind: Failure['kind'], status: number, code: string): Failure => ({
     kind,
@@ -79,22 +79,22 @@ export function failureOf(error: unknown, client: AbortSignal): Failure {
     param: null,
     headers: {},
   })
-  // Aborted by its own session, which says why.
-  if (client.aborted && client.reason instanceof ApiError) return refusedBy(client.reason)
+  // The session aborted the call and gives the reason.
+  if (client.aborted && client.reason instanceof ApiError) return fromApiError(client.reason)
   if (client.aborted && client.reason instanceof HangReset)
     return { ...own('disconnected', CLIENT_GONE, HANG_LIMIT), message: client.reason.message }
   if (client.aborted)
     return { ...own('canceled', CLIENT_GONE, 'client_gone'), message: 'the client closed the connection' }
   if (error instanceof Refusal) return error.failure
-  if (error instanceof ApiError) return refusedBy(error)
+  if (error instanceof ApiError) return fromApiError(error)
   if (error instanceof TimedOut) return own('timed_out', 504, 'timeout')
   if (error instanceof ConnectionFailure) return own('disconnected', 502, 'provider_disconnected')
   if (error instanceof Unreadable) return own('invalid_response', 502, 'provider_unreadable')
-  const trouble = storageError(error)
-  return trouble ? refusedBy(trouble) : bugOf(error)
+  const storageProblem = storageError(error)
+  return storageProblem ? fromApiError(storageProblem) : bugOf(error)
 }
 
-const refusedBy = ({ status, code, message, param, headers, type }: ApiError): Failure => ({
+const fromApiError = ({ status, code, message, param, headers, type }: ApiError): Failure => ({
   kind: 'http_error',
   status,
   code,
@@ -104,10 +104,11 @@ const refusedBy = ({ status, code, message, param, headers, type }: ApiError): F
   type,
 })
 
-// Of a provider's headers these reach the client: its own retries act on them, and the provider knows the call by its id.
+// Headers of a provider that reach the client: its retries use them, and the request id identifies the call to the
+// provider.
 const PASSED_ON = /^(retry-after(-ms)?|(x-|anthropic-)?ratelimit-.*|x-should-retry)$/
 
-/** The error that a client gets for the last failure of a call. */
+/** The error that a client receives for the last failure of a call. */
 export function errorOf(failure: Failure): ApiError {
   const { kind, status, code, message, param, headers, type, verbatim = false, rejection } = failure
   if (kind === 'internal_error') return bugError()

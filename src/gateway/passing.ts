@@ -1,4 +1,4 @@
-// Which requests of compatible APIs a provider gets as they came, and how much of them is understood here.
+// Decides which requests of compatible APIs reach their provider unchanged, and how much of them is parsed.
 import type { Backend, PassingBackend, RawRequest } from '../contract/core/backend.ts'
 import { ApiError } from '../contract/core/error.ts'
 import type { Operation, Prompt } from '../contract/core/operation.ts'
@@ -8,7 +8,7 @@ import { realClock } from '../lib/clock.ts'
 import { asObject } from '../lib/values.ts'
 import type { Call } from './call.ts'
 
-/** Fields of the router's own API, which no provider knows: a request with one of them is acted on here. */
+/** Fields that only the router's API has: a request with one of them is never passed on. */
 const OWN_FIELDS = [
   'svc',
   'name',
@@ -25,10 +25,10 @@ const OWN_FIELDS = [
   'guardrails',
   'knowledge',
 ]
-/** Those that another API has too, where they mean something else. */
+/** Fields of the list that another API has too, with another meaning. */
 const SHARED: Record<string, readonly string[]> = { anthropic: ['thread'] }
 
-/** The request of a call whose provider gets it as it came; undefined when the call is answered from what it means. */
+/** The request of a call that its provider receives unchanged; undefined when the gateway handles the call itself. */
 export function passedOn(call: Call, { passing }: Backend): PassedRequest | undefined {
   const { raw, wire, body, url, headers } = call
   if (!passing || !raw || !wire || !body) return undefined
@@ -41,10 +41,10 @@ export function passedOn(call: Call, { passing }: Backend): PassedRequest | unde
   return new PassedRequest(call, passing, { api: wire.api, path, headers, body, model })
 }
 
-/** Time in which a request has certainly left. */
+/** Time after which a request has certainly been sent. */
 const SENDING_MS = 1
 
-/** A request on its way to its provider. */
+/** A request that is passed on to its provider. */
 export class PassedRequest {
   readonly #call: Call
   readonly #passing: PassingBackend
@@ -58,16 +58,16 @@ export class PassedRequest {
   }
 
   /**
-   * Sends it now: what is left to do here is done while its provider works. The runtime sends on a thread of its own, which
-   * may have to wait for this one, so this resolves once it has had time to, or the reply is there.
+   * Sends the request now, so that the provider works while the gateway parses. The runtime sends on another thread,
+   * which may wait for this one: this resolves once that thread had time to send, or the reply has arrived.
    */
   begin(): Promise<unknown> {
     this.#begun = this.#send()
-    // Who asks for the reply hears of what it fails with.
+    // A failure is reported by `reply`.
     return Promise.race([this.#begun.catch(() => {}), realClock.sleep(SENDING_MS)])
   }
 
-  /** What its provider sends to it; sent now, unless it has been begun. Throws as `Backend.answer` does. */
+  /** The provider's reply; sends the request unless `begin` did. Throws as `Backend.answer` does. */
   reply(): Promise<Reply> {
     const begun = this.#begun ?? this.#send()
     this.#begun = undefined
@@ -80,7 +80,10 @@ export class PassedRequest {
   }
 }
 
-/** The body of a call, and whether it fits our schema; one that is passed on need not: it is the provider who says so. */
+/**
+ * The body of a call, and whether it matches our schema. The body of a passed-on request may not: its provider
+ * validates it.
+ */
 export interface ParsedBody {
   request: object
   isRead: boolean
@@ -88,36 +91,36 @@ export interface ParsedBody {
 
 /**
  * Parses and validates the body of a call.
- * @throws ApiError for what is not valid, unless it is passed on.
+ * @throws ApiError for an invalid body, unless the request is passed on.
  */
 export function parseBody(call: Call, passed: PassedRequest | undefined): ParsedBody {
   try {
     return { request: call.parse() as object, isRead: true }
   } catch (error) {
-    return unread(error, call, passed)
+    return unvalidated(error, call, passed)
   }
 }
 
-/** The same for a large one, in slices. */
+/** `parseBody` for a large body, in slices. */
 export async function parseLargeBody(call: Call, passed: PassedRequest | undefined): Promise<ParsedBody> {
   await nextTurn()
   try {
     return { request: (await call.parseInSlices()) as object, isRead: true }
   } catch (error) {
-    return unread(error, call, passed)
+    return unvalidated(error, call, passed)
   }
 }
 
-function unread(error: unknown, { raw }: Call, passed: PassedRequest | undefined): ParsedBody {
+function unvalidated(error: unknown, { raw }: Call, passed: PassedRequest | undefined): ParsedBody {
   if (!passed || !raw || !(error instanceof ApiError)) throw error
-  // The trace repeats these two: one may be of any type, and the other one means something else (`SHARED`).
+  // The trace copies these two, but `metadata` may have any type and `thread` another meaning (`SHARED`).
   const { metadata, thread: _, ...fields } = raw.fields
   return { request: { ...fields, model: raw.fullModel, metadata: asObject(metadata) }, isRead: false }
 }
 
 const NO_PROMPT: Prompt = { system: '', user: '', turn: 0, tools: [], toolResult: false }
 
-/** The conversation of a body that may be of any shape. */
+/** The prompt of a request that may be invalid. */
 export function promptIn(operation: Operation, request: object): Prompt {
   try {
     return operation.prompt(request)

@@ -1,32 +1,32 @@
-// Where a call may go, worked out before anything is tried: the balanced pick or the model, then the fallbacks.
+// Plans the targets of a call: the model or the load balancer's choice, then the fallbacks.
 import { chance } from '../lib/chance.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { FallbackOptions } from './call.ts'
 import { retriesOf, type Settings } from './settings.ts'
 
-/** One `<provider>/<model>` that a call may go to. */
+/** A `<provider>/<model>` that a call may go to. */
 export interface Target {
   model: string
-  /** 0 is the primary one, 1 the first fallback. */
+  /** 0 for the primary target, 1 for the first fallback. */
   position: number
   /** JSON path of the field that names it. */
   param: string
-  /** Fields of the request that are its own. */
+  /** Request fields for this target only. */
   parameters?: object | undefined
-  /** Its own retries, in the place of those of the call. */
+  /** Retries of this target, instead of those of the call. */
   retry?: Settings['retry']
-  /** Milliseconds that one of its attempts may take, in the place of those of the call. */
+  /** Time limit of one attempt in ms, instead of that of the call. */
   callTimeout?: number | undefined
 }
 
-/** The ordered targets of a call, with what each fallback has of its own; the body's model means nothing when there is a balancer. */
+/** The targets of a call in order, each fallback with its own options. A load balancer replaces the model of the body. */
 export function planOf(
   model: string,
   { balance, fallbacks }: Settings,
-  lucky: Lucky,
+  balanceKey: BalanceKey,
   own: readonly FallbackOptions[] = [],
 ): Target[] {
-  const targets = [balance ? picked(balance, lucky) : { model, position: 0, param: 'model' }]
+  const targets = [balance ? balancedTarget(balance, balanceKey) : { model, position: 0, param: 'model' }]
   for (const name of fallbacks) {
     const position = targets.length
     const { parameters, retry, timeout } = own[position - 1] ?? {}
@@ -41,24 +41,24 @@ export function planOf(
   return targets
 }
 
-/** What the luck of a call is a function of: its session, and its key or number there. */
-interface Lucky {
+/** Determines the choice of the load balancer: the session and the key or number of the call. */
+interface BalanceKey {
   session: Pick<Session, 'seed' | 'name'>
   key: string | number
 }
 
-function picked(models: readonly { model: string; weight: number }[], { session, key }: Lucky): Target {
-  const index = pick(models, chance(session.seed, session.name, 'balance', key))
+function balancedTarget(models: readonly { model: string; weight: number }[], { session, key }: BalanceKey): Target {
+  const index = pickIndex(models, chance(session.seed, session.name, 'balance', key))
   return { model: models[index]?.model ?? '', position: 0, param: `load_balancer.models[${index}].model` }
 }
 
-/** The index whose share of the weights holds `luck`. */
-function pick(models: readonly { weight: number }[], luck: number): number {
+/** The index whose share of the weights contains `fraction`, a number from 0 to below 1. */
+function pickIndex(models: readonly { weight: number }[], fraction: number): number {
   const total = models.reduce((sum, { weight }) => sum + weight, 0)
-  let left = luck * total
+  let remaining = fraction * total
   const found = models.findIndex(({ weight }) => {
-    left -= weight
-    return left < 0
+    remaining -= weight
+    return remaining < 0
   })
   return found < 0 ? models.length - 1 : found
 }

@@ -1,4 +1,4 @@
-// Makes a call ready to be answered: parsed, planned, and rendered where it asks for that.
+// Prepares a call for its attempts: plans it and renders the request where needed.
 import type { ActiveScenario } from '../contract/core/fault.ts'
 import type { AnswerContext } from '../contract/core/operation.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
@@ -18,23 +18,23 @@ import { needsGateway, type Settings, settingsOf } from './settings.ts'
 import type { CallContext, CallGuardrail, GatewayParts } from './types.ts'
 import { hasVariables, renderVariables } from './variables.ts'
 
-/** Names the scenario of a single call. */
+/** Header with the scenario of a single call. */
 export const SCENARIO = 'x-understudy-scenario'
 
-/** A call whose body has been read, and where it may go. */
+/** A call with its parsed body and its targets. */
 export interface PlannedCall {
   call: Call
   recording: TraceRecorder
   gateway: GatewayParts
-  /** The body, valid but for one that is passed on. */
+  /** The body, valid unless it is passed on. */
   parsed: object
   settings: Settings
   targets: readonly Target[]
   answerContext: AnswerContext
-  playing: ActiveScenario | undefined
+  scenario: ActiveScenario | undefined
 }
 
-/** A call that can be answered: where it may go, where its answer is stored, and what checks it. */
+/** A call that is ready for its attempts, with its targets, its cache key and its guardrails. */
 export interface ReadyCall {
   callContext: CallContext
   targets: readonly Target[]
@@ -43,8 +43,8 @@ export interface ReadyCall {
 }
 
 /**
- * Plans where a call may go.
- * @throws ApiError for a model whose provider is unknown.
+ * Plans the targets of a call.
+ * @throws ApiError for a model of an unknown provider.
  */
 export function planCall(
   call: Call,
@@ -57,17 +57,17 @@ export function planCall(
   recording.request = parsed
   recording.settings = settings
   recording.direct = call.wire !== undefined && !needsGateway(settings)
-  const playing = gateway.runs.ofCall(session, call.headers.get(SCENARIO))
-  recording.playing(playing)
-  const lucky = { session, key: call.inner?.key ?? recording.seq }
-  const targets = planOf(operation.model(parsed), settings, lucky, call.inner?.fallbacks)
+  const scenario = gateway.runs.ofCall(session, call.headers.get(SCENARIO))
+  recording.scenario(scenario)
+  const balanceKey = { session, key: call.inner?.key ?? recording.seq }
+  const targets = planOf(operation.model(parsed), settings, balanceKey, call.inner?.fallbacks)
   for (const { model, param } of targets) gateway.providers.check(model, param)
   recording.plan(targets)
   const answerContext = new CallAnswerContext(call, recording)
-  return { call, recording, gateway, parsed, settings, targets, answerContext, playing }
+  return { call, recording, gateway, parsed, settings, targets, answerContext, scenario }
 }
 
-/** A call that is answered as it came; undefined where something has to be looked up, filled in or checked before. */
+/** Prepares a call whose request needs no lookups, variables or checks; undefined for any other call. */
 export function plain(planned: PlannedCall): ReadyCall | undefined {
   const { call, recording, parsed, settings } = planned
   const { knowledge, guardrails, identity, cacheTtl } = settings
@@ -88,11 +88,11 @@ const readyWith = (planned: PlannedCall, request: object): ReadyCall => ({
   guards: NO_GUARDS,
 })
 
-/** Whether a request refers to something that has to be looked up. */
+/** Whether a request contains references to look up. */
 const refers = ({ operation }: Call, request: object): boolean =>
   operation.resolve !== undefined && (operation.refers?.(request) ?? true)
 
-/** Any other call. What is done to a large one is done step by step, and others come in between. */
+/** Prepares any other call. A large one yields to other calls between steps. */
 export async function prepared(planned: PlannedCall): Promise<ReadyCall> {
   const { call, recording, gateway, parsed, settings, targets } = planned
   const large = isLarge(call.text)
@@ -109,7 +109,7 @@ export async function prepared(planned: PlannedCall): Promise<ReadyCall> {
   return { callContext, targets, cacheKey, guards }
 }
 
-/** The request with its variables, with what it refers to, and with what knowledge bases have on it. */
+/** The request with its variables filled in, its references resolved and its retrieved context added. */
 async function rendered(planned: PlannedCall): Promise<object> {
   const { call, recording, gateway, parsed, settings, answerContext } = planned
   const { operation } = call
@@ -127,21 +127,21 @@ async function rendered(planned: PlannedCall): Promise<object> {
   return request
 }
 
-/** The request to the model that the load balancer picked. */
+/** The request with the model that the load balancer chose. */
 const balanced = ({ settings, targets }: PlannedCall, request: object): object =>
   settings.balance ? { ...request, model: targets[0]?.model } : request
 
 /** What all attempts of a call share. */
 function contextOf(planned: PlannedCall, request: object): CallContext {
-  const { call, recording, gateway, parsed, settings, answerContext, playing } = planned
+  const { call, recording, gateway, parsed, settings, answerContext, scenario } = planned
   const { operation, session } = call
   const prompt = recording.passed ? promptIn(operation, request) : operation.prompt(request)
   const stream = operation.streams(request)
-  // What the user gives for variables and finds in knowledge bases makes no other point.
-  const asked = recording.rendered === 'null' ? prompt : { ...operation.prompt(parsed), turn: prompt.turn }
+  // Values of variables and retrieved texts do not change the call site.
+  const sitePrompt = recording.rendered === 'null' ? prompt : { ...operation.prompt(parsed), turn: prompt.turn }
   recording.point = call.inner
     ? undefined
-    : callSiteOf(session, callKind({ operation, request, stream, prompt: asked }))
+    : callSiteOf(session, callKind({ operation, request, stream, prompt: sitePrompt }))
   return {
     call,
     operation,
@@ -153,24 +153,24 @@ function contextOf(planned: PlannedCall, request: object): CallContext {
     answerContext,
     recording,
     backend: gateway.backend,
-    playing,
-    history: historyMode({ session, playing, settings: gateway.history }),
-    facts: factsOf(call, recording, { playing, text: prompt.user }),
+    scenario,
+    history: historyMode({ session, scenario, settings: gateway.history }),
+    facts: factsOf(call, recording, { scenario, text: prompt.user }),
   }
 }
 
-/** Whether a body came in other words, or with names that are understood alone: the trace then has what was made of it. */
+/** Whether the parsed request differs from the received body: the trace then has both. */
 const isInterpreted = ({ operation, assumed, wire }: Call): boolean =>
   operation.body === 'json' && (assumed !== undefined || wire?.take !== undefined)
 
-/** What rules of a scenario tell a call by. */
+/** The facts that rules of a scenario match. */
 const factsOf = (
   { headers, inner, text: body }: Call,
   { settings, point }: TraceRecorder,
-  { playing, text }: Pick<CallContext, 'playing'> & { text: string },
+  { scenario, text }: Pick<CallContext, 'scenario'> & { text: string },
 ): CallContext['facts'] => ({
   headers,
-  key: inner?.key ?? playing?.keyOf(body) ?? '',
+  key: inner?.key ?? scenario?.keyOf(body) ?? '',
   text,
   identity: settings?.identity?.id,
   thread: settings?.thread?.id,
@@ -179,7 +179,7 @@ const factsOf = (
   point,
 })
 
-/** What the answer of a call is made with. Every call has one, and a class with a getter is made faster than an object with one. */
+/** The context of a response. Every call has one, and a class with a getter is created faster than such an object literal. */
 class CallAnswerContext implements AnswerContext {
   readonly id: string
   readonly now: number

@@ -1,4 +1,4 @@
-// When a failed attempt is repeated, after how long, and when the next target gets its turn: pure functions.
+// Pure functions that decide whether a failed attempt is repeated, after what wait, and when the next target follows.
 import { SPENDING_LIMIT } from '../contract/core/error.ts'
 import { type Failure, HANG_LIMIT } from './outcome.ts'
 import type { Settings } from './settings.ts'
@@ -7,19 +7,22 @@ const FIRST_WAIT_MS = 1000
 const JITTER = 0.25
 const MAX_ADVICE_MS = 60_000
 
-/** Whether no other attempt can change it: nobody waits any more, or the program itself has failed. */
+/** Whether no other attempt can help: the client is gone, or the program itself failed. */
 const isFinal = ({ kind, code }: Failure): boolean =>
   kind === 'canceled' || kind === 'internal_error' || code === HANG_LIMIT
 
-/** Whether the same target is tried again: a listed status, or a failure that has none of its own; no wait lifts our own limit. */
+/**
+ * Whether the same target is tried again: for a listed status, or for a failure without a status. Waiting does not lift
+ * our own limit.
+ */
 export function retries(failure: Failure, retry: Settings['retry']): boolean {
   if (!retry || isFinal(failure) || failure.code === SPENDING_LIMIT) return false
   return failure.kind === 'http_error' ? retry.codes.includes(failure.status) : true
 }
 
 /**
- * Whether the next target is tried. A 4xx says that the request is wrong for every target, unless it rejects the conversation: providers
- * have different rules about that.
+ * Whether the next target is tried. A 4xx is the same error for every target, except for a rejected conversation:
+ * providers have different rules for those.
  */
 export function fallsBack(failure: Failure): boolean {
   if (isFinal(failure)) return false
@@ -28,20 +31,20 @@ export function fallsBack(failure: Failure): boolean {
 }
 
 /**
- * Milliseconds to wait before extra attempt number `retry` (1, 2, ...): what the provider asked for when that is at most a
- * minute, else 1, 2, 4, 8, 16 s with a quarter of jitter either way.
+ * Milliseconds to wait before retry number `retry` (1, 2, ...): the provider's advice if it is at most a minute,
+ * otherwise 1, 2, 4, 8, 16 s with a jitter of 25 %. `random` is a random number from 0 to below 1.
  */
 export function retryDelay(
   retry: number,
   headers: Record<string, string>,
-  { now, luck }: { now: number; luck: number },
+  { now, random }: { now: number; random: number },
 ): number {
   const advised = retryAfter(headers, now)
   if (advised !== undefined && advised <= MAX_ADVICE_MS) return advised
-  return Math.round(FIRST_WAIT_MS * 2 ** (retry - 1) * (1 - JITTER + 2 * JITTER * luck))
+  return Math.round(FIRST_WAIT_MS * 2 ** (retry - 1) * (1 - JITTER + 2 * JITTER * random))
 }
 
-/** Milliseconds that a provider asks to wait: `retry-after-ms`, or `retry-after` as seconds or as a date (RFC 9110, 10.2.3). */
+/** The wait that a provider advises, in ms: `retry-after-ms`, or `retry-after` as seconds or as a date (RFC 9110, 10.2.3). */
 export function retryAfter(headers: Record<string, string>, now: number): number | undefined {
   const ms = Number(headers['retry-after-ms']?.trim() || Number.NaN)
   if (ms >= 0) return ms
@@ -53,6 +56,6 @@ export function retryAfter(headers: Record<string, string>, now: number): number
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }
 
-/** Whether the wait is told as a date, which means nothing to a client with another clock. */
+/** Whether the wait is given as a date, which a client with another clock cannot use. */
 export const isDated = (headers: Record<string, string>): boolean =>
   headers['retry-after-ms'] === undefined && Number.isNaN(Number(headers['retry-after'] ?? 0))

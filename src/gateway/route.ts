@@ -1,4 +1,4 @@
-// Takes a call to an answer: the targets of the plan in order, each with its retries.
+// Tries the targets of the plan in order, each with its retries.
 import { chance } from '../lib/chance.ts'
 import { attempt } from './attempt.ts'
 import { errorOf, type Failure, failureOf } from './outcome.ts'
@@ -8,8 +8,8 @@ import { fallsBack, retries, retryDelay } from './retry.ts'
 import type { CallContext } from './types.ts'
 
 /**
- * The first answer; at most (1 + retry count) x (1 + fallbacks) attempts are made.
- * @throws ApiError for the last failure, which is noted as the one that the call is refused with.
+ * The first successful attempt, of at most (1 + retry count) x (1 + fallbacks).
+ * @throws ApiError for the last failure, which is also recorded.
  */
 export async function route(callContext: CallContext, targets: readonly Target[]): Promise<AttemptAnswer> {
   let failure: Failure | undefined
@@ -36,17 +36,17 @@ export async function route(callContext: CallContext, targets: readonly Target[]
   throw errorOf(failure)
 }
 
-/** Milliseconds from a failure to the next attempt of its target. */
+/** Milliseconds from a failure to the next attempt at its target. */
 function delayAfter(
   { headers }: Failure,
   { session, recording }: CallContext,
   { target, number }: { target: Target; number: number },
 ): number {
-  const luck = chance(session.seed, session.name, 'retry', recording.seq, target.position, number)
-  return retryDelay(number, headers, { now: session.clock.now(), luck })
+  const random = chance(session.seed, session.name, 'retry', recording.seq, target.position, number)
+  return retryDelay(number, headers, { now: session.clock.now(), random })
 }
 
-/** Waits on the clock of the session; what cut it short. */
+/** Waits on the clock of the session; returns the failure that interrupted the wait, if any. */
 async function sleep(ms: number, { session, call }: CallContext): Promise<Failure | undefined> {
   try {
     await session.clock.sleep(ms, call.signal)

@@ -1,4 +1,4 @@
-// The routing settings of a call: top level and service options merged field by field, defaults filled in.
+// The routing settings of a call: top-level fields merged with the service options, and defaults.
 import type { z } from 'zod'
 import type { Operation } from '../contract/core/operation.ts'
 import type {
@@ -14,17 +14,17 @@ import type {
 } from '../contract/router/shared.ts'
 import { fieldsOf } from '../schema/parse.ts'
 
-/** How a call is routed, complete; what was not asked for is absent. */
+/** The settings of a call; absent fields were not requested. */
 export interface Settings {
-  /** Extra attempts of a target, and the statuses that are tried again. */
+  /** Extra attempts at a target, and the statuses that are retried. */
   retry?: { count: number; codes: readonly number[] }
   /** Models tried after the primary one, in order. */
   fallbacks: readonly string[]
   /** Models that share the calls, by weight. */
   balance?: readonly { model: string; weight: number }[]
-  /** Seconds an answer is kept. */
+  /** How long a response is cached, in seconds. */
   cacheTtl?: number
-  /** Milliseconds of an attempt: of the whole answer, or of each silence in a stream. */
+  /** Time limit of an attempt in ms: for the whole response, or for each pause of a stream. */
   callTimeout?: number
   guardrails: readonly { id: string; execute_on: 'input' | 'output' }[]
   knowledge: z.infer<typeof KnowledgeBases>
@@ -33,7 +33,7 @@ export interface Settings {
   name?: string
 }
 
-/** Whether a call asks for something that only a gateway does; one that does not may go straight to its provider. */
+/** Whether a call uses a feature of the gateway; any other call may go straight to its provider. */
 export const needsGateway = (settings: Settings): boolean =>
   settings.retry !== undefined ||
   settings.fallbacks.length > 0 ||
@@ -67,7 +67,7 @@ const NO_FIELDS: NonNullable<TopFields['svc']> = {}
 const NO_BASES: Settings['knowledge'] = []
 const modelOf = ({ model }: { model: string }) => model
 
-/** The settings of a parsed request; fields that the operation does not have are extras and mean nothing. */
+/** The settings of a parsed request. Fields that the operation does not define are ignored. */
 export function settingsOf(operation: Pick<Operation, 'name' | 'request' | 'addContext'>, request: unknown): Settings {
   const fields = fieldsOf(operation)
   const top = request as TopFields
@@ -86,7 +86,7 @@ export function settingsOf(operation: Pick<Operation, 'name' | 'request' | 'addC
     guardrails: (fields.has('guardrails') && top.guardrails) || NOTHING,
     knowledge: (operation.addContext && svc.knowledge_bases) || NO_BASES,
   }
-  // Field by field: a spread for each would take longer than all that goes before.
+  // Assigned one by one: spreading each would take longer than everything above.
   if (retry) settings.retry = retriesOf(retry)
   if (balancer) settings.balance = balancer.models
   if (cache) settings.cacheTtl = cache.ttl ?? CACHE_TTL_S
@@ -97,13 +97,13 @@ export function settingsOf(operation: Pick<Operation, 'name' | 'request' | 'addC
   return settings
 }
 
-/** Retries with what was left out. */
+/** Retries with their defaults. */
 export const retriesOf = ({ count, on_codes }: z.infer<typeof Retry>): NonNullable<Settings['retry']> => ({
   count: count ?? RETRY.count,
   codes: on_codes ?? RETRY.on_codes,
 })
 
-/** A field as it stands at the top and in the service options; what the operation does not have means nothing. */
+/** A field merged from the top level and the service options; undefined if the operation does not define it. */
 function merged<Name extends keyof RoutingFields>(
   name: Name,
   { fields, top, svc }: { fields: ReadonlySet<string>; top: RoutingFields; svc: RoutingFields },

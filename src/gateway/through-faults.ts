@@ -1,4 +1,4 @@
-// Answers a call through the faults that its client hears: on the real bytes, and on the real connection.
+// Passes a response through the faults between gateway and client, on its bytes and on the client's connection.
 import type { Connection } from '../contract/core/connection.ts'
 import { ApiError, envelope } from '../contract/core/error.ts'
 import type { MatchedFaults } from '../contract/core/fault.ts'
@@ -19,7 +19,7 @@ interface FaultyCall {
   connection: Connection | undefined
 }
 
-/** What the client receives; `answer` makes the reply behind the faults, if they let it. */
+/** The response to the client; `answer` produces the reply unless a fault prevents it. */
 export async function respondThroughFaults(
   faults: MatchedFaults,
   { recording, call }: CallContext,
@@ -36,7 +36,7 @@ export async function respondThroughFaults(
   } catch (error) {
     if (!(error instanceof ConnectionFailure || signal.aborted)) throw error
     const failure = failureOf(error, signal)
-    // Who called is told why the session ended the call.
+    // The client is told why the session ended the call.
     if (signal.reason instanceof ApiError) throw errorOf(failure)
     recording.sent = { ended: signal.aborted ? endOfAborted(signal) : breakOf(error), nothing: true }
     await end.end({ status: failure.kind === 'canceled' ? failure.status : 0, headers: {}, failure })
@@ -44,7 +44,7 @@ export async function respondThroughFaults(
   }
 }
 
-/** The reply, whose call ends with the last of it. */
+/** The reply, which ends its call when all of it has been sent. */
 async function withEnd(
   reply: Reply,
   { end, recording, errorItem }: { end: CallEnd; recording: TraceRecorder; errorItem(error: ApiError): EventBatch },
@@ -52,7 +52,7 @@ async function withEnd(
   const { status, headers, body } = reply
   const { signal } = recording.call
   const sent = new SentBody()
-  const over = (failure: Failure | undefined, broken: unknown) => {
+  const onEnd = (failure: Failure | undefined, broken: unknown) => {
     recording.sent = { ...sentAs(reply), body: sent, ended: bodyEnd(reply, { broken, signal }) }
     return end.end({ status, headers, failure })
   }
@@ -62,12 +62,12 @@ async function withEnd(
       for (const event of batch) sent.add(encodeEvent(event), now)
       return batch
     }
-    return { ...reply, body: { ...body, events: toEnd(body.events, { over, signal, errorItem, note }) } }
+    return { ...reply, body: { ...body, events: toEnd(body.events, { onEnd, signal, errorItem, note }) } }
   }
   if (body.kind === 'bytes' && !(body.bytes instanceof Uint8Array)) {
     const encoded = (error: ApiError) => new TextEncoder().encode(errorItem(error).map(encodeEvent).join(''))
     const note = sent.noting<Uint8Array>(() => recording.elapsed())
-    const ending = { over, signal, note, ...(isStream(reply) && { errorItem: encoded }) }
+    const ending = { onEnd, signal, note, ...(isStream(reply) && { errorItem: encoded }) }
     return { ...reply, body: { ...body, bytes: toEnd(body.bytes, ending) } }
   }
   const whole = streamBytes(reply).bytes
@@ -82,42 +82,45 @@ async function withEnd(
 }
 
 interface StreamEnd<Item> {
-  /** Ends the call, and gives why it could not be stored. Gets the failure, and what cut the stream short: `UNHEARD` when nobody reads on, undefined when it has its end. */
-  over(failure: Failure | undefined, broken: unknown): Promise<ApiError | undefined>
+  /**
+   * Ends the call; resolves with an error when it could not be stored. `broken` is what ended the stream early:
+   * `NOT_RECEIVED` when the client stopped reading, undefined for a complete stream.
+   */
+  onEnd(failure: Failure | undefined, broken: unknown): Promise<ApiError | undefined>
   signal: AbortSignal
-  /** What tells, in a stream that has begun, of an error that is ours. */
+  /** The item that reports an internal error inside a stream. */
   errorItem?(error: ApiError): Item
-  /** Told of each item that comes. */
-  came?(item: Item): void
-  /** Notes what goes out, and gives it as it does. */
+  /** Called with each item that arrives. */
+  onItem?(item: Item): void
+  /** Records an item as it is sent, and returns it. */
   note(item: Item): Item
 }
 
-/** The items of a stream, and the end of its call behind the last of them. */
+/** The items of a stream; the call ends after the last one. */
 export async function* toEnd<Item>(
   items: Iterable<Item> | AsyncIterable<Item>,
-  { over, signal, errorItem, came, note }: StreamEnd<Item>,
+  { onEnd, signal, errorItem, onItem, note }: StreamEnd<Item>,
 ): AsyncGenerator<Item> {
   let failure: Failure | undefined
   let broken: unknown = NOT_RECEIVED
   let problem: ApiError | undefined
   try {
     for await (const item of items) {
-      came?.(item)
+      onItem?.(item)
       yield note(item)
     }
     broken = undefined
   } catch (error) {
     broken = error
     failure = failureOf(error, signal)
-    // A bug, or a session that ended the call; anything else is what the faults are for.
+    // A bug, or a session that ended the call. Any other error is the effect of a fault.
     const isOurs = failure.kind === 'internal_error' || signal.reason instanceof ApiError
     if (!isOurs || !errorItem) throw error
     broken = NOT_RECEIVED
     yield note(errorItem(errorOf(failure)))
     broken = undefined
   } finally {
-    problem = await over(failure, broken)
+    problem = await onEnd(failure, broken)
   }
   if (problem && !failure && errorItem) yield errorItem(problem)
 }

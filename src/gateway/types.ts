@@ -1,4 +1,4 @@
-// What the steps of a call share, and whom they ask.
+// What the steps of a call share, and the services that they use.
 import type { Backend } from '../contract/core/backend.ts'
 import type { ApiError } from '../contract/core/error.ts'
 import type { ActiveScenario, FaultFacts } from '../contract/core/fault.ts'
@@ -14,48 +14,48 @@ import type { Failure } from './outcome.ts'
 import type { TraceRecorder } from './record/recording.ts'
 import type { Settings } from './settings.ts'
 
-/** Knows the people on whose behalf calls are made. */
+/** The people on whose behalf calls are made. */
 export interface People {
-  /** Makes a person known to the workspace who is not yet; resolves when that is committed. */
+  /** Adds a person to the workspace unless it has them; resolves when that is committed. */
   meet(identity: NonNullable<Settings['identity']>, call: Pick<Call, 'session' | 'caller'>): Promise<void>
 }
 
-/** What the gateway answers with. */
+/** What the gateway is composed of. */
 export interface GatewayParts {
   backend: Backend
   guardrails: GuardrailDirectory
   knowledge: KnowledgeDirectory
   runs: ScenarioRuns
   people: People
-  /** Longest that a client may read nothing of a stream, in ms. */
+  /** How long a client may stop reading a stream, in ms. */
   clientTimeout: number
-  /** Takes notice of bugs. */
+  /** Reports a bug. */
   report(error: unknown): void
   observers: Observers
-  /** Knows which providers a model id may name. */
+  /** Knows the valid provider names. */
   providers: ProviderNames
   history: HistorySettings
 }
 
-/** How conversations are judged that their providers would reject. */
+/** How conversations that their providers would reject are handled. */
 export interface HistorySettings {
   mode: HistoryMode
-  /** Whether a flag or variable says so, which is stronger than a scenario. */
+  /** Whether the mode comes from a flag or a variable, which overrides a scenario. */
   overrides: boolean
 }
 
-/** Answers calls and records them; user mistakes and the last failure are recorded too and thrown as `ApiError`. */
+/** Handles calls and records them. Client errors and the last failure are recorded too, and thrown as `ApiError`. */
 export interface Gateway extends GatewayParts {
-  /** Answers a client. */
+  /** Handles the call of a client. */
   handle(call: Call): Promise<Response>
   /**
-   * Makes a call from inside, which meets all that a client's call meets; the faults between the gateway and its clients
-   * do not act on it, since no client hears it.
+   * Makes an internal call, which takes the same steps as a client's call. Faults between the gateway and its clients
+   * do not apply, since there is no client.
    */
   call(inner: InnerCall): Promise<InnerAnswer>
 }
 
-/** A call on its way: parsed, rendered, and with everything that its attempts share. */
+/** A call in progress: its rendered request, and everything that its attempts share. */
 export interface CallContext {
   operation: Operation
   session: Session
@@ -67,71 +67,77 @@ export interface CallContext {
   call: Call
   recording: TraceRecorder
   backend: Backend
-  /** The scenario that is played, and what tells this call apart in it. */
-  playing: ActiveScenario | undefined
+  /** The active scenario. */
+  scenario: ActiveScenario | undefined
   /** What happens to a conversation that its provider would reject. */
   history: HistoryMode
   facts: Pick<FaultFacts, 'headers' | 'key' | 'text' | 'identity' | 'thread' | 'inner' | 'agent' | 'point'>
 }
 
-/** How a call ended for who made it. */
+/** How a call ended for its maker. */
 export interface CallResult {
   status: number
   headers: Record<string, string>
-  /** What cut it short. */
+  /** What ended it early. */
   failure?: Failure | undefined
-  /** What it is refused with. */
+  /** The error that the client receives. */
   error?: ApiError
-  /** Whether what was sent has been read: `failure` then says all, whatever became of the answer behind the faults. */
+  /** Whether the sent bytes have been read back: only `failure` then counts. */
   read?: true
 }
 
-/** Ends one call. */
+/** Ends a call. */
 export interface CallEnd {
-  /** Saves the trace, the first time; resolves when it is committed with what the answer leaves, with an error when it cannot be. */
+  /**
+   * Saves the trace, once. Resolves when it is committed with the entries of the response, or with an error when that
+   * failed.
+   */
   end(result: CallResult): Promise<ApiError | undefined>
-  /** Saves the trace of a call that is refused; resolves with the error for the client, which leads to the trace. */
-  refuse(error: unknown): Promise<ApiError>
+  /** Saves the trace of a failed call; resolves with the error for the client, which contains the trace id. */
+  fail(error: unknown): Promise<ApiError>
 }
 
-/** What goes with an answer. */
+/** What a response is sent with. */
 export interface ReplyContext {
   callContext: CallContext
-  /** Where it is stored when it is to be. */
+  /** Key to store the response under; undefined when it is not cached. */
   cacheKey: string | undefined
-  /** Ends the call before the last event of a stream; absent when something else still comes between it and the client. */
+  /** Ends the call before the last event of a stream; absent when a fault or a conversion still follows. */
   end?: CallEnd
-  /** Whether events that are all there leave in one piece, once the call has ended. */
+  /** Whether available events are sent together, after the call has ended. */
   atOnce?: true
 }
 
-/** What a guardrail looks at. */
+/** What a guardrail checks. */
 export interface GuardrailInput {
-  /** Texts of the stage: all of the user, or all of the answer. */
+  /** Texts of the stage: all of the user's, or all of the response. */
   texts: readonly string[]
-  /** The user's last words. */
+  /** The user's last message. */
   input: string
-  /** Aborted when nobody waits for the verdict any more. */
+  /** Aborted when the verdict is no longer needed. */
   signal: AbortSignal
-  /** Tells the verdict from all others of the session, where it is one of a call that has a key. */
+  /** Identifies the verdict in the session; present for a call that has a key. */
   key?: string | undefined
 }
 
-/** What a guardrail makes of it. */
+/** The result of a guardrail. */
 export type GuardrailVerdict = Pick<GuardrailRecord, 'outcome' | 'reason' | 'evaluation'>
 
-/** One guardrail; throws `ApiError` when it cannot be run. */
+/** One guardrail; throws `ApiError` when it cannot run. */
 export type GuardrailCheck = (judged: GuardrailInput) => Promise<GuardrailVerdict>
 
-/** Knows guardrails by id. */
+/** Finds guardrails by id. */
 export interface GuardrailDirectory {
-  /** The check of that id, made on behalf of a call, undefined when nothing goes by it; `param` is where the call names it. Throws `ApiError` when it is of no use as one. */
+  /**
+   * The guardrail with that id, run on behalf of a call; undefined when there is none. `param` is the field that names
+   * it. Throws `ApiError` when the evaluator cannot be used as a guardrail.
+   */
   find(id: string, origin: CallOrigin, param: string): Promise<GuardrailCheck | undefined>
-  /** Ids that are built in. */
+  /** Ids of the built-in guardrails. */
   ids(): readonly string[]
 }
 
-/** A guardrail that a call asks for. */
+/** A guardrail of a call. */
 export interface CallGuardrail {
   id: string
   stage: 'input' | 'output'
@@ -139,19 +145,19 @@ export interface CallGuardrail {
   check: GuardrailCheck
 }
 
-/** One chunk of a knowledge base that fits a query. */
+/** A chunk of a knowledge base that matches a query. */
 export interface FoundChunk {
   id: string
-  /** Higher is nearer, at most 1. */
+  /** Similarity, at most 1. */
   score: number
   text: string
 }
 
-/** How one knowledge base is searched. */
+/** A search in one knowledge base. */
 export type KnowledgeQuery = Settings['knowledge'][number] & { query: string; param: string }
 
-/** Searches the knowledge bases of the workspace that a call is made in. */
+/** Searches the knowledge bases of a call's workspace. */
 export interface KnowledgeDirectory {
-  /** The nearest chunks, best first; refuses a knowledge base that does not exist. */
+  /** The most similar chunks, best first; throws for a knowledge base that does not exist. */
   search(call: Pick<Call, 'session' | 'caller' | 'signal'>, query: KnowledgeQuery): Promise<FoundChunk[]>
 }

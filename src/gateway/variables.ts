@@ -1,4 +1,4 @@
-// Prompt variables: `variables` and the older `svc.inputs`, put into the texts of a call by one of three engines.
+// Prompt variables: fills `variables` and the older `svc.inputs` into the texts of a call with one of three engines.
 import { inWorker } from '../answers/in-worker.ts'
 import { ApiError } from '../contract/core/error.ts'
 import type { FillText } from '../contract/core/operation.ts'
@@ -9,7 +9,7 @@ import { packTexts, unpackTexts } from '../workers/packed-texts.ts'
 import type { JobOwner } from '../workers/pool.ts'
 import type { Call } from './call.ts'
 
-/** What is needed of a call to fill in its variables. */
+/** The parts of a call that its variables need. */
 type RenderedCall = Pick<Call, 'operation' | 'session' | 'text' | 'signal'>
 
 interface TemplateFields {
@@ -18,10 +18,10 @@ interface TemplateFields {
   svc?: { inputs?: Inputs | null } | null
 }
 
-/** Requests of this many characters are rendered here: others need not wait for that. */
-const RENDERED_HERE = 50_000
-/** What takes more than this is begun again in a worker: some ten milliseconds. */
-const LIMITS_HERE = { steps: 4_000, characters: 1_000_000 }
+/** Maximum request length, in characters, that is rendered on the main thread. */
+const MAX_MAIN_THREAD_LENGTH = 50_000
+/** Larger work, about ten milliseconds, starts again in a worker. */
+const MAIN_THREAD_LIMITS = { steps: 4_000, characters: 1_000_000 }
 
 /** Whether a request has variables to fill in. */
 export function hasVariables({ operation }: Pick<Call, 'operation'>, request: object): boolean {
@@ -36,7 +36,7 @@ export async function renderVariables(call: RenderedCall, request: object): Prom
   const { variables, template_engine, svc }: TemplateFields = request
   const values = { ...inputValues(svc?.inputs), ...variables }
   const engine = template_engine ?? 'text'
-  if (call.text.length <= RENDERED_HERE) {
+  if (call.text.length <= MAX_MAIN_THREAD_LENGTH) {
     const fill = await filler(engine, values)
     try {
       return operation.fillTexts(request, fill) as object
@@ -45,14 +45,27 @@ export async function renderVariables(call: RenderedCall, request: object): Prom
     }
   }
   const templates: string[] = []
-  operation.fillTexts(request, (text) => {
+  const params: string[] = []
+  operation.fillTexts(request, (text, param = '') => {
     templates.push(text)
+    params.push(param)
     return text
   })
-  return operation.fillTexts(request, await fillerApart(templates, { engine, values }, ownerOf(call))) as object
+  const owner = { ...ownerOf(call), param: sharedPath(params) }
+  return operation.fillTexts(request, await fillerInWorker(templates, { engine, values }, owner)) as object
 }
 
-/** Made only now: for most calls the signal is made when it is asked for. */
+/** The innermost field that contains all paths: `messages` for `messages[0].content` and `messages[1].content`. */
+function sharedPath([first = '', ...others]: readonly string[]): string | undefined {
+  const parts = first.split(/(?=[.[])/)
+  while (!others.every((path) => isInside(path, parts.join('')))) parts.pop()
+  return parts.join('') || undefined
+}
+
+const isInside = (path: string, outer: string): boolean =>
+  path.startsWith(outer) && (outer === '' || /^(?:[.[]|$)/.test(path.slice(outer.length)))
+
+/** Created late, because most calls never create their signal. */
 const ownerOf = ({ signal, session }: RenderedCall): JobOwner => ({ signal, limits: session.jobLimits })
 
 function inputValues(inputs: Inputs | null | undefined): Record<string, unknown> {
@@ -60,24 +73,24 @@ function inputValues(inputs: Inputs | null | undefined): Record<string, unknown>
   return Object.fromEntries(inputs.map(({ key, value }) => [key, value]))
 }
 
-/** What puts values into these texts, which are then asked for in their order; long ones are rendered in a worker. */
+/** Fills values into these texts, which must then be requested in this order. Long ones are rendered in a worker. */
 export async function fillerOf(
   templates: readonly string[],
   templating: Templating,
   owner: JobOwner,
 ): Promise<FillText> {
   const length = templates.reduce((sum, text) => sum + text.length, 0)
-  if (length <= RENDERED_HERE) {
-    const { texts, problem } = await renderAll(templates, templating, LIMITS_HERE)
+  if (length <= MAX_MAIN_THREAD_LENGTH) {
+    const { texts, problem } = await renderAll(templates, templating, MAIN_THREAD_LIMITS)
     if (!(problem instanceof TemplateTooLong))
       return fillerFrom(texts, { engine: templating.engine, problem: problem?.message })
   }
-  return fillerApart(templates, templating, owner)
+  return fillerInWorker(templates, templating, owner)
 }
 
-/** What puts values into texts by an engine. */
+/** Fills values into texts on the main thread. */
 async function filler(engine: TemplateEngine, values: Record<string, unknown>): Promise<FillText> {
-  const render = await rendererOf({ engine, values }, LIMITS_HERE)
+  const render = await rendererOf({ engine, values }, MAIN_THREAD_LIMITS)
   return (text, param) => {
     try {
       return render(text)
@@ -88,19 +101,20 @@ async function filler(engine: TemplateEngine, values: Record<string, unknown>): 
   }
 }
 
-/** What gives the texts that a worker made of these templates, asked for in their order. */
-async function fillerApart(
+/** Fills values into these texts in a worker; they must then be requested in this order. */
+async function fillerInWorker(
   templates: readonly string[],
   { engine, values }: Templating,
-  { signal, limits }: JobOwner,
+  { signal, limits, param }: JobOwner & { param?: string | undefined },
 ): Promise<FillText> {
-  const stopped = (why: string) => new ApiError(400, 'invalid_template', `the ${engine} templates take ${why}`)
+  const stopped = (why: string) =>
+    new ApiError(400, 'invalid_template', `the ${engine} templates take ${why}`, param ? { param } : {})
   const work = { ...packTexts(templates), engine, values }
   const { problem, ...packed } = await inWorker('renderTemplates', work, { signal, limits, stopped })
   return fillerFrom(unpackTexts(packed), { engine, problem })
 }
 
-/** What gives these texts one after another, then says what is wrong with the next one. */
+/** Returns these texts one after another, then throws for the problem of the next one. */
 function fillerFrom(
   texts: Iterable<string>,
   { engine, problem }: { engine: TemplateEngine; problem: string | undefined },

@@ -27,11 +27,11 @@ export const piiDetection: BuiltIn = {
   async check(texts) {
     const kinds = new Set<string>()
     for (const text of texts) {
-      let left = text
+      let rest = text
       for (const { kind, find } of DETECTORS) {
-        const spans = await find(left)
+        const spans = await find(rest)
         if (spans.length > 0) kinds.add(kind)
-        left = without(left, spans)
+        rest = without(rest, spans)
       }
     }
     const found = DETECTORS.map(({ kind }) => kind).filter(

@@ -21,12 +21,12 @@ interface NumberFound {
 export async function phoneNumbersIn(text: string): Promise<Span[]> {
   const spans: Span[] = []
   // A list repeats the same number, and each takes a millisecond.
-  const known = new Map<string, NumberFound[]>()
+  const cached = new Map<string, NumberFound[]>()
   for (const { 0: candidate, index } of text.matchAll(CANDIDATE)) {
     const named = PHONE_WORD.test(text.slice(Math.max(0, index - BEFORE), index))
     const { findPhoneNumbersInText } = await import('libphonenumber-js/min')
-    const numbers = known.get(candidate) ?? COUNTRIES.flatMap((country) => findPhoneNumbersInText(candidate, country))
-    known.set(candidate, numbers)
+    const numbers = cached.get(candidate) ?? COUNTRIES.flatMap((country) => findPhoneNumbersInText(candidate, country))
+    cached.set(candidate, numbers)
     const found = numbers.find(({ startsAt, endsAt }) => {
       const written = candidate.slice(startsAt, endsAt)
       return named || written.startsWith('+') || AMERICAN.test(written)

@@ -64,12 +64,12 @@ export async function inFull(
 ): Promise<{ row: CallRow; call: ReportCall | undefined }[]> {
   const rank = ({ row }: ReportEntry) => (row.outcome === 'succeeded' ? 0 : 1)
   const ordered = entries.toSorted((one, other) => rank(other) - rank(one) || other.row.arrived - one.row.arrived)
-  let left = MAX_CHARACTERS
+  let remaining = MAX_CHARACTERS
   const found: { row: CallRow; call: ReportCall | undefined }[] = []
   for (const { row, read } of ordered) {
-    const call = left > 0 ? await read() : undefined
-    if (call) left -= JSON.stringify(call).length
-    found.push({ row, call: left >= 0 ? call : undefined })
+    const call = remaining > 0 ? await read() : undefined
+    if (call) remaining -= JSON.stringify(call).length
+    found.push({ row, call: remaining >= 0 ? call : undefined })
   }
   return found
 }

@@ -4,22 +4,22 @@
 export class Allowance {
   readonly #perSecond: number
   readonly #most: number
-  #left: number
+  #remaining: number
   #at = 0
 
   constructor({ perSecond, most }: { perSecond: number; most: number }) {
     this.#perSecond = perSecond
     this.#most = most
-    this.#left = most
+    this.#remaining = most
   }
 
   /** Whether one more use is allowed at a time, in ms. If so, it is counted. */
   take(now: number): boolean {
     const passed = Math.max(0, now - this.#at)
     this.#at = now
-    this.#left = Math.min(this.#most, this.#left + (passed * this.#perSecond) / 1000)
-    if (this.#left < 1) return false
-    this.#left--
+    this.#remaining = Math.min(this.#most, this.#remaining + (passed * this.#perSecond) / 1000)
+    if (this.#remaining < 1) return false
+    this.#remaining--
     return true
   }
 }

@@ -1,4 +1,6 @@
 // The chunks of a body that arrives over time, one by one.
+import { nextTurn } from './bare-socket.ts'
+import { isLarge, sliceEnd } from './slices.ts'
 
 /** Iterates over a body. A stream of the runtime is released at once, even while its next chunk is awaited. */
 export function byteChunks(bytes: Uint8Array | AsyncIterable<Uint8Array>): AsyncIterator<Uint8Array, undefined> {
@@ -17,4 +19,33 @@ export function byteChunks(bytes: Uint8Array | AsyncIterable<Uint8Array>): Async
 async function* onePiece(bytes: Uint8Array): AsyncGenerator<Uint8Array, undefined> {
   yield bytes
   return undefined
+}
+
+/** The text of a body (UTF-8). A large one is decoded piece by piece, and other calls are answered in between. */
+export async function textOfBytes(bytes: Uint8Array | AsyncIterable<Uint8Array>): Promise<string> {
+  if (bytes instanceof Uint8Array) return new TextDecoder().decode(bytes)
+  const body = byteChunks(bytes)
+  const pieces: Uint8Array[] = []
+  let length = 0
+  for (let step = await body.next(); !step.done; step = await body.next()) {
+    pieces.push(step.value)
+    length += step.value.byteLength
+    if (isLarge({ length })) return largeText(pieces, body)
+  }
+  return new TextDecoder().decode(Buffer.concat(pieces))
+}
+
+async function largeText(first: readonly Uint8Array[], body: AsyncIterator<Uint8Array, undefined>): Promise<string> {
+  const decoder = new TextDecoder()
+  const parts = first.map((piece) => decoder.decode(piece, { stream: true }))
+  let isOver = sliceEnd()
+  for (let step = await body.next(); !step.done; step = await body.next()) {
+    parts.push(decoder.decode(step.value, { stream: true }))
+    if (!isOver()) continue
+    await nextTurn()
+    isOver = sliceEnd()
+  }
+  parts.push(decoder.decode())
+  await nextTurn()
+  return parts.join('')
 }

@@ -53,8 +53,8 @@ export function startDeadline(
   // There is one timer at a time. A restart only moves the due time, so that a stream of many events costs nothing
   // more.
   const watch = async () => {
-    for (let left = ms; left > 0; left = since + ms - clock.passed()) {
-      await clock.sleep(left, stopped.signal)
+    for (let remaining = ms; remaining > 0; remaining = since + ms - clock.passed()) {
+      await clock.sleep(remaining, stopped.signal)
       if (paused) await new Promise<void>((resolve) => (wake = resolve))
       if (stopped.signal.aborted) return
     }

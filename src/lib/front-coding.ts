@@ -9,7 +9,7 @@ import { cutWhole } from './well-formed.ts'
  */
 export function frontCoded(texts: Iterable<string>, most: number, before = ''): (string | number)[] {
   const coded: (string | number)[] = []
-  let left = most
+  let remaining = most
   // The events of a stream repeat the same head and tail. Testing for a known one takes a tenth of the time of
   // comparing characters.
   let knownHead = ''
@@ -22,9 +22,9 @@ export function frontCoded(texts: Iterable<string>, most: number, before = ''): 
     const tail = sameTail(before, text, { room, from: text.endsWith(knownTail) ? Math.min(knownTail.length, room) : 0 })
     if (isNews(tail, knownTail)) knownTail = text.slice(text.length - tail)
     const middle = text.slice(head, text.length - tail)
-    left -= middle.length + NUMBERS
-    if (left < 0) {
-      const rest = cutWhole(middle, Math.max(0, left + middle.length))
+    remaining -= middle.length + NUMBERS
+    if (remaining < 0) {
+      const rest = cutWhole(middle, Math.max(0, remaining + middle.length))
       if (rest !== '') coded.push(head, 0, rest)
       break
     }

@@ -5,6 +5,10 @@ import { inSlices } from './slices.ts'
 
 /** Characters that the runtime parses at once. */
 const RUN = 50_000
+/** A text of more runs than this is read in parts of so many: one with many escapes takes the longest. */
+const LONG_TEXT_RUNS = 10
+/** Characters of \u00e4. */
+const LONGEST_ESCAPE = 6
 
 /** How a text is parsed. */
 interface ReadingOptions {
@@ -65,6 +69,7 @@ function* reading(
   { most = Number.POSITIVE_INFINITY, run = RUN }: ReadingOptions,
 ): Generator<void> {
   const levels = [root]
+  const longText = Math.max(2 * LONGEST_ESCAPE, LONG_TEXT_RUNS * run)
   let level = root
   let values = 1
   let due = run
@@ -75,6 +80,7 @@ function* reading(
     }
     const code = text.charCodeAt(at)
     if (code === QUOTE) {
+      const begin = at
       at = text.indexOf('"', at + 1)
       while (at >= 0 && isEscaped(text, at)) {
         at = text.indexOf('"', at + 1)
@@ -83,6 +89,13 @@ function* reading(
         yield
       }
       if (at < 0) throw new SyntaxError('Unterminated string')
+      if (at - begin > longText && isItem(text, level, begin)) {
+        yield
+        readPassed(text, levels)
+        yield* readLongText(text, level, { begin, end: at, size: longText })
+        due = at + run
+        yield
+      }
     } else if (code === COMMA) {
       if (level === root) throw new SyntaxError('Unexpected token: ,')
       if (++values > most) throw tooMany(most)
@@ -112,7 +125,7 @@ function* reading(
   if (items.length !== 1) throw new SyntaxError('Unexpected EOF')
 }
 
-const [QUOTE, COMMA, BRACKET, BRACE, BRACKET_END, BRACE_END, BACKSLASH] = Array.from('",[{]}\\', (sign) =>
+const [QUOTE, COMMA, BRACKET, BRACE, BRACKET_END, BRACE_END, BACKSLASH, COLON] = Array.from('",[{]}\\:', (sign) =>
   sign.charCodeAt(0),
 )
 
@@ -125,6 +138,49 @@ function isEscaped(text: string, at: number): boolean {
   let before = at
   while (text.charCodeAt(before - 1) === BACKSLASH) before--
   return (at - before) % 2 === 1
+}
+
+/** Whether the text that begins here is an item of its list or the value of a field, and no name of one. */
+function isItem(text: string, { isList, from, comma }: Level, begin: number): boolean {
+  if (isList) return true
+  let before = begin - 1
+  while (before > Math.max(from - 1, comma) && isBlank(text.charAt(before))) before--
+  return text.charCodeAt(before) === COLON
+}
+
+interface LongText {
+  begin: number
+  end: number
+  /** Characters of a part. */
+  size: number
+}
+
+/** Reads a text in parts, none of which ends in the middle of an escape, and puts it into its list or object. */
+function* readLongText(text: string, level: Level, { begin, end, size }: LongText): Generator<void> {
+  if (level.after) throw unexpected(text, begin)
+  const parts: string[] = []
+  let isPlain = true
+  for (let from = begin + 1; from < end; ) {
+    const to = from + size < end ? partEnd(text, from, from + size) : end
+    const part = JSON.parse(`"${text.slice(from, to)}"`) as string
+    // A text without escapes is a part of the whole, which need not be copied.
+    isPlain &&= part.length === to - from
+    parts.push(part)
+    from = to
+    yield
+  }
+  put(level, `${text.slice(level.from, begin)}null`, isPlain ? text.slice(begin + 1, end) : parts.join(''))
+  level.from = end + 1
+  level.after = true
+}
+
+/** Where a part ends that begins between two escapes and has about so many characters. */
+function partEnd(text: string, from: number, to: number): number {
+  const last = to - LONGEST_ESCAPE + text.slice(to - LONGEST_ESCAPE, to).lastIndexOf('\\')
+  if (last < to - LONGEST_ESCAPE) return to
+  let before = last
+  while (before > from && text.charCodeAt(before - 1) === BACKSLASH) before--
+  return (last - before) % 2 === 0 ? last : to
 }
 
 /** The innermost level of those that are parsed item by item, which are the outer ones. */
@@ -179,7 +235,7 @@ function readRun(text: string, level: Level, end: number): void {
 }
 
 /** Adds the items of a run to their list or object; `instead` replaces a single item. */
-function put({ into, isList }: Level, run: string, instead?: object): void {
+function put({ into, isList }: Level, run: string, instead?: object | string): void {
   if (isList) {
     const items = JSON.parse(`[${run}]`) as unknown[]
     const list = into as unknown[]

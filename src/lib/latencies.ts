@@ -24,7 +24,7 @@ interface LatencyEvents {
   /** The real time of one is over, or its client disconnected: the clock may advance. */
   changed(): void
   /** One ended early, at an instant of the clock. */
-  left(instant: number): void
+  canceled(instant: number): void
 }
 
 /** Shared state of the latencies of a clock. */
@@ -41,7 +41,7 @@ class RunningLatency implements Latency {
   /** When it should end, by the machine's timer. */
   readonly endsAt: number
   /** Whether its real time is over. */
-  over = false
+  done = false
   readonly ended: Promise<void>
   readonly #began = performance.now()
   readonly #length: number
@@ -77,14 +77,14 @@ class RunningLatency implements Latency {
   }
 
   readonly #ring = () => {
-    this.over = true
+    this.done = true
     this.#parts.changed()
   }
 
   readonly #leave = () => {
     noteSilence(this.#signal?.reason, this.due - this.start)
     const waited = Math.round((performance.now() - this.#began) / STEP_MS) * STEP_MS
-    this.#parts.left(Math.min(this.due, this.start + waited))
+    this.#parts.canceled(Math.min(this.due, this.start + waited))
     this.fail(this.#signal?.reason)
   }
 
@@ -106,17 +106,18 @@ export function createLatencies(events: LatencyEvents) {
     /** The one to end next. One that is due earlier, and whose real time is nearly over, is awaited. */
     next(): Latency | undefined {
       const all = [...running].sort((one, other) => one.due - other.due)
-      const first = all.find(({ over }) => over)
+      const first = all.find(({ done: over }) => over)
       if (!first) return undefined
       const real = performance.now()
-      const isNear = ({ over, due, endsAt }: RunningLatency) => !over && due < first.due && endsAt - real < SLACK_MS
+      const isNear = ({ done: over, due, endsAt }: RunningLatency) =>
+        !over && due < first.due && endsAt - real < SLACK_MS
       return real < first.endsAt + SLACK_MS && all.some(isNear) ? undefined : first
     },
     size: () => running.size,
     /** Number of latencies without an end of their own. */
     endless: () => [...running].filter(({ due }) => due === Number.POSITIVE_INFINITY).length,
     /** Whether the real time of any is over. */
-    anyOver: () => running.values().some(({ over }) => over),
+    anyOver: () => running.values().some(({ done: over }) => over),
     /** The instant up to which the clock may advance by itself meanwhile. */
     bound: () => running.values().reduce((least, { due }) => Math.min(least, due), Number.POSITIVE_INFINITY),
     /** Moves all of them with the clock. */

@@ -6,15 +6,15 @@ const PREFIXES = /^(v\d+(beta|alpha)?|api|openai|router|proxy|gateway|s)$/
 
 /** The known path that ends like the called one, with undefined segments as `:name`; null if none does. */
 export function likelyPath(called: string, known: readonly string[]): string | null {
-  const wanted = meaningOf(called)
-  if (wanted.length === 0) return null
-  const exact = known.find((path) => sameParts(meaningOf(path), wanted))
+  const intended = meaningOf(called)
+  if (intended.length === 0) return null
+  const exact = known.find((path) => sameParts(meaningOf(path), intended))
   if (exact !== undefined) return exact
   // A path within a longer one: a base URL that contains the operation already, or a proxy's own folder.
   const within = known
     .filter((path) => {
       const parts = meaningOf(path)
-      return parts.length > 1 && sameParts(wanted.slice(-parts.length), parts)
+      return parts.length > 1 && sameParts(intended.slice(-parts.length), parts)
     })
     .toSorted((one, other) => other.length - one.length)
   return within[0] ?? typoOf(called, known)
@@ -32,11 +32,11 @@ const sameParts = (one: readonly string[], other: readonly string[]): boolean =>
   one.every((part, index) => part === other[index] || part.startsWith(':') || other[index]?.startsWith(':'))
 
 function typoOf(called: string, known: readonly string[]): string | null {
-  const wanted = meaningOf(called).join('/')
+  const intended = meaningOf(called).join('/')
   let best: { path: string; wrong: number } | undefined
   for (const path of known) {
     if (path.includes(':')) continue
-    const wrong = lettersBetween(meaningOf(path).join('/'), wanted)
+    const wrong = lettersBetween(meaningOf(path).join('/'), intended)
     if (wrong <= MAX_WRONG && wrong < (best?.wrong ?? Number.POSITIVE_INFINITY)) best = { path, wrong }
   }
   return best?.path ?? null

@@ -14,11 +14,11 @@ export type TextMatch =
 
 const TEXT_MATCH_KEYS = ['equals', 'contains', 'regex', 'ignore_case']
 /** Whether the expected value of an argument is a text comparison instead of a value. */
-export const isTextMatch = (wanted: unknown): wanted is TextMatch =>
-  typeof wanted === 'object' &&
-  wanted !== null &&
-  Object.keys(wanted).length > 0 &&
-  Object.keys(wanted).every((key) => TEXT_MATCH_KEYS.includes(key))
+export const isTextMatch = (expected: unknown): expected is TextMatch =>
+  typeof expected === 'object' &&
+  expected !== null &&
+  Object.keys(expected).length > 0 &&
+  Object.keys(expected).every((key) => TEXT_MATCH_KEYS.includes(key))
 
 /** Globs by pattern, at most 2 MiB. A lookup takes 0.04 us, parsing one 0.15 us, and a call may test hundreds. */
 const globs = byteCache<Glob>(2 << 20)

@@ -1,5 +1,4 @@
-// The maximum nesting of a value, whoever sent it: a value nested deeper than the stack allows can be read, but not
-// written.
+// The maximum nesting of untrusted values: a value nested deeper than the stack allows can be read, but not written.
 
 /** Levels of arrays and objects: far more than anyone needs, far fewer than exhaust the stack. */
 export const MAX_DEPTH = 500

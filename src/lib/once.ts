@@ -16,8 +16,8 @@ export function once<Value>(make: () => Value): () => Value {
 export function onceFor<Key extends object, Value extends object>(make: (key: Key) => Value): (key: Key) => Value {
   const made = new WeakMap<Key, Value>()
   return (key) => {
-    const known = made.get(key)
-    if (known) return known
+    const cached = made.get(key)
+    if (cached) return cached
     const value = make(key)
     made.set(key, value)
     return value

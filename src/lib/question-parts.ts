@@ -2,13 +2,22 @@
 // format.
 import { canonicalJson } from './canonical.ts'
 import { fingerprint } from './ids.ts'
-import { asList, asObject, asText, type JsonObject, objectsIn } from './values.ts'
+import { asList, asObject, asText, type JsonObject, objectsIn, parsedJson } from './values.ts'
+
+/** A tool result in a request. */
+export interface ResultNote {
+  /** Id of the call, without the prefix that each API has. */
+  call: string
+  /** `error` if it reports a failure, or nothing at all; otherwise JSON data or plain text. */
+  as: 'error' | 'data' | 'words'
+}
 
 /** All that one side contributes before the other one responds. */
 interface RequestTurn {
   side: 'user' | 'model'
   /** Tool results, files and tool calls, in order. */
   parts: string[]
+  results: ResultNote[]
   /** All its texts together. */
   text: string
 }
@@ -27,6 +36,7 @@ export interface QuestionParts {
 interface Pieces {
   texts: string[]
   parts: string[]
+  results: ResultNote[]
 }
 
 /** The parts of a request body; undefined if it is not a JSON object. */
@@ -34,12 +44,12 @@ export function questionParts(body: unknown): QuestionParts | undefined {
   const fields = asObject(body)
   if (!fields) return undefined
   const { messages, input } = fields
-  const said =
+  const conversation =
     [messages, input].find((items) => isConversation(items)) ?? (typeof input === 'string' ? [input] : undefined)
-  if (!said) return batchParts(fields)
+  if (!conversation) return batchParts(fields)
   const system: string[] = [...contentTexts(fields.system), ...contentTexts(fields.instructions)]
   const turns: RequestTurn[] = []
-  for (const one of asList(said)) {
+  for (const one of asList(conversation)) {
     const item = asObject(one) ?? { role: 'user', content: one }
     if (SYSTEM_ROLES.includes(String(item.role))) system.push(...contentTexts(item.content))
     else addTurn(turns, sideOf(item), piecesOf(item))
@@ -69,12 +79,13 @@ const ITEMS = /^(?:message|reasoning|item_reference|[a-z_]+_call(?:_output)?)$/
 const isConversation = (items: unknown): boolean =>
   objectsIn(items).some(({ role, type }) => role !== undefined || ITEMS.test(String(type)))
 
-function addTurn(turns: RequestTurn[], side: RequestTurn['side'], { texts, parts }: Pieces): void {
+function addTurn(turns: RequestTurn[], side: RequestTurn['side'], { texts, parts, results }: Pieces): void {
   if (texts.length === 0 && parts.length === 0) return
   const last = turns.at(-1)
-  const turn = last?.side === side ? last : { side, parts: [], text: '' }
+  const turn = last?.side === side ? last : { side, parts: [], results: [], text: '' }
   if (turn !== last) turns.push(turn)
   turn.parts.push(...parts)
+  turn.results.push(...results)
   turn.text = joined([turn.text, ...texts])
 }
 
@@ -90,10 +101,11 @@ export const contentTexts = (content: unknown): string[] =>
 
 /** The pieces of a chat message, an item of a response, or a message of Anthropic's API. */
 function piecesOf(item: JsonObject): Pieces {
-  const pieces: Pieces = { texts: [], parts: [] }
+  const pieces: Pieces = { texts: [], parts: [], results: [] }
   const { role, type, content, tool_calls, output } = item
-  if (role === 'tool' || role === 'function') pieces.parts.push(resultOf(content))
-  else if (output !== undefined && /_output$/.test(String(type))) pieces.parts.push(resultOf(output))
+  if (role === 'tool' || role === 'function') addResult(pieces, { id: item.tool_call_id, content })
+  else if (output !== undefined && /_output$/.test(String(type)))
+    addResult(pieces, { id: item.call_id, content: output })
   else if (/_call$/.test(String(type))) pieces.parts.push(callOf(item))
   else if (typeof content === 'string') pieces.texts.push(content)
   else for (const block of objectsIn(content)) addBlock(pieces, block)
@@ -104,18 +116,45 @@ function piecesOf(item: JsonObject): Pieces {
 /** Reasoning is not part of the request, and no two APIs write it alike. */
 const THOUGHTS = /thinking|reasoning/
 
-function addBlock({ texts, parts }: Pieces, block: JsonObject): void {
+function addBlock(pieces: Pieces, block: JsonObject): void {
+  const { texts, parts } = pieces
   const { type, text, refusal } = block
-  const said = asText(text) ?? asText(refusal)
+  const ownText = asText(text) ?? asText(refusal)
   if (THOUGHTS.test(String(type))) return
-  if (said !== undefined) texts.push(said)
+  if (ownText !== undefined) texts.push(ownText)
   else if (type === 'tool_use') parts.push(callOf({ name: block.name, arguments: block.input }))
-  else if (type === 'tool_result') parts.push(resultOf(block.content))
+  else if (type === 'tool_result')
+    addResult(pieces, { id: block.tool_use_id, content: block.content, failed: block.is_error === true })
   else parts.push(fileOf(block))
 }
 
-function callOf({ name, arguments: given, input }: JsonObject): string {
-  const value = given ?? input ?? {}
+/** Words of error messages, in common languages. */
+const FAILURE =
+  /err(?:or|eur|ore)|exception|invalid|malformed|incomplet|incompl[eè]t|truncat|tronqu|trunc|cut off|fail|unable|unknown|unexpected|missing|not (?:valid|complete|found|executed|parse|run)|no se p|could ?n[o']t|can(?:not|'t)|did ?n[o']t|pars(?:e|ing)|retry|try again|please|again|clarif|rejected|refused|denied|skipped|aborted|cancel|"(?:ok|success|succeeded)"\s*:\s*false|"status(?:_?code)?"\s*:\s*[45]\d\d|fehl|ung[uü]ltig|unvollst|abgeschnitten|erreur|invalide|impossible|errore|non valid|inv[aá]lid|fall[oó]|erro|ongeldig|fout|mislukt|ошибк|невер|неполн|обрыв|错误|錯誤|无效|無效|失败|失敗|截断|截斷|不完整|エラー|無効|不正|切れ|오류|잘못|실패/i
+
+/** Results that show nothing of a tool: empty values in JSON. */
+const NOTHING = new Set(['', 'null', 'false', '""', '[]', '{}'])
+
+/** Whether a JSON value is data and not text. */
+const isData = (value: unknown): boolean => value !== undefined && typeof value !== 'string'
+
+function addResult(
+  { parts, results }: Pieces,
+  { id, content, failed = false }: { id: unknown; content: unknown; failed?: boolean },
+): void {
+  parts.push(resultOf(content))
+  const call = asText(id)
+  if (call === undefined) return
+  const text = typeof content === 'string' ? content : contentTexts(content).join('\n')
+  const isFailure = failed || NOTHING.has(text.trim()) || FAILURE.test(text)
+  results.push({ call: callId(call), as: isFailure ? 'error' : isData(parsedJson(text)) ? 'data' : 'words' })
+}
+
+/** A tool call id without the prefix of its API, which compatible APIs replace. */
+export const callId = (id: string): string => id.replace(/^(?:call|toolu)_/, '')
+
+function callOf({ name, arguments: args, input }: JsonObject): string {
+  const value = args ?? input ?? {}
   return `call ${asText(name)} ${typeof value === 'string' ? canonicalText(value) : canonicalJson(value)}`
 }
 

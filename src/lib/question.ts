@@ -1,6 +1,6 @@
 // Identifies requests with the same content, whatever the API, the model and the settings: one may replace the other.
 import { fingerprint } from './ids.ts'
-import { contentTexts, type QuestionParts, questionParts } from './question-parts.ts'
+import { contentTexts, type QuestionParts, questionParts, type ResultNote } from './question-parts.ts'
 import { objectsIn } from './values.ts'
 import { type VolatilePart, withoutVolatile } from './volatile.ts'
 
@@ -22,6 +22,26 @@ export interface Question {
   continues: Continuation | undefined
   /** Entries of a batch, such as texts to embed, each with the rest of the request. */
   entries: readonly string[]
+  /** Fingerprints and lengths of its parts, with times and ids. */
+  exact: ExactParts
+  /** A fingerprint of the text of the model's last turn, without spaces. */
+  said: string | undefined
+  /** The tool results in its last turn. */
+  results: readonly ResultNote[]
+}
+
+/** A part of a prompt. */
+interface ExactPart {
+  print: string
+  /** Characters. */
+  size: number
+}
+
+/** The parts of a prompt in their order. Turns are oldest first. */
+interface ExactParts {
+  tools: ExactPart
+  system: ExactPart
+  turns: readonly ExactPart[]
 }
 
 /** A request to continue a text of the model. */
@@ -44,13 +64,14 @@ export function readQuestion(text: string): Question {
     return found.text
   }
   const maskedSystem = masked(system)
-  const prints = turns.map(({ side, parts: pieces, text: said }) =>
-    fingerprint(JSON.stringify([side, ...pieces.map(masked), masked(said)])),
+  const prints = turns.map(({ side, parts: pieces, text: turnText }) =>
+    fingerprint(JSON.stringify([side, ...pieces.map(masked), masked(turnText)])),
   )
-  const whole = turns.map(({ side, parts: pieces, text: said }) => [side, ...pieces, said])
+  const whole = turns.map(({ side, parts: pieces, text: turnText }) => JSON.stringify([side, ...pieces, turnText]))
+  const last = turns.findLast(({ side }) => side === 'model')
   const batch = turns.length > 0 ? [] : entries
   return {
-    id: fingerprint(JSON.stringify([system, whole, batch, rest])),
+    id: fingerprint(`${JSON.stringify([system, batch, rest])}${whole.join()}`),
     template: fingerprint(JSON.stringify([maskedSystem, prints, batch.map(masked), masked(rest)])),
     volatile,
     turns: prints,
@@ -58,13 +79,24 @@ export function readQuestion(text: string): Question {
     instructions: fingerprint(maskedSystem),
     continues: continuationIn(parts, prints),
     entries: entries.map((entry) => fingerprint(`${rest} ${entry}`)),
+    exact: {
+      tools: exactPart(rest),
+      system: exactPart(system),
+      turns: whole.map(exactPart),
+    },
+    said: last && wordsPrint(last.text),
+    results: turns.at(-1)?.results ?? [],
   }
 }
 
 /** A request of unknown content, which equals only itself. */
 export const opaqueQuestion = (id: string): Question => ({
   ...{ id, template: id, volatile: [], turns: [], dialogue: id, instructions: id, continues: undefined, entries: [] },
+  ...{ exact: { tools: NOTHING, system: NOTHING, turns: [] }, said: undefined, results: [] },
 })
+const NOTHING: ExactPart = { print: '', size: 0 }
+
+const exactPart = (text: string): ExactPart => ({ print: fingerprint(text), size: text.length })
 
 /** A fingerprint of the content of a request. */
 export const questionOf = (text: string): string => readQuestion(text).id
@@ -85,12 +117,12 @@ const GO_ON =
 
 function continuationIn({ turns }: QuestionParts, prints: readonly string[]): Continuation | undefined {
   const last = turns.at(-1)
-  const asked = last?.side === 'user' && last.parts.length === 0 && GO_ON.test(last.text) ? 1 : 0
-  const at = turns.length - 1 - asked
-  const said = turns[at]
-  if (said?.side !== 'model' || at < 1) return undefined
-  const words = withoutSpaces(said.text)
-  return words === '' ? undefined : { dialogue: dialogueOf(prints.slice(0, at)), words }
+  const continuesAt = last?.side === 'user' && last.parts.length === 0 && GO_ON.test(last.text) ? 1 : 0
+  const at = turns.length - 1 - continuesAt
+  const continued = turns[at]
+  if (continued?.side !== 'model' || at < 1) return undefined
+  const ownText = withoutSpaces(continued.text)
+  return ownText === '' ? undefined : { dialogue: dialogueOf(prints.slice(0, at)), words: ownText }
 }
 
 /** A text without spaces: SDKs trim texts, and join them in different ways. */
@@ -104,3 +136,6 @@ export function answerWords(answer: unknown): string {
   const items = [...messages, ...objectsIn(output), { content }]
   return withoutSpaces(items.flatMap((item) => contentTexts(item.content)).join(''))
 }
+
+/** A fingerprint of words without spaces, as questions have those of the model's last turn. */
+export const wordsPrint = (words: string): string => fingerprint(withoutSpaces(words))

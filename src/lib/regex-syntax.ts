@@ -47,8 +47,8 @@ const COUNTS: Record<string, [min: number, max: number]> = {
 
 /** Minimum and maximum number of repetitions of a quantifier; undefined for other tokens. */
 function countsOf(token: string): [min: number, max: number] | undefined {
-  const known = COUNTS[token.charAt(0)]
-  if (known) return known
+  const fixed = COUNTS[token.charAt(0)]
+  if (fixed) return fixed
   const [, min = '', comma, max = ''] = /^\{(\d+)(,?)(\d*)\}/.exec(token) ?? []
   if (min === '') return undefined
   return [Number(min), comma === '' ? Number(min) : max === '' ? Number.POSITIVE_INFINITY : Number(max)]

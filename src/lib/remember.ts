@@ -18,12 +18,12 @@ const MAX_KNOWN = 8
 export function rememberingAll<Keys extends readonly Plain[], Value>(
   of: (...keys: Keys) => Value,
 ): (...keys: Keys) => Value {
-  const known: { keys: Keys; value: Value }[] = []
+  const cached: { keys: Keys; value: Value }[] = []
   let next = 0
   return (...keys) => {
-    for (const one of known) if (areSame(one.keys, keys)) return one.value
+    for (const one of cached) if (areSame(one.keys, keys)) return one.value
     const value = of(...keys)
-    known[next] = { keys, value }
+    cached[next] = { keys, value }
     next = (next + 1) % MAX_KNOWN
     return value
   }

@@ -77,11 +77,11 @@ export function fillText(
   values: Record<string, unknown>,
   budget: TemplateBudget = templateBudget(TEMPLATE_LIMITS),
 ): string {
-  const known = new Map<string, string | undefined>()
+  const cached = new Map<string, string | undefined>()
   let length = text.length
   return text.replace(/\{\{\s*([\w.-]+)\s*\}\}/g, (whole, name: string) => {
-    if (!known.has(name)) known.set(name, textValue(values, name))
-    const value = known.get(name)
+    if (!cached.has(name)) cached.set(name, textValue(values, name))
+    const value = cached.get(name)
     if (value === undefined) return whole
     length += value.length - whole.length
     budget.check(length)
@@ -119,14 +119,14 @@ class CountingWriter extends Mustache.Writer {
     this.#budget = budget
   }
 
-  override renderTokens(...given: Parameters<Mustache.Writer['renderTokens']>): string {
-    const [tokens] = given
+  override renderTokens(...args: Parameters<Mustache.Writer['renderTokens']>): string {
+    const [tokens] = args
     // A dotted name is looked up part by part.
     const [first, last] = [tokens[0], tokens.at(-1)]
     const span = first && last ? Number(last[3]) - Number(first[2]) : 0
     this.#depth++
     this.#budget.spend(1 + tokens.length * (1 + this.#depth / DEPTH_LOOK) + span / NAME_LOOK)
-    const text = super.renderTokens(...given)
+    const text = super.renderTokens(...args)
     this.#depth--
     this.#budget.check(text.length)
     this.#budget.spend(text.length / TEXT_WRITE)

@@ -26,8 +26,8 @@ let timer: { due: number; stop(): void } | undefined
 function watch(due: number): void {
   if (timer && timer.due <= due) return
   timer?.stop()
-  const left = Math.max(0, due - performance.now())
-  const handle = setTimeout(endThoseDue, Math.min(left, MAX_TIMER_MS))
+  const remaining = Math.max(0, due - performance.now())
+  const handle = setTimeout(endThoseDue, Math.min(remaining, MAX_TIMER_MS))
   // Something else keeps the process running meanwhile: a connection.
   handle.unref()
   timer = { due, stop: () => clearTimeout(handle) }

@@ -94,12 +94,12 @@ function createHand(start: number) {
   // The instant up to which a frozen clock may advance. Waits that are due later stay.
   let horizon = NEVER
   // The instant up to which it was advanced explicitly, beyond latencies that have not ended too.
-  let told = start
+  let advancedTo = start
   return {
     now: () => now,
     passed: () => now - origin,
     /** How far it may advance by itself while a latency ends at `bound`. */
-    horizon: (bound: number) => Math.min(horizon, Math.max(bound, told)),
+    horizon: (bound: number) => Math.min(horizon, Math.max(bound, advancedTo)),
     frozen: () => horizon < NEVER,
     freeze() {
       horizon = now
@@ -109,7 +109,7 @@ function createHand(start: number) {
     },
     /** Allows it to advance by so many ms, even if it is frozen. */
     allow(ms: number) {
-      told = Math.max(told, now + ms)
+      advancedTo = Math.max(advancedTo, now + ms)
       if (horizon < NEVER) horizon = Math.max(horizon, now + ms)
     },
     /** Advances to an instant, unless it is in the past. Returns the number of ms. */
@@ -121,7 +121,7 @@ function createHand(start: number) {
     /** Sets another time. How far it may advance stays the same. */
     set(to: number) {
       if (horizon < NEVER) horizon += to - now
-      told += to - now
+      advancedTo += to - now
       origin += to - now
       now = to
     },
@@ -152,7 +152,7 @@ function createSteps(hand: ReturnType<typeof createHand>) {
   }
   const latencies = createLatencies({
     now: hand.now,
-    left: goTo,
+    canceled: goTo,
     changed: () => isAwaited() && watch(),
   })
   const isAwaited = () => waits.size() > 0 || latencies.anyOver()
@@ -193,16 +193,16 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
   const { waits, latencies, watch, work, jumped } = steps
   const silences = createSilences()
   let skipsLatency = false
-  let over: { reason: unknown } | undefined
+  let ended: { reason: unknown } | undefined
 
   const sleep = (ms: number, signal?: AbortSignal) => {
-    if (over) return Promise.reject(over.reason)
+    if (ended) return Promise.reject(ended.reason)
     const slept = waits.until(Math.min(NEVER, hand.now() + Math.max(0, ms)), signal)
     watch()
     return slept
   }
   const latency = (ms: number, signal?: AbortSignal) => {
-    if (over) return Promise.reject(over.reason)
+    if (ended) return Promise.reject(ended.reason)
     return skipsLatency
       ? withSkippedLatency({ sleep, until: silences.until }, ms, signal)
       : latencies.begin(Math.max(0, ms), signal)
@@ -248,7 +248,7 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
     },
     set: steps.set,
     end(reason) {
-      over = { reason }
+      ended = { reason }
       steps.end(reason)
     },
   }

@@ -46,7 +46,7 @@ const CUE_LENGTH = 40
 export function withoutVolatile(text: string): { text: string; parts: VolatilePart[] } {
   const parts: VolatilePart[] = []
   if (!/\d/.test(text)) return { text, parts }
-  const left = text.replace(PARTS, (found: string, ...groups: unknown[]) => {
+  const marked = text.replace(PARTS, (found: string, ...groups: unknown[]) => {
     const kind = WRITTEN[groups.findIndex((group) => group !== undefined)]?.[0] ?? 'id'
     const before = text.slice(0, Number(groups[WRITTEN.length]))
     const at = AT[kind](found)
@@ -54,7 +54,7 @@ export function withoutVolatile(text: string): { text: string; parts: VolatilePa
     parts.push({ kind, text: found, at, isOwn: (kind === 'id' ? OWN_ID : OWN_TIME).test(before.slice(-CUE_LENGTH)) })
     return `${PLACE}${kind}`
   })
-  return { text: left, parts }
+  return { text: marked, parts }
 }
 
 const DAY_MS = 86_400_000

@@ -15,12 +15,12 @@ export interface UnreadTurn {
 /** Which task ends clients have read. */
 export interface TaskReaders {
   /** A client has started a turn of a task, or has continued it. */
-  begun(slot: SessionHandle, turn: Omit<UnreadTurn, 'looks'>): void
+  begun(handle: SessionHandle, turn: Omit<UnreadTurn, 'looks'>): void
   /** A client has received the current state of a task. */
-  shown(slot: SessionHandle, task: { id: string; active: boolean }): void
+  shown(handle: SessionHandle, task: { id: string; active: boolean }): void
   /** A client that was waiting for the end has disconnected, for whatever reason. */
-  left(slot: SessionHandle, task: string): void
-  unread(slot: SessionHandle): readonly UnreadTurn[]
+  abandoned(handle: SessionHandle, task: string): void
+  unread(handle: SessionHandle): readonly UnreadTurn[]
 }
 
 /** Maximum number of turns per session: the latest ones. */
@@ -28,22 +28,22 @@ const MAX_UNREAD = 10_000
 
 /** A new list of unread turns, at most 10,000 per session. */
 export function createTaskReaders(): TaskReaders {
-  const slots = new WeakMap<SessionHandle, Map<string, UnreadTurn>>()
+  const handles = new WeakMap<SessionHandle, Map<string, UnreadTurn>>()
   return {
-    begun(slot, turn) {
-      const turns = slots.get(slot) ?? new Map<string, UnreadTurn>()
-      slots.set(slot, turns)
+    begun(handle, turn) {
+      const turns = handles.get(handle) ?? new Map<string, UnreadTurn>()
+      handles.set(handle, turns)
       turns.delete(turn.task)
       turns.set(turn.task, { ...turn, looks: 0 })
       const [oldest] = turns.size > MAX_UNREAD ? turns.keys() : []
       if (oldest !== undefined) turns.delete(oldest)
     },
-    shown(slot, { id, active }) {
-      const turn = slots.get(slot)?.get(id)
+    shown(handle, { id, active }) {
+      const turn = handles.get(handle)?.get(id)
       if (turn && active) turn.looks++
-      else slots.get(slot)?.delete(id)
+      else handles.get(handle)?.delete(id)
     },
-    left: (slot, task) => void slots.get(slot)?.delete(task),
-    unread: (slot) => [...(slots.get(slot)?.values() ?? [])],
+    abandoned: (handle, task) => void handles.get(handle)?.delete(task),
+    unread: (handle) => [...(handles.get(handle)?.values() ?? [])],
   }
 }

@@ -46,8 +46,8 @@ export function createWorkspaceCalls(): WorkspaceCalls {
       underWay.set(name, (underWay.get(name) ?? 0) + 1)
       return {
         end(session, { outcome, place, note }) {
-          const left = (underWay.get(name) ?? 1) - 1
-          if (left > 0) underWay.set(name, left)
+          const remaining = (underWay.get(name) ?? 1) - 1
+          if (remaining > 0) underWay.set(name, remaining)
           else underWay.delete(name)
           const kept = generations.get(session) ?? { count: 0, calls: [], failing: new Set() }
           generations.set(session, kept)

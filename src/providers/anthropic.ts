@@ -5,6 +5,7 @@ import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefu
 import type { ModelPackage } from './model-package.ts'
 import type { QuotaCountdown } from './quota-headers.ts'
 import { anthropicHistory } from './rules/anthropic.ts'
+import { anthropicParameters } from './rules/parameters-anthropic.ts'
 
 const modelPackage: ModelPackage = {
   key: 'anthropic',
@@ -64,17 +65,40 @@ function anthropicError(refused: ProviderRefusal): ErrorShape {
   }
 }
 
+const recent = { context: 1_000_000, maxOutput: 128_000 }
+const claude4 = { context: 200_000, maxOutput: 64_000 }
+
 /** What is known of it. */
 export const anthropicProvider = defineProvider({
   name: 'anthropic',
   history: anthropicHistory,
+  parameters: anthropicParameters,
   models: {
-    'claude-opus-4': chat(200_000, 15, 75),
-    'claude-sonnet-4': chat(200_000, 3, 15),
-    'claude-3-7-sonnet': chat(200_000, 3, 15),
-    'claude-3-5-sonnet': chat(200_000, 3, 15),
-    'claude-3-5-haiku': chat(200_000, 0.8, 4),
-    'claude-3-haiku': chat(200_000, 0.25, 1.25),
+    'claude-fable-5-1': chat([10, 50], recent),
+    'claude-fable-5': chat([10, 50], recent),
+    'claude-mythos-5-1': chat([10, 50], recent),
+    'claude-mythos-5': chat([10, 50], recent),
+    'claude-opus-5-5': chat([4, 20], recent),
+    'claude-opus-5': chat([5, 25], recent),
+    'claude-sonnet-5-5': chat([2, 10], recent),
+    'claude-sonnet-5': chat([2, 10], recent),
+    'claude-haiku-5-5': chat([0.1, 0.5], recent),
+    'claude-opus-4-8': chat([5, 25], recent),
+    'claude-opus-4-7': chat([5, 25], recent),
+    'claude-opus-4-6': chat([5, 25], recent),
+    'claude-sonnet-4-6': chat([3, 15], recent),
+    'claude-opus-4-5': chat([5, 25], claude4),
+    'claude-sonnet-4-5': chat([3, 15], claude4),
+    'claude-haiku-4-5': chat([1, 5], claude4),
+    'claude-opus-4-1': chat([15, 75], { ...claude4, maxOutput: 32_000 }),
+    'claude-opus-4': chat([15, 75], { ...claude4, maxOutput: 32_000 }),
+    'claude-sonnet-4': chat([3, 15], claude4),
+    // 64,000, or twice as many with the header `anthropic-beta: output-128k-2025-02-19`.
+    'claude-3-7-sonnet': chat([3, 15], { ...claude4, maxOutput: 128_000 }),
+    'claude-3-5-sonnet': chat([3, 15], { ...claude4, maxOutput: 8_192 }),
+    'claude-3-5-haiku': chat([0.8, 4], { ...claude4, maxOutput: 8_192 }),
+    'claude-3-opus': chat([15, 75], { ...claude4, maxOutput: 4_096 }),
+    'claude-3-haiku': chat([0.25, 1.25], { ...claude4, maxOutput: 4_096 }),
   },
   endpoint: {
     baseUrl: 'https://api.anthropic.com/v1',

@@ -17,6 +17,9 @@ const listedModels = once(
     ),
 )
 
+/** What may follow a listed name without making it another model: a date, a number of a version, or what such names begin with. */
+const VERSION = /^[-@:](?:latest|preview|\d{3}|\d{2}-\d{2})/
+
 /** What is known of a model id, undefined when it is not listed; a dated id is the longest listed one that it begins with. */
 export function modelOf(id: string): Model | undefined {
   const listed = listedModels().get(id)
@@ -26,7 +29,7 @@ export function modelOf(id: string): Model | undefined {
   if (!models) return undefined
   const name = id.slice(slash + 1)
   const longest = Object.keys(models)
-    .filter((listed) => name.startsWith(listed) && /[-:@]/.test(name[listed.length] ?? ''))
+    .filter((listed) => name.startsWith(listed) && VERSION.test(name.slice(listed.length)))
     .sort((a, b) => b.length - a.length)[0]
   return longest === undefined ? undefined : models[longest]
 }
@@ -46,15 +49,10 @@ export function canCallTools(id: string): boolean {
 /** The vocabulary that a model's token ids belong to. */
 export const vocabularyOf = (id: string): Vocabulary => modelOf(id)?.vocabulary ?? 'o200k'
 
-/** 400 `context_length_exceeded` when an input of that many tokens does not fit the model. */
-export function checkContext(id: string, tokens: number): void {
-  const context = modelOf(id)?.context
-  if (context === undefined || tokens <= context) return
-  throw new ApiError(
-    400,
-    'context_length_exceeded',
-    `the input has ${tokens} tokens, ${id} takes at most ${context}: make it shorter`,
-  )
+/** How many tokens of input a model takes; undefined when that is not known. */
+export function inputLimit(id: string): number | undefined {
+  const model = modelOf(id)
+  return model?.maxInput ?? model?.context
 }
 
 /** 400 when a model is known not to take a reasoning effort. */

@@ -27,12 +27,19 @@ function cohereError(refused: ProviderRefusal): ErrorShape {
   return { status, headers: { 'x-debug-trace-id': id }, body: { id: uuid(id), message } }
 }
 
+const commandR = { context: 128_000, maxOutput: 4_000, reads: text }
+
 /** What is known of it. */
 export const cohereProvider = defineProvider({
   name: 'cohere',
   models: {
-    'command-r-plus': chat(128_000, 2.5, 10, text),
-    'command-r': chat(128_000, 0.15, 0.6, text),
+    'command-a-plus-05-2026': chat([2.5, 10], { context: 128_000, maxOutput: 64_000 }),
+    'command-a-reasoning-08-2025': chat([2.5, 10], { context: 256_000, maxOutput: 32_000, reads: text }),
+    'command-a-vision-07-2025': chat([2.5, 10], { context: 128_000, maxOutput: 8_000 }),
+    'command-a-03-2025': chat([2.5, 10], { context: 256_000, maxOutput: 8_000, reads: text }),
+    'command-r-plus': chat([2.5, 10], commandR),
+    'command-r': chat([0.15, 0.6], commandR),
+    'command-r7b': chat([0.0375, 0.15], commandR),
     'embed-v4.0': embedding(128_000, 0.12, 1_536, true),
     'embed-english-v3.0': embedding(512, 0.1, 1_024),
     'embed-multilingual-v3.0': embedding(512, 0.1, 1_024),

@@ -7,16 +7,21 @@ import type { ErrorShape, ProviderRefusal } from './error-messages.ts'
 import type { ModelPackage } from './model-package.ts'
 import { openaiError, openaiQuota } from './openai-family.ts'
 import type { QuotaCountdown } from './quota-headers.ts'
+import type { ParameterRule } from './rules/parameter-rule.ts'
 import type { HistoryRule } from './rules/rule.ts'
 
 type Modality = 'text' | 'image' | 'audio' | 'embedding'
-/** What is known of one model. */
+/** What is known of one model. What is left out is not known, and restricts nothing. */
 export interface Model {
   /** Tokens of input and output together. */
   context?: number
+  /** Tokens of input, where fewer are allowed than the context has. */
+  maxInput?: number
+  /** Tokens of output, reasoning included. */
+  maxOutput?: number
   input: readonly Modality[]
   output: readonly Modality[]
-  /** USD: a million tokens in and out, a picture by quality and size, a minute of audio. */
+  /** USD: a million tokens in and out, a picture by quality and size, a minute of audio. The standard rate, without caching. */
   price: { input?: number; output?: number; image?: Readonly<Record<string, number>>; minute?: number }
   /** Length of an embedding, and whether a call may ask for a shorter one. */
   dimensions?: number
@@ -27,20 +32,31 @@ export interface Model {
   efforts?: readonly ReasoningEffort[]
 }
 
+/** Day of the newest entry in the tables of models; some entries are older. `openai.ts` names the lists that they come from. */
+export const MODEL_TABLE_DATE = '2026-10-07'
+
 /** Modalities of a model that reads only text. */
 export const text = ['text'] as const
 /** Modalities of a model that reads text and images. */
 export const seeing = ['text', 'image'] as const
+/** Modalities of a model that reads text, images and audio. */
+export const hearing = ['text', 'image', 'audio'] as const
+
+/** What a model that generates text has beside its price. */
+type ChatFacts = Partial<Omit<Model, 'input' | 'output' | 'price'>> & { reads?: Model['input'] }
 /**
- * A chat model: context window in tokens, and prices in USD per million input and output tokens.
+ * A model that generates text, with its price in USD per million input and output tokens.
  * @example
- * chat(128_000, 2.5, 10).price // => { input: 2.5, output: 10 }
+ * chat([2.5, 10], { context: 128_000 }).price // => { input: 2.5, output: 10 }
  */
-export const chat = (context: number, input: number, output: number, reads: readonly Modality[] = seeing): Model => ({
-  context,
+export const chat = (
+  price: readonly [input: number, output: number],
+  { reads = seeing, ...facts }: ChatFacts,
+): Model => ({
   input: reads,
   output: text,
-  price: { input, output },
+  price: { input: price[0], output: price[1] },
+  ...facts,
 })
 /** An embedding model: context window in tokens, price in USD per million tokens, and dimensions. */
 export const embedding = (context: number, input: number, dimensions: number, shortens = false): Model => ({
@@ -53,14 +69,6 @@ export const embedding = (context: number, input: number, dimensions: number, sh
 })
 /** The same model with the vocabulary `cl100k`. */
 export const older = (model: Model): Model => ({ ...model, vocabulary: 'cl100k' })
-
-// The families that the specification describes by what their reasoning effort may be.
-/** The same model with the reasoning efforts that it accepts. */
-export const thinking = (model: Model, ...efforts: ReasoningEffort[]): Model => ({ ...model, efforts })
-/** Reasoning efforts of models that always reason (the specification, "Create a chat completion"). */
-export const classic = ['minimal', 'low', 'medium', 'high'] as const
-/** Reasoning efforts of models that can skip reasoning (the specification, "Create a chat completion"). */
-export const choosing = ['none', 'low', 'medium', 'high'] as const
 
 /** Where a provider is reached, what its key is called, and which operations it has. */
 export interface ProviderEndpoint {
@@ -102,6 +110,8 @@ export interface Provider {
   readonly refusesUnsafe: boolean
   /** Which conversations it rejects, most telling first; one without sourced rules accepts all. */
   readonly history: readonly HistoryRule[]
+  /** Which parameters it rejects, in the order in which they are checked. */
+  readonly parameters: readonly ParameterRule[]
 }
 
 /**
@@ -117,5 +127,6 @@ export const defineProvider = (own: Partial<Provider> & Pick<Provider, 'name'>):
   sendsRetryAfter: true,
   refusesUnsafe: false,
   history: [],
+  parameters: [],
   ...own,
 })

@@ -1,6 +1,6 @@
 // Google: Gemini through its model package; errors are a google.rpc.Status, calls of tools are signed.
 
-import { chat, defineProvider, embedding } from './define.ts'
+import { chat, defineProvider, embedding, hearing, seeing } from './define.ts'
 import {
   type ErrorShape,
   type ErrorVocabulary,
@@ -78,14 +78,31 @@ function googleError(refused: ProviderRefusal): ErrorShape {
   }
 }
 
+const gemini = { context: 1_048_576, maxOutput: 65_536, reads: hearing }
+
 /** What is known of it. */
 export const googleProvider = defineProvider({
   name: 'google',
   history: googleHistory,
   models: {
-    'gemini-2.5-pro': chat(1_048_576, 1.25, 10, ['text', 'image', 'audio']),
-    'gemini-2.5-flash': chat(1_048_576, 0.3, 2.5, ['text', 'image', 'audio']),
-    'gemini-2.0-flash': chat(1_048_576, 0.1, 0.4, ['text', 'image', 'audio']),
+    'gemini-3.8-flash': chat([0.75, 3.75], gemini),
+    'gemini-3.7-flash': chat([1.5, 7.5], gemini),
+    'gemini-3.6-flash': chat([1.5, 7.5], gemini),
+    'gemini-3.5-flash': chat([1.5, 9], gemini),
+    'gemini-3.5-flash-lite': chat([0.3, 2.5], gemini),
+    'gemini-3.1-pro-preview': chat([2, 12], gemini),
+    'gemini-3.1-flash-lite': chat([0.25, 1.5], gemini),
+    'gemini-3-pro-preview': chat([2, 12], gemini),
+    'gemini-3-flash-preview': chat([0.5, 3], gemini),
+    'gemini-2.5-pro': chat([1.25, 10], gemini),
+    'gemini-2.5-flash': chat([0.3, 2.5], gemini),
+    'gemini-2.5-flash-lite': chat([0.1, 0.4], gemini),
+    'gemini-2.5-flash-image': {
+      ...{ context: 32_768, maxOutput: 32_768, price: { input: 0.3, output: 30 } },
+      ...{ input: seeing, output: seeing },
+    },
+    'gemini-2.0-flash': chat([0.1, 0.4], { ...gemini, maxOutput: 8_192 }),
+    'gemini-2.0-flash-lite': chat([0.075, 0.3], { ...gemini, maxOutput: 8_192 }),
     'gemini-embedding-001': embedding(2_048, 0.15, 3_072, true),
     'text-embedding-004': embedding(2_048, 0, 768),
   },

@@ -46,8 +46,19 @@ export const mistralProvider = defineProvider({
   name: 'mistral',
   history: mistralHistory,
   models: {
-    'mistral-large': chat(131_072, 2, 6, text),
-    'mistral-small': chat(131_072, 0.1, 0.3),
+    'mistral-large': chat([0.5, 1.5], { context: 262_144, maxOutput: 262_144 }),
+    'mistral-large-2411': chat([2, 6], { context: 131_072, maxOutput: 16_384, reads: text }),
+    'mistral-medium': chat([0.4, 2], { context: 262_144, maxOutput: 262_144 }),
+    'mistral-medium-2604': chat([1.5, 7.5], { context: 262_144, maxOutput: 262_144 }),
+    'mistral-medium-2505': chat([0.4, 2], { context: 131_072, maxOutput: 131_072 }),
+    'mistral-small': chat([0.15, 0.6], { context: 256_000, maxOutput: 256_000 }),
+    'mistral-small-2506': chat([0.1, 0.3], { context: 128_000, maxOutput: 16_384 }),
+    'magistral-medium': chat([2, 5], { context: 128_000, maxOutput: 16_384, reads: text }),
+    'magistral-small': chat([0.5, 1.5], { context: 128_000, maxOutput: 128_000, reads: text }),
+    'ministral-8b': chat([0.1, 0.1], { context: 128_000, maxOutput: 128_000, reads: text }),
+    'ministral-3b': chat([0.04, 0.04], { context: 128_000, maxOutput: 128_000, reads: text }),
+    // Its output limit differs between lists.
+    codestral: chat([0.3, 0.9], { context: 256_000, reads: text }),
     'mistral-embed': embedding(8_192, 0.1, 1_024),
   },
   endpoint: {

@@ -13,7 +13,10 @@ export interface ProviderNames {
 export const knownModels = (): string[] =>
   PROVIDERS.flatMap(({ name, models }) => Object.keys(models ?? {}).map((model) => `${name}/${model}`))
 
-/** The names of the registry and `named` ones. */
+/**
+ * The names of the registry and `named` ones.
+ * @throws ApiError 404 from its check of an unknown provider
+ */
 export function providerNames(named: Iterable<string>): ProviderNames {
   const known = new Set([...PROVIDERS.map(({ name }) => name), ...named])
   return {

@@ -80,7 +80,7 @@ export const agents: Resource = defineResource({
   pageSize: null,
   filter: {
     query: { type: z.enum(['internal', 'a2a']).optional().describe('Only agents of this type.') },
-    includes: ({ type = 'internal' }, { type: wanted }) => type === wanted,
+    includes: ({ type = 'internal' }, { type: expected }) => type === expected,
   },
   versioned: true,
   fill: (input, work, { before }) => {

@@ -2,11 +2,12 @@
 
 import { asRoute, type Route } from '../contract/core/route.ts'
 import { Datapoint, DatapointBody } from '../contract/workspace/dataset.ts'
+import type { Fields } from '../contract/workspace/record.ts'
 import { Deleted, ulidForm } from '../contract/workspace/shared.ts'
 import { countsOf, datasets } from './datasets.ts'
-import { defineResource, PAGED, recordOf } from './define.ts'
+import { defineResource, PAGED, recordOf, type Transaction } from './define.ts'
 import type { ResourceDeps } from './routes.ts'
-import { deleteRecords, findRecord, saveRecord } from './verbs.ts'
+import { findRecord, saveRecord } from './verbs.ts'
 import { versionName } from './versions.ts'
 import { workOf } from './work.ts'
 
@@ -58,13 +59,16 @@ export const datapoints = defineResource({
     const snapshot_version = versionName(countsOf(dataset).total_versions)
     return (body) => ({ ...body, snapshot_version })
   },
-  changed(work, { verb, parents, records }) {
-    const dataset = recordOf(datasets, work, parents[0] ?? '').body
-    const counts = countsOf(dataset)
-    const metadata = { ...counts, datapoints_count: counts.datapoints_count + STEPS[verb] * records.length }
-    saveRecord(datasets, work, { parents: [], before: dataset }, { ...dataset, metadata })
-  },
+  changed: (work, { verb, parents, records }) =>
+    count(work, recordOf(datasets, work, parents[0] ?? '').body, STEPS[verb] * records.length),
 })
+
+/** Counts datapoints that were added to a dataset or deleted from it, which is a new version. */
+function count(work: Transaction, dataset: Fields, more: number): void {
+  const counts = countsOf(dataset)
+  const metadata = { ...counts, datapoints_count: counts.datapoints_count + more }
+  saveRecord(datasets, work, { parents: [], before: dataset }, { ...dataset, metadata })
+}
 
 /** The route that clears a dataset. */
 export const clearRoute = ({ callOf }: ResourceDeps): Route =>
@@ -82,9 +86,9 @@ export const clearRoute = ({ callOf }: ResourceDeps): Route =>
       const { session, caller } = await callOf(request)
       await session.transact(() => {
         const work = workOf(session, caller)
-        const parent = String(findRecord(datasets, work, params)._id)
-        const { data } = work.records.page({ kind: datapoints.kind, workspace: caller.workspace, parent })
-        deleteRecords(datapoints, work, data, params)
+        const dataset = findRecord(datasets, work, params)
+        const deleted = work.records.empty({ kind: datapoints.kind, parent: String(dataset._id) })
+        if (deleted > 0) count(work, dataset, -deleted)
       })
       return {}
     },

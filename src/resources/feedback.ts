@@ -70,19 +70,19 @@ const submitRoute = ({ callOf, wake, strict }: ResourceDeps): Route =>
     errors: [404],
     async handle({ request, body }) {
       const { session, caller } = await callOf(request)
-      const known = session.traces.has(body.trace_id)
+      const exists = session.traces.has(body.trace_id)
       const warning = `there is no trace with the id ${JSON.stringify(body.trace_id)} in this session`
-      if (!known && strict) throw new ApiError(404, 'trace_not_found', warning, { param: 'trace_id' })
+      if (!exists && strict) throw new ApiError(404, 'trace_not_found', warning, { param: 'trace_id' })
       const answer = await session.transact(() => {
         const work = workOf(session, caller)
         const { id = work.newId(ulidForm, feedback.kind).id, property, value, trace_id, product } = body
         const data = { property, value, trace_id, id, product }
         dispatch(work, { type: SUBMITTED, subject: String(id), data })
-        if (!known) noteWarning(work, trace_id, `feedback ${JSON.stringify(id)}: ${warning}`)
+        if (!exists) noteWarning(work, trace_id, `feedback ${JSON.stringify(id)}: ${warning}`)
         return data
       })
       wake(session)
-      return Response.json(answer, known ? {} : { headers: { 'x-understudy-warning': headerText(warning) } })
+      return Response.json(answer, exists ? {} : { headers: { 'x-understudy-warning': headerText(warning) } })
     },
   })
 

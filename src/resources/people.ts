@@ -12,21 +12,21 @@ import { workOf } from './work.ts'
 export const peopleOf = (prepare: (session: Session) => Promise<void>): People => ({
   async meet(identity, { session, caller: who }) {
     const caller = who()
-    const known = () => session.records.byKey(contacts.kind, caller.workspace, '', identity.id) !== undefined
-    if (known()) return
+    const exists = () => session.records.byKey(contacts.kind, caller.workspace, '', identity.id) !== undefined
+    if (exists()) return
     const contact = contactOf(identity)
     if (!contact) return
     await prepare(session)
     await session.transact(() => {
       // Concurrent calls may name the same person.
-      if (!known()) createRecord(contacts, workOf(session, caller, identity.id), contact)
+      if (!exists()) createRecord(contacts, workOf(session, caller, identity.id), contact)
     })
   },
 })
 
 /** The contact of a person, with the fields that a contact can have; undefined if the id is not valid for a contact. */
 function contactOf({ id, display_name, email, logo_url, tags, metadata }: NonNullable<Settings['identity']>) {
-  const given = {
+  const fields = {
     external_id: id,
     display_name,
     email,
@@ -35,7 +35,7 @@ function contactOf({ id, display_name, email, logo_url, tags, metadata }: NonNul
     metadata: metadata && Object.assign({}, ...metadata),
   }
   const fits = ([field, value]: [string, unknown]) =>
-    value !== undefined && ContactBody.shape[field as keyof typeof given].safeParse(value).success
-  const contact: Fields = Object.fromEntries(Object.entries(given).filter(fits))
+    value !== undefined && ContactBody.shape[field as keyof typeof fields].safeParse(value).success
+  const contact: Fields = Object.fromEntries(Object.entries(fields).filter(fits))
   return contact.external_id === undefined ? undefined : contact
 }

@@ -79,7 +79,7 @@ export function putRecord(resource: Resource, work: Transaction, input: Fields, 
 /** The position of a new record, and its binary content, stored under its number. */
 interface NewRecordOptions {
   params?: PathParams
-  beside?: ((made: { seq: number }) => void) | undefined
+  storeContent?: ((made: { seq: number }) => void) | undefined
 }
 
 /** Creates a record from a valid body. */
@@ -87,10 +87,14 @@ export function createRecord(
   resource: Resource,
   work: Transaction,
   input: Fields,
-  { params = {}, beside }: NewRecordOptions = {},
+  { params = {}, storeContent }: NewRecordOptions = {},
 ): Fields {
   const parents = parentsOf(resource, work, params)
-  const record = insertRecord(resource, work, input, { parents, beside, stamp: resource.stamp?.(work, { parents }) })
+  const record = insertRecord(resource, work, input, {
+    parents,
+    storeContent,
+    stamp: resource.stamp?.(work, { parents }),
+  })
   resource.changed?.(work, { verb: 'create', parents, records: [record] })
   return record
 }
@@ -110,7 +114,7 @@ export function createRecords(
 }
 
 /** The position, final changes and binary content of a new record. */
-interface Insertion extends Pick<NewRecordOptions, 'beside'>, Pick<RecordContext, 'parents'> {
+interface Insertion extends Pick<NewRecordOptions, 'storeContent'>, Pick<RecordContext, 'parents'> {
   stamp: ((body: Fields) => Fields) | undefined
 }
 
@@ -118,7 +122,7 @@ function insertRecord(
   resource: Resource,
   work: Transaction,
   input: Fields,
-  { parents, stamp, beside }: Insertion,
+  { parents, stamp, storeContent }: Insertion,
 ): Fields {
   const { records, caller, now } = work
   const { kind } = resource
@@ -137,7 +141,7 @@ function insertRecord(
   const parent = parents.at(-1) ?? ''
   refuseTaken(resource, work, parent, body)
   records.insert({ seq, kind, id, workspace: caller.workspace, parent, key: keyOf(resource, body), body })
-  beside?.({ seq })
+  storeContent?.({ seq })
   if (resource.versioned) addVersion(resource, work, body)
   return body
 }

@@ -109,7 +109,8 @@ export function startRun(scenario: Scenario, { seed, session, now, passed, calls
       return { through: (passage, next) => replyThroughFaults(found, { ...passage, clock }, next) }
     },
     through: (facts, { clock, ...passage }, next) => run.faults(clock, facts)?.through(passage, next) ?? next(),
-    expect: rules.length > 0 ? scenario.expect : [],
+    // A session that no rule of a scenario is about has nothing to meet.
+    expect: rules.length > 0 || scenario.rules.length === 0 ? scenario.expect : [],
     state: () => state,
     rules: () => [...counters].map(([rule, counter]) => reportOf(rule, counter)),
     reads: recordedReads(),

@@ -47,12 +47,12 @@ export function scenarioProblems(value: unknown): Problem[] {
   return result.success ? [] : problemsOf(result.error, value)
 }
 
-/** Whether a file is a scenario and not a fixture: by its folder, or because it has rules. */
+/** Whether a file is a scenario and not a fixture: by its folder, or because it has rules or expectations. */
 export function isScenario(path: string, text: string): boolean {
   if (basename(dirname(path)) === 'scenarios') return true
   try {
     const { value } = parseSource(path, text)
-    return typeof value === 'object' && value !== null && 'rules' in value
+    return typeof value === 'object' && value !== null && ('rules' in value || 'expect' in value)
   } catch {
     return false
   }

@@ -14,6 +14,19 @@ export const Range = z
   })
   .refine(([first, last]) => first <= last, { error: 'must not end before it starts' })
 
+const AMOUNT = /^(\d+(?:\.\d+)?)(?:(-)(\d+(?:\.\d+)?)|(\+))?$/
+const AMOUNT_FORM = { error: "must be an amount in USD, or a range such as '0-0.02' or '0.01+'" }
+
+/** `0.02`, `0-0.02` or `0.01+`, as the lowest and highest amount meant. */
+export const Amount = z
+  .union([z.number().min(0), z.string().regex(AMOUNT, AMOUNT_FORM)], AMOUNT_FORM)
+  .transform((text): readonly [number, number] => {
+    if (typeof text === 'number') return [text, text]
+    const [, first, , last, open] = AMOUNT.exec(text) ?? []
+    return [Number(first), open ? Number.POSITIVE_INFINITY : Number(last ?? first)]
+  })
+  .refine(([first, last]) => first <= last, { error: 'must not end before it starts' })
+
 const POSITION = { error: "must be 'primary', 'fallback', 'fallback 1' or a position from 0" }
 /** A target of the plan. */
 export const Position = z

@@ -8,7 +8,7 @@ import { OutcomeKind } from '../contract/core/trace.ts'
 import { TASK_STATES } from '../contract/workspace/agent-task.ts'
 import { faultKinds } from '../faults/index.ts'
 import { suggestion } from '../lib/likely-name.ts'
-import { Position, Range, RuleMatch } from './match-schema.ts'
+import { Amount, Position, Range, RuleMatch } from './match-schema.ts'
 import { Needs } from './needs-schema.ts'
 
 const Phase = z.strictObject({
@@ -121,6 +121,12 @@ export const Expectation = Like.extend({
     .describe('What is counted when no other key says it: attempts (`provider`, the default) or calls (`gateway`).'),
   attempts: Range.optional().describe('Number of matching attempts; at least one by default.'),
   calls: Range.optional().describe('Number of matching client calls.'),
+  cost: Amount.optional().describe(
+    'Cost of all matching calls in USD at list price, including the internal calls of agents and evaluators. Not met if a price is not known.',
+  ),
+  tokens: Range.optional().describe(
+    'Input and output tokens of all matching calls, including the internal calls of agents and evaluators.',
+  ),
   tasks: Range.optional().describe('Number of matching tasks that clients submitted to agents.'),
   iterations: Range.optional().describe('Number of model calls of all matching tasks, including sub-tasks.'),
   tool_calls: Range.optional().describe('Number of tool calls of all matching tasks, including sub-tasks.'),
@@ -132,9 +138,20 @@ export const Expectation = Like.extend({
     .describe('Attempts that happen in this order; other attempts may happen in between.'),
   retry_after_honored: z.literal(true).optional().describe('The client honors every `Retry-After`.'),
 }).superRefine((expectation, context) => {
-  const { attempts, calls, tasks, iterations, tool_calls, sub_tasks, order, retry_after_honored, ...narrowing } =
-    expectation
-  const counted = { attempts, calls, tasks, iterations, tool_calls, sub_tasks, order, retry_after_honored }
+  const { attempts, calls, cost, tokens, tasks, iterations, tool_calls, sub_tasks, order, ...more } = expectation
+  const { retry_after_honored, ...narrowing } = more
+  const counted = {
+    attempts,
+    calls,
+    cost,
+    tokens,
+    tasks,
+    iterations,
+    tool_calls,
+    sub_tasks,
+    order,
+    retry_after_honored,
+  }
   const given = (object: object) =>
     Object.entries(object).flatMap(([name, value]) => (value === undefined ? [] : [name]))
   const said = given(counted)
@@ -186,7 +203,11 @@ export const ScenarioFile = z
       'Whether conversations that their providers would reject are rejected (`strict`), only reported (`lenient`), or not checked (`off`).',
     ),
     needs: Needs.optional(),
-    rules: z.array(Rule).min(1).max(MAX_RULES).describe('Which faults, on which calls, and when.'),
+    rules: z
+      .array(Rule)
+      .max(MAX_RULES)
+      .default([])
+      .describe('Which faults, on which calls, and when. May be left out if there are expectations.'),
     expect: z.array(Expectation).max(MAX_RULES).default([]).describe('What must have happened in the end.'),
     accept: z.array(FindingKind).optional().describe('Findings to ignore, such as `gave-up`.'),
     max_attempts: z
@@ -196,6 +217,8 @@ export const ScenarioFile = z
       .describe('Maximum number of attempts at providers for one request of a client, including its own retries.'),
   })
   .superRefine(({ rules, expect }, context) => {
+    if (rules.length === 0 && expect.length === 0)
+      context.addIssue({ code: 'custom', path: ['rules'], message: "is required, unless there is an 'expect'" })
     const seen = new Set<string>()
     for (const [index, { name }] of rules.entries()) {
       if (seen.has(name))

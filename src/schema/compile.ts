@@ -7,14 +7,14 @@ const ruleNames = new Map<unknown, RuleName>(Object.entries(rules).map(([name, r
 
 /** The compiled form of a schema; what plain data cannot express is delegated to zod. */
 export function compileSchema(schema: z.core.$ZodType): CompiledSchema {
-  const outline = kindOf(schema as z.core.$ZodTypes)
-  if (!outline) return asksZod(schema)
+  const compiled = kindOf(schema as z.core.$ZodTypes)
+  if (!compiled) return asksZod(schema)
   const { _zod: internals } = schema as z.core.$ZodTypes
   const own = internals.traits.has('$ZodCheck') ? [schema as unknown as z.core.$ZodCheck] : []
-  const checks = [...own, ...(internals.def.checks ?? [])].filter(({ _zod: { def } }) => !SAYS_NOTHING.has(def.check))
-  return checks.length === 0 ? outline : { ...outline, rules: checks.map(ruleOf) }
+  const checks = [...own, ...(internals.def.checks ?? [])].filter(({ _zod: { def } }) => !ANNOTATIONS.has(def.check))
+  return checks.length === 0 ? compiled : { ...compiled, rules: checks.map(ruleOf) }
 }
-const SAYS_NOTHING = new Set(['describe', 'meta'])
+const ANNOTATIONS = new Set(['describe', 'meta'])
 
 const asksZod = (schema: z.core.$ZodType): CompiledSchema => ({
   is: 'live',
@@ -25,8 +25,8 @@ const asksZod = (schema: z.core.$ZodType): CompiledSchema => ({
 })
 
 /** A compiled schema as JSON. Parts that need zod become null, which accepts nothing. */
-export const compiledAsJson = (outline: CompiledSchema): string =>
-  JSON.stringify(outline, (_, one: Partial<{ is: string; rules: SchemaRule[] }> | null) => {
+export const compiledAsJson = (compiled: CompiledSchema): string =>
+  JSON.stringify(compiled, (_, one: Partial<{ is: string; rules: SchemaRule[] }> | null) => {
     const isLive = one?.is === 'live' || (one?.is !== undefined && one.rules?.some((rule) => rule.is === 'live'))
     return isLive ? null : one
   })

@@ -29,11 +29,11 @@ export async function parseLongList<T>({ schema, field, status }: LongListSchema
   const first = parseRequest(schema, { ...(value as object), [field]: list.slice(0, TOGETHER) }, { status })
   const alone = z.object({ [field]: inner })
   const items = [...itemsIn(first, field)]
-  let over = sliceEnd()
+  let isSliceOver = sliceEnd()
   for (let at = TOGETHER; at < list.length; at += TOGETHER) {
-    if (over()) {
+    if (isSliceOver()) {
       await nextTurn()
-      over = sliceEnd()
+      isSliceOver = sliceEnd()
     }
     const some = parseItems(alone, { field, at, list, status })
     for (const item of some) items.push(item)

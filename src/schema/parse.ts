@@ -13,7 +13,7 @@ import { parseRequest } from './validation.ts'
 const schemas = lazy<typeof import('./compile.ts')>(() => require('./compile.ts'))
 
 /** An operation, or something else with a named request schema. */
-interface Asked<T = unknown> {
+interface NamedSchema<T = unknown> {
   readonly name: string
   readonly request: z.ZodObject & z.ZodType<T>
 }
@@ -25,15 +25,15 @@ interface Known {
   fields: ReadonlySet<string>
   slow: number
 }
-const known = new WeakMap<object, Known>()
+const cached = new WeakMap<object, Known>()
 
-function knownOf(asked: Asked): Known {
-  const found = known.get(asked)
+function knownOf(named: NamedSchema): Known {
+  const found = cached.get(named)
   if (found) return found
-  const outline = embeddedSchema(requestSchemaName(asked.name))
-  const names = outline?.is === 'object' ? outline.fields.map(({ name }) => name) : Object.keys(asked.request.shape)
-  const made: Known = { parse: outline ? compiledParser(outline) : undefined, fields: new Set(names), slow: 0 }
-  known.set(asked, made)
+  const compiled = embeddedSchema(requestSchemaName(named.name))
+  const names = compiled?.is === 'object' ? compiled.fields.map(({ name }) => name) : Object.keys(named.request.shape)
+  const made: Known = { parse: compiled ? compiledParser(compiled) : undefined, fields: new Set(names), slow: 0 }
+  cached.set(named, made)
   return made
 }
 
@@ -41,13 +41,13 @@ function knownOf(asked: Asked): Known {
 export const requestSchemaName = (operation: string): string => `request-${operation}`
 
 /** The names of a request's fields. */
-export const fieldsOf = (asked: Asked): ReadonlySet<string> => knownOf(asked).fields
+export const fieldsOf = (named: NamedSchema): ReadonlySet<string> => knownOf(named).fields
 
 /**
  * The parsed body of a call.
  * @throws ApiError 400 with the first invalid field
  */
-export function parseCall<T>(asked: Asked<T>, value: unknown, { status = 400 } = {}): T {
+export function parseCall<T>(asked: NamedSchema<T>, value: unknown, { status = 400 } = {}): T {
   const found = knownOf(asked)
   const parsed = found.parse ? found.parse(value) : NOT_VALID
   if (parsed !== NOT_VALID) return parsed as T

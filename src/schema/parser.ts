@@ -28,11 +28,11 @@ export function compiledParser(outline: CompiledSchema): Parser {
 
 const refuse: Parser = () => NOT_VALID
 
-function parserOf(outline: CompiledSchema): Parser {
-  if (!outline) return refuse
-  const parser = parserOfKind(outline)
-  if (!outline.rules) return parser
-  const checks = outline.rules.map(checkOf)
+function parserOf(compiled: CompiledSchema): Parser {
+  if (!compiled) return refuse
+  const parser = parserOfKind(compiled)
+  if (!compiled.rules) return parser
+  const checks = compiled.rules.map(checkOf)
   const [only] = checks
   if (checks.length === 1 && only) {
     return (value) => {
@@ -51,56 +51,56 @@ function parserOf(outline: CompiledSchema): Parser {
 }
 
 /** The parser of a type, without its rules. */
-function parserOfKind(outline: CompiledKind): Parser {
-  switch (outline.is) {
+function parserOfKind(compiled: CompiledKind): Parser {
+  switch (compiled.is) {
     case 'string':
     case 'boolean':
-      return (value) => (typeof value === outline.is ? value : NOT_VALID)
+      return (value) => (typeof value === compiled.is ? value : NOT_VALID)
     case 'number':
       return (value) => (Number.isFinite(value) ? value : NOT_VALID)
     case 'unknown':
       return (value) => value
     case 'values': {
-      const values = new Set(outline.values)
+      const values = new Set(compiled.values)
       return (value) => (values.has(value) ? value : NOT_VALID)
     }
     case 'nullable': {
-      const inner = parserOf(outline.of)
+      const inner = parserOf(compiled.of)
       return (value) => (value === null ? null : inner(value))
     }
     case 'optional': {
-      const inner = parserOf(outline.of)
+      const inner = parserOf(compiled.of)
       return (value) => (value === undefined ? undefined : inner(value))
     }
     case 'default': {
-      const inner = parserOf(outline.of)
-      return (value) => (value === undefined ? copyOf(outline.value) : inner(value))
+      const inner = parserOf(compiled.of)
+      return (value) => (value === undefined ? copyOf(compiled.value) : inner(value))
     }
     case 'prefault': {
-      const inner = parserOf(outline.of)
-      return (value) => inner(value === undefined ? copyOf(outline.value) : value)
+      const inner = parserOf(compiled.of)
+      return (value) => inner(value === undefined ? copyOf(compiled.value) : value)
     }
     case 'array':
-      return arrayParser(parserOf(outline.of))
+      return arrayParser(parserOf(compiled.of))
     case 'record':
-      return recordParser(parserOf(outline.key), parserOf(outline.of))
+      return recordParser(parserOf(compiled.key), parserOf(compiled.of))
     case 'pipe': {
-      const [first, second] = [parserOf(outline.of), parserOf(outline.to)]
+      const [first, second] = [parserOf(compiled.of), parserOf(compiled.to)]
       return (value) => {
         const parsed = first(value)
         return parsed === NOT_VALID ? NOT_VALID : second(parsed)
       }
     }
     case 'made':
-      return rules[outline.by] as Parser
+      return rules[compiled.by] as Parser
     case 'union':
-      return unionParser(outline)
+      return unionParser(compiled)
     case 'choice':
-      return choiceParser(outline)
+      return choiceParser(compiled)
     case 'object':
-      return objectParser(outline)
+      return objectParser(compiled)
     case 'live':
-      return outline.parse
+      return compiled.parse
   }
 }
 
@@ -143,7 +143,7 @@ interface Later {
 
 /** The first of several schemas that accepts a value. */
 function unionParser({ options }: KindOf<'union'>): Parser {
-  const all = options.map((outline): Later => ({ outline }))
+  const all = options.map((compiled): Later => ({ outline: compiled }))
   return (value) => {
     for (const option of all) {
       option.parse ??= parserOf(option.outline)

@@ -295,11 +295,16 @@ function beginningsOf(value: unknown, most: number, made = new Map<object, unkno
   if (typeof value !== 'object' || value === null) return value
   const before = made.get(value)
   if (before !== undefined) return before
-  const isList = Array.isArray(value)
-  if (!isList && Object.getPrototypeOf(value) !== Object.prototype) return value
-  const beginning: unknown[] | Record<string, unknown> = isList ? [] : {}
+  if (Array.isArray(value)) {
+    const list: unknown[] = []
+    made.set(value, list)
+    for (const part of value.slice(0, most)) list.push(beginningsOf(part, most, made))
+    return list
+  }
+  if (Object.getPrototypeOf(value) !== Object.prototype) return value
+  const beginning: Record<string, unknown> = {}
   made.set(value, beginning)
-  const parts = Object.entries(isList ? value.slice(0, most) : value)
+  const parts = Object.entries(value)
   return Object.assign(beginning, Object.fromEntries(parts.map(([key, part]) => [key, beginningsOf(part, most, made)])))
 }
 

@@ -50,7 +50,7 @@ export interface SessionData extends Stores {
   /** Throws the 507 of its file if it cannot be used; memory always can. */
   check?(): void
   /** Whether its database is open. */
-  readonly awake: boolean
+  readonly loaded: boolean
   /** Whether no write is waiting. */
   readonly idle: boolean
   /** The counts for health. Loads nothing. */
@@ -98,7 +98,7 @@ export const nothingStored = (keep: DataLimits): DataCounts => ({
   keyValues: nothing(keep.answerBytes),
 })
 /** Size in bytes beyond which a database stays open: its cost is its content. */
-const MAX_ASLEEP_SIZE = 2 * 2 ** 20
+const MAX_UNLOADED_SIZE = 2 * 2 ** 20
 
 /**
  * Replaces everything in a database in one transaction over many turns of the event loop. The connection must not be
@@ -129,19 +129,19 @@ async function dumpWith(reader: Database, source: Database): Promise<Snapshot> {
 
 /** In-memory data; `empty` returns the bytes of an empty database, with which it starts unless one is open. */
 export function memoryData(empty: () => Buffer, options: DataOptions, begun?: OpenData): SessionData {
-  let awake = begun
-  let asleep: SleepingData | undefined
+  let loaded = begun
+  let unloaded: SleepingData | undefined
   const dropped = begun?.dropped ?? nothingDropped()
   const none = nothingStored(options.keep)
   const use = (): OpenData => {
-    if (awake) return awake
-    const bytes = asleep ? Buffer.from(Bun.zstdDecompressSync(asleep.bytes)) : empty()
+    if (loaded) return loaded
+    const bytes = unloaded ? Buffer.from(Bun.zstdDecompressSync(unloaded.bytes)) : empty()
     // Hidden traces are in the database all the same.
-    const counts = dropped.traces.last > 0 ? undefined : (asleep?.counts ?? none)
-    awake = opened(openClone(bytes), options, { dropped, number: asleep?.number, counts })
-    asleep = undefined
+    const counts = dropped.traces.last > 0 ? undefined : (unloaded?.counts ?? none)
+    loaded = opened(openClone(bytes), options, { dropped, number: unloaded?.number, counts })
+    unloaded = undefined
     options.opened?.()
-    return awake
+    return loaded
   }
   return {
     traces: onUse(() => use().stores.traces),
@@ -150,7 +150,7 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
     contents: onUse(() => use().stores.contents),
     sequences: onUse(() => use().stores.sequences),
     transact: (run) => use().writer.transact(run),
-    keyedKinds: () => (awake ? keyedKinds(awake.database) : (asleep?.keyedKinds ?? [])),
+    keyedKinds: () => (loaded ? keyedKinds(loaded.database) : (unloaded?.keyedKinds ?? [])),
     snapshot() {
       const { database } = use()
       return dumpWith(openClone(database.serialize()), database)
@@ -168,33 +168,33 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
       return memoryData(empty, options, opened(database, options, { dropped: nothingDropped() }))
     },
     restored: false,
-    calls: awake?.stores.traces.lastSeq() ?? 0,
+    calls: loaded?.stores.traces.lastSeq() ?? 0,
     underWay: new Set(),
-    get awake() {
-      return awake !== undefined
+    get loaded() {
+      return loaded !== undefined
     },
     get idle() {
-      return awake?.writer.idle ?? true
+      return loaded?.writer.idle ?? true
     },
-    counts: () => awake?.stores.counts() ?? asleep?.counts ?? none,
+    counts: () => loaded?.stores.counts() ?? unloaded?.counts ?? none,
     sleep() {
-      if (!awake?.writer.idle || byteSize(awake.database) > MAX_ASLEEP_SIZE) return
-      const { database, writer, stores } = awake
-      asleep = {
+      if (!loaded?.writer.idle || byteSize(loaded.database) > MAX_UNLOADED_SIZE) return
+      const { database, writer, stores } = loaded
+      unloaded = {
         bytes: Bun.zstdCompressSync(database.serialize()),
         counts: stores.counts(),
         keyedKinds: keyedKinds(database),
         number: stores.lastNumber(),
       }
-      awake = undefined
+      loaded = undefined
       writer.close()
     },
     leave() {},
     discard() {
-      awake?.writer.close()
-      awake = undefined
+      loaded?.writer.close()
+      loaded = undefined
     },
-    close: () => awake?.writer.close(),
+    close: () => loaded?.writer.close(),
   }
 }
 
@@ -204,20 +204,20 @@ interface FileDatabase {
   restored: boolean
   release(): void
   /** Opens it a second time, for one isolated transaction. */
-  beside?(): Database
+  openBeside?(): Database
   /** Called before it is closed, when no write is waiting. */
   closing?(): void
 }
 
 /** Writes that started before everything was replaced are dropped, even in the same transaction. */
-function writesUntil(over: () => boolean, writer: Writer): Writes {
-  const unlessOver = (run: () => void) => () => (over() ? undefined : run())
+function writesUntil(isEnded: () => boolean, writer: Writer): Writes {
+  const unlessEnded = (run: () => void) => () => (isEnded() ? undefined : run())
   const stepsOf = <Write extends LargeWrite>(large: Write): Write =>
-    large.ahead?.length ? { ...large, ahead: large.ahead.map(unlessOver) } : large
+    large.steps?.length ? { ...large, steps: large.steps.map(unlessEnded) } : large
   return {
     batched<Item extends LargeWrite>(kind: WriteKind<Item>): BatchedWrite<Item> {
-      const queue = writer.batched<Item>({ ...kind, put: (items) => (over() ? undefined : kind.put(items)) })
-      return (item) => (over() ? Promise.resolve() : queue(stepsOf(item)))
+      const queue = writer.batched<Item>({ ...kind, put: (items) => (isEnded() ? undefined : kind.put(items)) })
+      return (item) => (isEnded() ? Promise.resolve() : queue(stepsOf(item)))
     },
   }
 }
@@ -228,7 +228,7 @@ export const loadedMemoryData = (empty: () => Buffer, options: DataOptions): Ses
 
 /** Data in a file. */
 export function fileData(
-  { database, restored, release, closing, beside = () => openSecond(database.name) }: FileDatabase,
+  { database, restored, release, closing, openBeside: beside = () => openSecond(database.name) }: FileDatabase,
   options: DataOptions,
 ): SessionData {
   const checkpoints = checkpointer(database)
@@ -256,10 +256,10 @@ export function fileData(
     }
   }
   const begin = (): SessionData => {
-    let over = false
+    let isReplaced = false
     const own = storesOver(
       database,
-      writesUntil(() => over, writer),
+      writesUntil(() => isReplaced, writer),
       { ...options, dropped: nothingDropped() },
     )
     const stores: Stores = {
@@ -271,13 +271,13 @@ export function fileData(
     }
     return {
       ...stores,
-      awake: true,
+      loaded: true,
       get idle() {
         return writer.idle
       },
       transact: (run) =>
         writer.transact(() => {
-          if (over) throw resetError()
+          if (isReplaced) throw resetError()
           return run()
         }),
       keyedKinds: () => keyedKinds(database),
@@ -289,7 +289,7 @@ export function fileData(
       lastInstant: () => lastInstantIn(database),
       async replaced(snapshot) {
         await replace(snapshot, () => {
-          over = true
+          isReplaced = true
         })
         return begin()
       },

@@ -48,7 +48,7 @@ interface FolderOptions {
   /** An empty database. */
   empty(): Buffer
   /** Closes other files when file descriptors are scarce. */
-  awake: { opening(): void; makeRoom(): boolean }
+  loaded: { opening(): void; makeRoom(): boolean }
 }
 
 /** The suffix of our files. */
@@ -60,7 +60,7 @@ const COMPANIONS = ['-wal', '-shm', '-journal']
  * The sessions of a folder, for this process alone.
  * @throws DatabaseError if it cannot be used
  */
-export function openFolder(folder: string, { db, empty, awake }: FolderOptions): SessionFolder {
+export function openFolder(folder: string, { db, empty, loaded: awake }: FolderOptions): SessionFolder {
   const release = locked(folder, db)
   const fileOf = (name: string) => join(folder, fileName(name) + SUFFIX)
   const withRoom: Guard = (run) => {
@@ -296,9 +296,9 @@ function openFile(
     database = opened
     const found = wasDamaged ? String(opened.pragma('quick_check(1)', { simple: true })) : HEALTHY
     if (found !== HEALTHY) throw unrestorable(name, `what is in ${file} cannot be read: ${found}`)
-    const beside = () => withRoom(() => openAgain(name, file))
+    const openBeside = () => withRoom(() => openAgain(name, file))
     return fileData(
-      { database, restored, beside, closing: () => closesAtOnce(opened), release: () => syncLater(file) },
+      { database, restored, openBeside, closing: () => closesAtOnce(opened), release: () => syncLater(file) },
       options,
     )
   } catch (error) {
@@ -331,14 +331,14 @@ interface RestingCounts {
 function restingData(source: SessionFile, options: DataOptions, begun?: SessionData): SessionData {
   const { name } = source
   // Opened at once: a file that cannot be opened is no session to count and list.
-  let awake: SessionData | undefined = begun ?? openData(source, options)
-  let known: RestingCounts = { counts: nothingStored(options.keep), keyedKinds: [], calls: 0 }
+  let loaded: SessionData | undefined = begun ?? openData(source, options)
+  let lastKnown: RestingCounts = { counts: nothingStored(options.keep), keyedKinds: [], calls: 0 }
   /** Why it could not be opened the last time, and why something in it could not be read. */
   let [closedBy, spoiledBy]: (UnusableSession | undefined)[] = []
   const use = (): SessionData => {
-    if (awake) return awake
+    if (loaded) return loaded
     try {
-      awake = openData(source, options, spoiledBy !== undefined)
+      loaded = openData(source, options, spoiledBy !== undefined)
     } catch (error) {
       closedBy = error instanceof UnusableSession ? error : undefined
       throw error
@@ -346,8 +346,8 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
     closedBy = undefined
     spoiledBy = undefined
     // Calls that were rejected before they were written have numbers, too.
-    awake.calls = Math.max(awake.calls, known.calls)
-    return awake
+    loaded.calls = Math.max(loaded.calls, lastKnown.calls)
+    return loaded
   }
   /** Damage that is found while reading is an error of this session. */
   const guard: Guard = (run) => {
@@ -369,10 +369,10 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
     }
   }
   const rest = () => {
-    if (!awake?.idle) return
-    const resting = awake
-    known = { counts: countsOf(resting), keyedKinds: kindsOf(resting), calls: resting.calls }
-    awake = undefined
+    if (!loaded?.idle) return
+    const resting = loaded
+    lastKnown = { counts: countsOf(resting), keyedKinds: kindsOf(resting), calls: resting.calls }
+    loaded = undefined
     readOr(() => resting.close(), undefined)
   }
   /** A damaged file is opened again, since it may have been repaired meanwhile. */
@@ -381,8 +381,8 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
     return use()
   }
   const store = <Store extends object>(of: (data: SessionData) => Store) => guardedOnUse(() => of(use()), guard)
-  const countsOf = (data: SessionData) => readOr(() => data.counts(), known.counts)
-  const kindsOf = (data: SessionData) => readOr(() => data.keyedKinds(), known.keyedKinds)
+  const countsOf = (data: SessionData) => readOr(() => data.counts(), lastKnown.counts)
+  const kindsOf = (data: SessionData) => readOr(() => data.keyedKinds(), lastKnown.keyedKinds)
   return {
     traces: store((data) => data.traces),
     keyValues: store((data) => data.keyValues),
@@ -390,7 +390,7 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
     contents: store((data) => data.contents),
     sequences: store((data) => data.sequences),
     transact: (run) => use().transact(run),
-    keyedKinds: () => (awake ? kindsOf(awake) : known.keyedKinds),
+    keyedKinds: () => (loaded ? kindsOf(loaded) : lastKnown.keyedKinds),
     snapshot: () => guardedLater(() => use().snapshot(), guard),
     lastInstant: () => guard(() => use().lastInstant()),
     replaced: async (snapshot) => restingData(source, options, await use().replaced(snapshot)),
@@ -400,18 +400,18 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
       return (closedBy ?? spoiledBy)?.message
     },
     get calls() {
-      return awake?.calls ?? known.calls
+      return loaded?.calls ?? lastKnown.calls
     },
     set calls(count) {
       useAgain().calls = count
     },
-    get awake() {
-      return awake !== undefined
+    get loaded() {
+      return loaded !== undefined
     },
     get idle() {
-      return awake?.idle ?? true
+      return loaded?.idle ?? true
     },
-    counts: () => (awake ? countsOf(awake) : known.counts),
+    counts: () => (loaded ? countsOf(loaded) : lastKnown.counts),
     check() {
       const { traces } = useAgain()
       try {
@@ -427,7 +427,7 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
       }
     },
     sleep: rest,
-    leave: () => awake?.leave(),
-    close: () => readOr(() => awake?.close(), undefined),
+    leave: () => loaded?.leave(),
+    close: () => readOr(() => loaded?.close(), undefined),
   }
 }

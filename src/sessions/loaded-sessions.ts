@@ -9,7 +9,7 @@ import { DEFAULT_SESSION } from './session.ts'
 import type { OwnedSession } from './session-handle.ts'
 
 /** Enough that parallel tests seldom have to open one again, which takes milliseconds. */
-const MAX_AWAKE = 128
+const MAX_LOADED = 128
 /** How many more are closed then. */
 const SPARE = 16
 /** Open files per session: the database, its log, and the log's index twice. */
@@ -23,26 +23,26 @@ const CLOSED_AT_ONCE = 16
 
 /** A session, and when it was last used (ms of real time). */
 export interface SessionEntry {
-  readonly slot: OwnedSession
+  readonly handle: OwnedSession
   used: number
 }
 
 /** Limits the number of open databases: closes the least recently used ones when there are too many. */
 export function limitLoaded(entries: () => Iterable<SessionEntry>, fileLimit = openFileLimit()) {
-  const mostFiles = Math.max(FEWEST_OPEN, Math.min(MAX_AWAKE, Math.floor((fileLimit * SHARE) / FILES_EACH)))
+  const mostFiles = Math.max(FEWEST_OPEN, Math.min(MAX_LOADED, Math.floor((fileLimit * SHARE) / FILES_EACH)))
   let open = 0
   let closing = false
   let stopped = false
-  const awake = () => [...entries()].filter(({ slot }) => slot.awake)
+  const loaded = () => [...entries()].filter(({ handle }) => handle.loaded)
   const close = async () => {
-    const all = awake()
-    const idle = all.filter(({ slot }) => slot.active === 0).sort((one, other) => one.used - other.used)
-    await inSlices(idle.slice(0, Math.max(0, all.length - MAX_AWAKE + SPARE)), ({ slot }) => {
+    const all = loaded()
+    const idle = all.filter(({ handle }) => handle.active === 0).sort((one, other) => one.used - other.used)
+    await inSlices(idle.slice(0, Math.max(0, all.length - MAX_LOADED + SPARE)), ({ handle }) => {
       // It may have been used again.
-      if (!stopped && slot.active === 0) slot.sleep()
+      if (!stopped && handle.active === 0) handle.sleep()
     })
-    open = awake().length
-    return idle.length > 0 && open > MAX_AWAKE
+    open = loaded().length
+    return idle.length > 0 && open > MAX_LOADED
   }
   const closeUntilFew = async () => {
     while (!stopped && (await close()));
@@ -51,13 +51,13 @@ export function limitLoaded(entries: () => Iterable<SessionEntry>, fileLimit = o
   /** Closes files at once, those of idle sessions first. One in use is opened again at its next use. */
   const closeNow = (files: readonly SessionEntry[], count: number): number => {
     const order = files.toSorted(
-      (one, other) => Math.sign(one.slot.active) - Math.sign(other.slot.active) || one.used - other.used,
+      (one, other) => Math.sign(one.handle.active) - Math.sign(other.handle.active) || one.used - other.used,
     )
     let closed = 0
-    for (const { slot } of order) {
+    for (const { handle } of order) {
       if (closed >= count) break
-      slot.sleep()
-      if (!slot.awake) closed++
+      handle.sleep()
+      if (!handle.loaded) closed++
     }
     return closed
   }
@@ -65,18 +65,18 @@ export function limitLoaded(entries: () => Iterable<SessionEntry>, fileLimit = o
     /** An in-memory database was opened: closes some if there are too many, a few in each turn. */
     opened() {
       open++
-      if (open <= MAX_AWAKE || closing) return
+      if (open <= MAX_LOADED || closing) return
       closing = true
       // Not while one is being opened.
       setImmediate(() => void closeUntilFew())
     },
     /** A file is about to be opened: closes one if a quarter of the allowed files belong to sessions. */
     opening() {
-      const files = awake()
+      const files = loaded()
       if (files.length >= mostFiles) closeNow(files, files.length - mostFiles + 1)
     },
     /** The system opens no more files: closes some at once; false if none could be closed. */
-    makeRoom: () => closeNow(awake(), CLOSED_AT_ONCE) > 0,
+    makeRoom: () => closeNow(loaded(), CLOSED_AT_ONCE) > 0,
     stop() {
       stopped = true
     },
@@ -84,36 +84,36 @@ export function limitLoaded(entries: () => Iterable<SessionEntry>, fileLimit = o
 }
 
 /** Beyond this number, the first one is dropped. */
-const MAX_PEEKED = 32
+const MAX_TRANSIENTS = 32
 
 /**
  * Transient sessions: created when they are read, equal to new ones, and neither counted nor listed until they are
  * used.
  */
 export function createTransient(slotOf: (name: string) => OwnedSession, realNow: () => number) {
-  const peeked = new Map<string, SessionEntry>()
+  const transients = new Map<string, SessionEntry>()
   const dropOne = () => {
-    const idle = [...peeked].find(([, { slot }]) => slot.active === 0)
+    const idle = [...transients].find(([, { handle }]) => handle.active === 0)
     // A reader in progress opens it again.
-    idle?.[1].slot.sleep()
-    if (idle) peeked.delete(idle[0])
+    idle?.[1].handle.sleep()
+    if (idle) transients.delete(idle[0])
   }
   return {
     /** The session of a name, created on demand. */
     entry(name: string): SessionEntry {
-      const found = peeked.get(name)
+      const found = transients.get(name)
       if (found) return found
-      const entry = { slot: slotOf(name), used: realNow() }
-      if (peeked.size >= MAX_PEEKED) dropOne()
-      peeked.set(name, entry)
+      const entry = { handle: slotOf(name), used: realNow() }
+      if (transients.size >= MAX_TRANSIENTS) dropOne()
+      transients.set(name, entry)
       return entry
     },
-    slot: (name: string) => peeked.get(name)?.slot,
-    remove: (name: string) => void peeked.delete(name),
-    entries: () => peeked.values(),
+    slot: (name: string) => transients.get(name)?.handle,
+    remove: (name: string) => void transients.delete(name),
+    entries: () => transients.values(),
     /** Closes the databases of those that were not read since a time (ms of real time). */
     sleepIdle(since: number): void {
-      for (const { slot, used } of peeked.values()) if (slot.active === 0 && used <= since) slot.sleep()
+      for (const { handle, used } of transients.values()) if (handle.active === 0 && used <= since) handle.sleep()
     },
   }
 }
@@ -121,13 +121,13 @@ export function createTransient(slotOf: (name: string) => OwnedSession, realNow:
 /**
  * Idle time in ms after which a session is unloaded: long enough that no running test has to wait for loading it again.
  */
-const AWAKE_MS = 5_000
+const LOADED_MS = 5_000
 const SWEEP_MS = 2_000
 
 /** The sessions to watch. */
 interface IdleOptions {
   sessions: ReadonlyMap<string, SessionEntry>
-  peeked: ReturnType<typeof createTransient>
+  transients: ReturnType<typeof createTransient>
   /** The folder of earlier processes' sessions; undefined if there is none. */
   folder: { names(): string[]; lastWritten(name: string): number | undefined } | undefined
   realNow(): number
@@ -138,7 +138,14 @@ interface IdleOptions {
 }
 
 /** Unloads idle sessions, and drops them after a time, except for the default one. */
-export function watchIdle({ sessions, peeked, folder, realNow, ttl = Number.POSITIVE_INFINITY, remove }: IdleOptions) {
+export function watchIdle({
+  sessions,
+  transients: peeked,
+  folder,
+  realNow,
+  ttl = Number.POSITIVE_INFINITY,
+  remove,
+}: IdleOptions) {
   let dropped = 0
   let stopped = false
   const drop = (name: string) => {
@@ -149,30 +156,30 @@ export function watchIdle({ sessions, peeked, folder, realNow, ttl = Number.POSI
     // Meanwhile it may have been removed, or another may have its name.
     if (stopped || name === DEFAULT_SESSION || sessions.get(name) !== entry) return
     const now = realNow()
-    if (entry.slot.active > 0) entry.used = now
+    if (entry.handle.active > 0) entry.used = now
     const idle = now - entry.used
     if (idle >= ttl) drop(name)
-    else if (idle >= AWAKE_MS) entry.slot.sleep()
+    else if (idle >= LOADED_MS) entry.handle.sleep()
   }
   /**
    * Sessions of earlier processes that were not used since, with the time of the next check. Only this process writes
    * them.
    */
-  const left = once(() => new Map((folder?.names() ?? []).map((name) => [name, 0])))
+  const restorable = once(() => new Map((folder?.names() ?? []).map((name) => [name, 0])))
   const lookAtLeft = (name: string, due: number) => {
     if (stopped || realNow() < due) return
     const written = sessions.has(name) ? undefined : folder?.lastWritten(name)
     if (written !== undefined && realNow() - written < ttl) {
-      left().set(name, written + ttl)
+      restorable().set(name, written + ttl)
       return
     }
-    left().delete(name)
+    restorable().delete(name)
     if (written !== undefined) drop(name)
   }
   const pass = async () => {
     await inSlices([...sessions], ([name, entry]) => look(name, entry))
-    if (ttl < Number.POSITIVE_INFINITY) await inSlices([...left()], ([name, due]) => lookAtLeft(name, due))
-    if (!stopped) peeked.sleepIdle(realNow() - AWAKE_MS)
+    if (ttl < Number.POSITIVE_INFINITY) await inSlices([...restorable()], ([name, due]) => lookAtLeft(name, due))
+    if (!stopped) peeked.sleepIdle(realNow() - LOADED_MS)
   }
   let last: Promise<void> | undefined
   /** Checks all of them, a few in each turn. Call it every few seconds. */

@@ -55,7 +55,7 @@ export interface OwnedSession extends SessionHandle {
   /** Number of calls and other activities in progress. */
   readonly active: number
   /** Whether its database is open. */
-  readonly awake: boolean
+  readonly loaded: boolean
   /** Closes the database if it is idle. */
   sleep(): void
   /** Ends everything that runs. The data is freed with its last user. */
@@ -120,11 +120,11 @@ function createSlot(options: SlotOptions): OwnedSession {
     renewed(current)
     return current
   }
-  const anew = (data: SessionData, clock: Session['clock'], reason: ApiError): Session => {
+  const nextGeneration = (data: SessionData, clock: Session['clock'], reason: ApiError): Session => {
     beginning.makeAnew()
     return next({ data, clock }, reason)
   }
-  const slot: OwnedSession = {
+  const handle: OwnedSession = {
     get current() {
       return current
     },
@@ -141,8 +141,8 @@ function createSlot(options: SlotOptions): OwnedSession {
     get active() {
       return lineage.active
     },
-    get awake() {
-      return generation.data.awake
+    get loaded() {
+      return generation.data.loaded
     },
     get problem() {
       return generation.data.problem
@@ -153,14 +153,15 @@ function createSlot(options: SlotOptions): OwnedSession {
       const clock = clockOf({ clock: kind, latency }, generation.clock)
       return next({ clock }, resetError('the scenario of the session changed'))
     },
-    reset: async () => anew(await generation.data.replaced(null), clockOf(timeOf(generation.clock)), resetError()),
+    reset: async () =>
+      nextGeneration(await generation.data.replaced(null), clockOf(timeOf(generation.clock)), resetError()),
     async replace(snapshot) {
       const data = await generation.data.replaced(snapshot)
       // Virtual time continues from the loaded data, whatever was before, so that the same calls have the same
       // responses again.
       const clock =
         generation.clock.kind === 'virtual' ? clockAfter(lastInstant(snapshot), generation.clock) : generation.clock
-      return anew(data, clock, resetError('the data of the session was replaced'))
+      return nextGeneration(data, clock, resetError('the data of the session was replaced'))
     },
     sleep: () => generation.data.sleep(),
     forget: (reason) => current.end(reason),
@@ -173,13 +174,13 @@ function createSlot(options: SlotOptions): OwnedSession {
       generation.data.close()
     },
   }
-  const lineage: Lineage = { ...options, slot, active: 0 }
+  const lineage: Lineage = { ...options, slot: handle, active: 0 }
   let generation: Generation = { clock: clockOf(ownTime), data: data(() => generation.clock.now()) }
   if (!options.isDefault) generation.clock = continuedClock(generation)
   let current = beginGeneration(generation, lineage)
   const origin = options.made ? 'made' : generation.data.restored ? 'restored' : 'called'
   const beginning = beginningOf(origin, instance.named)
-  return slot
+  return handle
 }
 
 /** The clock of restored data: virtual time continues from it. */
@@ -218,9 +219,9 @@ function beginningOf(origin: SessionOrigin, isOneOfSeveral: boolean) {
       unsaid = undefined
     },
     announce() {
-      const said = unsaid
+      const announced = unsaid
       unsaid = undefined
-      return said
+      return announced
     },
   }
   return beginning
@@ -341,9 +342,9 @@ export function sessionHandleMaker(
   return (name, settings, made) => {
     checkName(name)
     // A transient session leaves no file.
-    const given = typeof settings === 'object' ? settings : (settings && settingsIn(folder?.madeWith(name))) || {}
-    const { seed = options.seed, approvals = 'ask', history } = given
-    const { clock = options.time.clock, latency = options.time.latency } = given
+    const ownSettings = typeof settings === 'object' ? settings : (settings && settingsIn(folder?.madeWith(name))) || {}
+    const { seed = options.seed, approvals = 'ask', history } = ownSettings
+    const { clock = options.time.clock, latency = options.time.latency } = ownSettings
     const isHome = name === (options.home ?? DEFAULT_SESSION)
     return createSlot({
       name,
@@ -372,13 +373,13 @@ const DISCARDED_AFTER_MS = 5_000
  * garbage collector.
  */
 function createDiscards(): SlotOptions['discard'] {
-  const given: { data: SessionData; isUsed: () => boolean; at: number }[] = []
+  const discarded: { data: SessionData; isUsed: () => boolean; at: number }[] = []
   return (data, isUsed) => {
     if (!data.discard) return
     const now = monotonicMs()
-    given.push({ data, isUsed, at: now })
-    while (given[0] && given[0].at + DISCARDED_AFTER_MS < now) {
-      const oldest = given.shift()
+    discarded.push({ data, isUsed, at: now })
+    while (discarded[0] && discarded[0].at + DISCARDED_AFTER_MS < now) {
+      const oldest = discarded.shift()
       if (oldest?.isUsed() === false) oldest.data.discard?.()
     }
   }

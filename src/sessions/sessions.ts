@@ -119,20 +119,22 @@ function registryOf(options: SessionsOptions) {
   /** Those that could not be restored, with the reason. */
   const unrestored = new Map<string, string>()
   const listeners: SessionListener[] = []
-  const all = () => [...sessions.values(), ...peeked.entries()]
-  const awake = limitLoaded(all)
+  const all = () => [...sessions.values(), ...transients.entries()]
+  const loadedLimit = limitLoaded(all)
   const empty = once(template)
   const folder =
-    options.folder === undefined ? undefined : folders().openFolder(options.folder, { db: options.db, empty, awake })
+    options.folder === undefined
+      ? undefined
+      : folders().openFolder(options.folder, { db: options.db, empty, loaded: loadedLimit })
   const slotOf = sessionHandleMaker(options, {
     empty,
     folder,
-    opened: awake.opened,
+    opened: loadedLimit.opened,
     renewed(session) {
       for (const listener of listeners) listener.renewed?.(session)
     },
   })
-  const peeked = createTransient(slotOf, realNow)
+  const transients = createTransient(slotOf, realNow)
   /** Remembers why a session cannot be restored or removed. */
   const noting = <Result>(name: string, run: () => Result): Result => {
     try {
@@ -145,7 +147,7 @@ function registryOf(options: SessionsOptions) {
   const registry = {
     sessions,
     unrestored,
-    peeked,
+    peeked: transients,
     folder,
     listeners,
     realNow,
@@ -155,13 +157,13 @@ function registryOf(options: SessionsOptions) {
     create(name: string, settings?: SessionSettings, made?: GeneratedWith): Session {
       if (registry.refusing) throw shuttingDown()
       if (sessions.size >= most) throw tooMany(most)
-      const looked = settings === undefined && !folder ? peeked.slot(name) : undefined
-      const slot = looked ?? noting(name, () => slotOf(name, settings ?? 'called', made))
-      peeked.remove(name)
-      sessions.set(name, { slot, used: realNow() })
-      if (slot.origin === 'restored') noting(name, () => continueIn(registry, name, slot))
+      const looked = settings === undefined && !folder ? transients.slot(name) : undefined
+      const handle = looked ?? noting(name, () => slotOf(name, settings ?? 'called', made))
+      transients.remove(name)
+      sessions.set(name, { handle, used: realNow() })
+      if (handle.origin === 'restored') noting(name, () => continueIn(registry, name, handle))
       unrestored.delete(name)
-      return slot.current
+      return handle.current
     },
     /** Restores one of an earlier process. */
     restore(name: string): void {
@@ -177,7 +179,7 @@ function registryOf(options: SessionsOptions) {
       if (!entry && (!isName(name) || !folder?.has(name))) throw sessionNotFound(name)
       sessions.delete(name)
       unrestored.delete(name)
-      if (entry) forget(entry.slot, why)
+      if (entry) forget(entry.handle, why)
       try {
         noting(name, () => folder?.remove(name))
       } finally {
@@ -185,8 +187,8 @@ function registryOf(options: SessionsOptions) {
       }
     },
     close() {
-      awake.stop()
-      for (const { slot } of all()) slot.close()
+      loadedLimit.stop()
+      for (const { handle } of all()) handle.close()
       folder?.close()
     },
   }
@@ -197,23 +199,23 @@ function registryOf(options: SessionsOptions) {
 function continueIn(
   { sessions, folder, listeners }: ReturnType<typeof registryOf>,
   name: string,
-  slot: OwnedSession,
+  handle: OwnedSession,
 ): void {
   const made = folder?.madeWith(name)
   if (!made) return
   try {
-    for (const listener of listeners) listener.restored?.(slot.current, made)
+    for (const listener of listeners) listener.restored?.(handle.current, made)
   } catch (error) {
     sessions.delete(name)
-    slot.close()
+    handle.close()
     throw unrestorable(name, (error as Error).message)
   }
 }
 
 /** Ends everything that runs in a removed session. */
-function forget(slot: OwnedSession, why: string): void {
-  slot.forget(resetError(why))
-  slot.leave()
+function forget(handle: OwnedSession, why: string): void {
+  handle.forget(resetError(why))
+  handle.leave()
 }
 
 /**
@@ -222,15 +224,15 @@ function forget(slot: OwnedSession, why: string): void {
  */
 export function createSessions(options: SessionsOptions): Sessions {
   const registry = registryOf(options)
-  const { sessions, peeked, realNow, create, restore, remove } = registry
+  const { sessions, peeked: transients, realNow, create, restore, remove } = registry
   const use = (entry: SessionEntry): Session => {
     entry.used = realNow()
-    return entry.slot.current
+    return entry.handle.current
   }
   create(DEFAULT_SESSION)
   const next = oneByOne()
-  const isOpen = (name: string) => name === DEFAULT_SESSION || sessions.get(name)?.slot.awake
-  const list = () => [...sessions.values()].map(({ slot }) => slot.current)
+  const isOpen = (name: string) => name === DEFAULT_SESSION || sessions.get(name)?.handle.loaded
+  const list = () => [...sessions.values()].map(({ handle }) => handle.current)
   const isLeft = (name: string): boolean => {
     try {
       return registry.folder?.has(name) ?? false
@@ -241,7 +243,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   const expire = (name: string, why: string) => {
     const entry = sessions.get(name)
     try {
-      if (entry) for (const listener of registry.listeners) listener.expiring?.(entry.slot.current)
+      if (entry) for (const listener of registry.listeners) listener.expiring?.(entry.handle.current)
     } catch (error) {
       // An unreadable session has no evidence.
       if (!(error instanceof UnusableSession)) throw error
@@ -253,7 +255,14 @@ export function createSessions(options: SessionsOptions): Sessions {
       if (!(error instanceof UnusableSession)) throw error
     }
   }
-  const idle = watchIdle({ sessions, peeked, folder: registry.folder, realNow, ttl: options.ttl, remove: expire })
+  const idle = watchIdle({
+    sessions,
+    transients,
+    folder: registry.folder,
+    realNow,
+    ttl: options.ttl,
+    remove: expire,
+  })
   return {
     get(name) {
       const found = sessions.get(name)
@@ -261,7 +270,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     },
     peek(name) {
       restore(name)
-      return use(sessions.get(name) ?? peeked.entry(name))
+      return use(sessions.get(name) ?? transients.entry(name))
     },
     turn: registry.folder && ((name) => (isOpen(name) ? undefined : next())),
     find(name) {
@@ -275,7 +284,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       const entry = sessions.get(name)
       return entry && use(entry)
     },
-    loaded: (name) => sessions.get(name)?.slot.current,
+    loaded: (name) => sessions.get(name)?.handle.current,
     create(name, settings, made) {
       restore(name)
       if (sessions.has(name)) throw alreadyThere(name)
@@ -293,7 +302,9 @@ export function createSessions(options: SessionsOptions): Sessions {
           return read(readable)
         } catch (error) {
           if (!(error instanceof UnusableSession)) throw error
-          const rest = readable.filter(({ name, slot }) => name !== error.session && slot.problem === undefined)
+          const rest = readable.filter(
+            ({ name, slot: handle }) => name !== error.session && handle.problem === undefined,
+          )
           if (rest.length === readable.length) throw error
           readable = rest
         }
@@ -302,8 +313,8 @@ export function createSessions(options: SessionsOptions): Sessions {
     problems: () => [
       // Moving a file away fixes its problem.
       ...[...registry.unrestored].flatMap(([session, message]) => (isLeft(session) ? [{ session, message }] : [])),
-      ...list().flatMap(({ name, slot }) =>
-        slot.problem === undefined ? [] : [{ session: name, message: slot.problem }],
+      ...list().flatMap(({ name, slot: handle }) =>
+        handle.problem === undefined ? [] : [{ session: name, message: handle.problem }],
       ),
     ],
     drain() {
@@ -315,9 +326,9 @@ export function createSessions(options: SessionsOptions): Sessions {
     refuseNew() {
       registry.refusing = true
     },
-    active: () => [...sessions.values()].reduce((sum, { slot }) => sum + slot.active, 0),
+    active: () => [...sessions.values()].reduce((sum, { handle }) => sum + handle.active, 0),
     endless: () =>
-      [...new Set([...sessions.values()].map(({ slot }) => slot.current.clock))].reduce(
+      [...new Set([...sessions.values()].map(({ handle }) => handle.current.clock))].reduce(
         (sum, clock) => sum + clock.endless,
         0,
       ),

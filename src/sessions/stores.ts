@@ -99,7 +99,7 @@ export const storesOver = (
       return (made.keyValues ??= keyValueStore().keptStore(database, writer, limits.keyValues))
     },
     get records() {
-      return (made.records ??= recordStore().recordStore(database, { last: number, shapes }))
+      return (made.records ??= recordStore().recordStore(database, { last: number, shapes, writes: writer }))
     },
     get contents() {
       return (made.contents ??= contentStore().contentStore(database))

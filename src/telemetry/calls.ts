@@ -40,7 +40,7 @@ export interface OpenCall {
 
 /** When an agent's turn called its model, by iteration, and when its steps were committed, by `stepKey`. */
 interface AgentTimes {
-  asked: Map<number, number>
+  requestedAt: Map<number, number>
   ended: Map<string, number>
 }
 
@@ -98,7 +98,7 @@ export function trackCalls(sampling: Sampling) {
     begin({ trace, parent, at }: CallBegun, call: CallMaterial): void {
       const outer = parent === null ? undefined : calls.get(parent)
       const iteration = call.inner?.agent?.iteration
-      if (outer && iteration !== undefined) agentTimes(outer).asked.set(iteration, at)
+      if (outer && iteration !== undefined) agentTimes(outer).requestedAt.set(iteration, at)
       const position =
         parent === null ? rootPosition(trace, call, sampling) : innerPosition(parent, outer?.position, iteration)
       const { url, received, route } = call
@@ -129,7 +129,7 @@ export function trackCalls(sampling: Sampling) {
   }
 }
 
-const agentTimes = (open: OpenCall): AgentTimes => (open.agent ??= { asked: new Map(), ended: new Map() })
+const agentTimes = (open: OpenCall): AgentTimes => (open.agent ??= { requestedAt: new Map(), ended: new Map() })
 
 /** The position of a client's call: in the trace of the client, or in a trace of its own. */
 function rootPosition(trace: string, { headers }: CallMaterial, { ratio, ofAll }: Sampling): TracePosition {

@@ -153,10 +153,10 @@ function shortenTexts(value: unknown, length: number): unknown {
 function firstAndLast(values: readonly unknown[], max: number): string[] {
   const texts = values.map((value) => JSON.stringify(value))
   // The brackets, and a comma for each.
-  let left = max - 2
-  const fits = (text: string | undefined) => text !== undefined && (left -= text.length + 1) >= 0
+  let remaining = max - 2
+  const fits = (text: string | undefined) => text !== undefined && (remaining -= text.length + 1) >= 0
   const first = fits(texts[0]) ? texts.slice(0, 1) : []
-  if (first.length === 0) left = max - 2
+  if (first.length === 0) remaining = max - 2
   const last: string[] = []
   for (let index = texts.length - 1; index >= 1 && fits(texts[index]); index--) last.unshift(texts[index] ?? '')
   return [...first, ...last]

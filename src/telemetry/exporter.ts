@@ -55,7 +55,7 @@ export function createSpanExporter(target: ExportTarget, report: (line: string) 
   let pumping: Promise<void> | undefined
   /** Aborts when there is no time left to wait, and when there is none left at all. */
   const stopping = new AbortController()
-  const over = new AbortController()
+  const ended = new AbortController()
 
   const isFull = (limit: typeof MAX_WAITING) => waiting.spans >= limit.spans || waiting.characters >= limit.characters
 
@@ -92,14 +92,14 @@ export function createSpanExporter(target: ExportTarget, report: (line: string) 
   const deliver = async (spans: readonly OtlpSpan[]): Promise<void> => {
     const body = JSON.stringify(exportRequest(target.resource(), spans))
     for (let attempt = 1; ; attempt++) {
-      const delivery = await postToCollector(target, body, over.signal)
+      const delivery = await postToCollector(target, body, ended.signal)
       if (!('repeatable' in delivery)) {
         const rejected = Math.min(spans.length, delivery.rejected)
         counts.exported += spans.length - rejected
         counts.dropped += rejected
         return note(delivery.problem)
       }
-      if (!over.signal.aborted) note(delivery.problem)
+      if (!ended.signal.aborted) note(delivery.problem)
       if (!delivery.repeatable || attempt >= (stopping.signal.aborted ? LAST_ATTEMPTS : MAX_ATTEMPTS)) break
       const wait = Math.min(MAX_WAIT_MS, delivery.wait ?? FIRST_WAIT_MS * 2 ** (attempt - 1))
       // At shutdown it is repeated once, at once.
@@ -109,7 +109,7 @@ export function createSpanExporter(target: ExportTarget, report: (line: string) 
   }
 
   const pump = async (): Promise<void> => {
-    while (queue.length > 0 && !over.signal.aborted) {
+    while (queue.length > 0 && !ended.signal.aborted) {
       await realClock.sleep(isFull(BATCH) ? PAUSE_MS : GATHER_MS, stopping.signal).catch(() => {})
       const batch = takeBatch()
       sending = batch.length
@@ -141,9 +141,9 @@ export function createSpanExporter(target: ExportTarget, report: (line: string) 
     /** Sends what waits. What the collector does not accept within `ms` milliseconds is dropped. */
     async stop(ms: number): Promise<void> {
       stopping.abort()
-      const late = realClock.sleep(ms, over.signal).catch(() => {})
+      const late = realClock.sleep(ms, ended.signal).catch(() => {})
       await Promise.race([pumping, late])
-      over.abort()
+      ended.abort()
       // A request in progress fails now, and is counted there.
       drop(waiting.spans)
       queue = []

@@ -377,8 +377,8 @@ function stepTimes(
   return steps.map((step) => {
     const began = Date.parse(step.started_at) - origin
     const end = agent?.ended.get(stepKey(step)) ?? place(began + step.duration_ms)
-    const asked = step.kind === 'model' ? agent?.asked.get(step.iteration) : undefined
-    const start = Math.min(end, asked ?? Math.max(last, place(began)))
+    const requestedAt = step.kind === 'model' ? agent?.requestedAt.get(step.iteration) : undefined
+    const start = Math.min(end, requestedAt ?? Math.max(last, place(began)))
     if (step.kind === 'model' || step.kind === 'wait') last = end
     return { start, end }
   })

@@ -6,6 +6,7 @@ import type { TraceEvidence } from '../db/trace-evidence.ts'
 import { groupBy } from '../lib/group-by.ts'
 import type { Question } from '../lib/question.ts'
 import { type Rebuilt, rebuiltText } from '../lib/volatile.ts'
+import { isTooLong } from '../providers/too-long.ts'
 
 /** One call of a client. Times are in ms since the epoch. */
 export interface ClientCall {
@@ -20,6 +21,10 @@ export interface ClientCall {
   question: Question
   /** The words of its answer, as far as they were sent or were about to be, without spaces. */
   words(): string
+  /** The ids of the tool calls in its answer whose arguments break off. */
+  cutCalls(): readonly string[]
+  /** Whether the answer says that the input is too long for the model. */
+  tooLong: boolean
   /** Its number in the session: calls are numbered as they come. */
   number: number
   /** The number of the last call that had come when its answer ended. */
@@ -62,7 +67,7 @@ export interface ClientCall {
 /** The calls of a session as the judge sees them, those that clients made. */
 export const clientCalls = (calls: readonly TraceEvidence[]): ClientCall[] => calls.map(clientCallOf)
 
-function clientCallOf({ trace, request, question, words, heard, client, seq }: TraceEvidence): ClientCall {
+function clientCallOf({ trace, request, question, words, cutCalls, heard, client, seq }: TraceEvidence): ClientCall {
   const began = Date.parse(trace.started_at)
   const { connection = null, retry = null, key = null } = client ?? {}
   const caller = client?.caller
@@ -73,6 +78,8 @@ function clientCallOf({ trace, request, question, words, heard, client, seq }: T
     request,
     question: question(),
     words,
+    cutCalls,
+    tooLong: trace.error !== null && trace.outcome === 'http_error' && isTooLong(trace.error),
     number: seq,
     until: client?.until ?? seq,
     began,

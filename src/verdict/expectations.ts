@@ -17,6 +17,8 @@ export interface AttemptEvidence {
 /** What happened. */
 interface CallEvidence {
   traces: readonly TraceRecord[]
+  /** The calls with those from inside, which cost as much. */
+  all: readonly TraceRecord[]
   /** The attempts in the order in which they began. */
   tried: readonly AttemptEvidence[]
   tasks: readonly CountedTask[]
@@ -27,7 +29,7 @@ interface CallEvidence {
 /** Whether an expectation is met, in words. */
 export function judge(expectation: Expectation, happened: CallEvidence): ExpectationReport {
   const { at, attempts, calls, order, retry_after_honored, ...more } = expectation
-  const { agent, state, tool, tasks, iterations, tool_calls, sub_tasks, ...like } = more
+  const { agent, state, tool, tasks, iterations, tool_calls, sub_tasks, cost, tokens, ...like } = more
   if (retry_after_honored) return waitsKept(happened.brokenWaits)
   if (order) return inOrder(order, happened.tried)
   const figures = { tasks, iterations, tool_calls, sub_tasks }
@@ -35,6 +37,10 @@ export function judge(expectation: Expectation, happened: CallEvidence): Expecta
     const range = figures[name]
     if (range) return taskExpectation({ ...figure, range }, { agent, state, tool }, happened.tasks)
   }
+  // What a task spent is that of the model calls that it made, which are among the calls.
+  const spent = cost || tokens ? happened.all.filter((trace) => !trace.task && isLike(callSeen(trace), like)) : []
+  if (cost) return costExpectation(cost, like, spent)
+  if (tokens) return tokenExpectation(tokens, like, spent)
   const ofCalls = calls !== undefined || at === 'gateway'
   const found = ofCalls
     ? happened.traces.map(callSeen).filter((seen) => isLike(seen, like))
@@ -76,6 +82,55 @@ function taskExpectation(
   const meant = tasks.filter(({ agent, state }) => isNamed(key, agent) && (wanted === undefined || wanted === state))
   const found = meant.reduce((sum, task) => sum + of(task, tool), 0)
   return { expected: `${rangeText(range, noun)}${likeText(like)}`, actual: String(found), met: inRange(found, range) }
+}
+
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0)
+
+/** Whether calls cost what they may. What a call without a known price costs is not known, so no limit is met with certainty. */
+function costExpectation(
+  range: readonly [number, number],
+  like: CallPattern,
+  spent: readonly TraceRecord[],
+): ExpectationReport {
+  const cost = Math.round(sumOf(spent.map((trace) => trace.cost ?? 0)) * 1e10) / 1e10
+  const unpriced = spent.filter((trace) => trace.cost === null && tokensOf(trace) > 0)
+  const models = [...new Set(unpriced.map(({ model }) => model ?? 'an unknown model'))].join(', ')
+  return {
+    expected: `${amountText(range)}${likeText(like)}`,
+    actual:
+      unpriced.length === 0
+        ? usd(cost)
+        : `${usd(cost)}, and ${counted(unpriced.length, 'call')} of unknown price: ${models}`,
+    met: unpriced.length === 0 && inRange(cost, range),
+  }
+}
+
+function tokenExpectation(
+  range: readonly [number, number],
+  like: CallPattern,
+  spent: readonly TraceRecord[],
+): ExpectationReport {
+  const tokens = sumOf(spent.map(tokensOf))
+  return {
+    expected: `${rangeText(range, 'token')}${likeText(like)}`,
+    actual: String(tokens),
+    met: inRange(tokens, range),
+  }
+}
+
+/** Tokens of a call, in and out; a response from the cache takes none. */
+function tokensOf({ usage, cache }: TraceRecord): number {
+  if (!usage || cache?.status === 'hit') return 0
+  const { prompt_tokens, input_tokens = prompt_tokens, completion_tokens, output_tokens = completion_tokens } = usage
+  return sumOf([input_tokens, output_tokens].map((count) => (typeof count === 'number' ? count : 0)))
+}
+
+/** An amount to a tenth of a millionth of a dollar, without the zeros at its end. */
+const usd = (amount: number): string => `$${amount.toFixed(10).replace(/\.?0+$/, '')}`
+
+const amountText = ([first, last]: readonly [number, number]): string => {
+  if (first === last) return usd(first)
+  return Number.isFinite(last) ? `${usd(first)} to ${usd(last)}` : `at least ${usd(first)}`
 }
 
 const waitsKept = (broken: number): ExpectationReport => ({

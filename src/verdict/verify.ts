@@ -70,6 +70,7 @@ export function verify(evidence: SessionEvidence): SessionVerdict {
   const tasks = countTasks(agentTasks)
   const happened = {
     traces,
+    all,
     tried,
     tasks: agentTasks,
     brokenWaits: waits.not_honored.length + work.pairing.early.length,

@@ -23,6 +23,8 @@ export const workspaceClientCalls = (notes: readonly WorkspaceCallNote[]): Clien
     request: note.request,
     question: opaqueQuestion(`${note.operation} ${note.request}`),
     words: () => '',
+    cutCalls: () => [],
+    tooLong: false,
     number: note.number,
     until: note.until,
     ...{ began: note.began, ended: note.ended, arrived: note.arrived, left: note.left },

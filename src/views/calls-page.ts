@@ -31,17 +31,17 @@ export function callsPage(sessions: readonly Session[], { limit, cursor, above =
   const first = from === undefined ? 0 : sessions.findIndex(({ name }) => name === from.name)
   const data: CallRow[] = []
   let before = from?.before ?? Number.MAX_SAFE_INTEGER
-  let left = limit
+  let remaining = limit
   for (const session of first < 0 ? [] : sessions.slice(first)) {
-    if (left <= 0) return { data, next: `${before}:${session.name}` }
+    if (remaining <= 0) return { data, next: `${before}:${session.name}` }
     const { found, looked, last } = session.traces.span({
-      ...{ before, above, limit: left, text: text?.toLowerCase() },
+      ...{ before, above, limit: remaining, text: text?.toLowerCase() },
       head: REQUEST_HEAD,
     })
     for (const one of found) data.push(rowOf(one))
-    if (looked === left) return { data, next: `${last}:${session.name}` }
+    if (looked === remaining) return { data, next: `${last}:${session.name}` }
     // Sessions without calls cost time, too.
-    left -= Math.max(1, looked)
+    remaining -= Math.max(1, looked)
     before = Number.MAX_SAFE_INTEGER
   }
   return { data, next: null }

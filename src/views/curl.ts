@@ -12,7 +12,7 @@ interface RepeatedCall {
   /** Of the server, such as `http://127.0.0.1:4010`. */
   origin: string
   /** Whether it is repeated in a new session each time, in which its scenario restarts. */
-  anew?: boolean
+  inNewSession?: boolean
 }
 
 /** Text in single quotes, which a shell does not expand. */
@@ -30,7 +30,7 @@ const MASK = '(masked)'
 const MAX_IN_ARGUMENT = 100_000
 
 /** The command, for a POSIX shell with curl; undefined for a call whose body was not stored. */
-export function curlOf({ trace, exchange, origin, anew = false }: RepeatedCall): string | undefined {
+export function curlOf({ trace, exchange, origin, inNewSession: anew = false }: RepeatedCall): string | undefined {
   const request = anew ? withoutSession(exchange.request) : exchange.request
   if (!request) return undefined
   const body = bodyArguments(trace, request)

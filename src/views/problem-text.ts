@@ -38,9 +38,9 @@ function problemCount(problems: readonly Pick<ExploreProblem, 'severity'>[]): st
 /** One sentence about an exploration. Calls that appeared only under faults are not counted. */
 export function explorationSentence(found: {
   problems: readonly Pick<ExploreProblem, 'severity'>[]
-  cells: readonly unknown[]
+  cases: readonly unknown[]
   points: readonly { discovered: boolean }[]
 }): string {
   const calls = found.points.filter(({ discovered }) => !discovered).length
-  return `${problemCount(found.problems)} in ${counted(found.cells.length, 'case')} at ${counted(calls, 'injection point')}`
+  return `${problemCount(found.problems)} in ${counted(found.cases.length, 'case')} at ${counted(calls, 'injection point')}`
 }

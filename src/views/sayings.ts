@@ -29,11 +29,11 @@ function callsOf(calls: unknown): string[] {
 }
 
 const messageOf = (message: Json): Saying[] => {
-  const said = [textOf(message.content), ...callsOf(message.tool_calls)].filter(Boolean)
-  if (typeof message.refusal === 'string') said.push(message.refusal)
-  if (message.type === 'function_call') said.push(...callsOf([message]))
-  if (message.type === 'function_call_output') said.push(textOf(message.output))
-  return said.map((text) => ({ role: String(message.role ?? message.type ?? ''), text }))
+  const texts = [textOf(message.content), ...callsOf(message.tool_calls)].filter(Boolean)
+  if (typeof message.refusal === 'string') texts.push(message.refusal)
+  if (message.type === 'function_call') texts.push(...callsOf([message]))
+  if (message.type === 'function_call_output') texts.push(textOf(message.output))
+  return texts.map((text) => ({ role: String(message.role ?? message.type ?? ''), text }))
 }
 
 /** The texts of a request body, in order; empty if it is not a JSON object. */

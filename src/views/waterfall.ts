@@ -14,8 +14,8 @@ export const plainRow = (row: Pick<WaterfallRow, 'kind' | 'title'> & Partial<Wat
 /** The steps of the gateway in a call, in order. */
 export function gatewayRows(trace: TraceRecord): WaterfallRow[] {
   const { scenario, faults, retrievals, guardrails, cache, attempts, usage } = trace
-  const checks = (wanted: GuardrailRecord['stage']) =>
-    guardrails.filter(({ stage }) => stage === wanted).map(guardrailRow)
+  const checks = (checkStage: GuardrailRecord['stage']) =>
+    guardrails.filter(({ stage }) => stage === checkStage).map(guardrailRow)
   const onTheWay = trace.task ? '' : 'on the way to the client: '
   return [
     ...(scenario === null ? [] : [plainRow({ kind: 'scenario', title: 'scenario', detail: scenario })]),
@@ -109,7 +109,7 @@ function historyNotes({ rule, rejected, path, ids, traces, hint }: NonNullable<A
   ]
 }
 
-/** A length of time, in whole milliseconds or in seconds. */
+/** A duration, in whole milliseconds or in seconds. */
 export const timeText = (ms: number): string => (ms < 10_000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`)
 
 /** The numeric token counts, and the cost of the call. */

@@ -9,15 +9,15 @@ export function batchesOf<Item>(
   { size: sizeOf, most }: { size(item: Item): number; most: number },
 ): Item[][] {
   const batches: Item[][] = []
-  let left = 0
+  let remaining = 0
   for (const item of items) {
     const size = sizeOf(item)
-    if (batches.length === 0 || left < size) {
+    if (batches.length === 0 || remaining < size) {
       batches.push([])
-      left = most
+      remaining = most
     }
     batches.at(-1)?.push(item)
-    left -= size
+    remaining -= size
   }
   return batches
 }

@@ -23,18 +23,26 @@ export const MAX_WAITING_JOBS = 512
 export const MAX_JOB_WAIT_MS = 10_000
 /** Bytes by which the process may grow while a job that is not steady is done; its worker is then ended. */
 export const MAX_JOB_MEMORY = 250 << 20
-/** Bytes of the process from which on it is this much less, and one such job is done at a time. */
-export const SCARCE_MEMORY = 500 << 20
-/** Bytes by which the process may grow during such a job once it has `SCARCE_MEMORY`. */
-export const MAX_SCARCE_JOB_MEMORY = 100 << 20
-/** Bytes of the process from which on a worker is not kept after a long job by which it has grown by `MUCH_GROWTH`. */
-export const MUCH_MEMORY = 300 << 20
-/** Bytes of growth after which a worker is not reused once the process has `MUCH_MEMORY`. */
-export const MUCH_GROWTH = 32 << 20
+/** Bytes that the process may reach by such a job: then it may grow by less, but never by less than the second. */
+export const MAX_JOB_RSS = 480 << 20
+/** Bytes that such a job may always add, however large the process is. */
+export const MIN_JOB_MEMORY = 100 << 20
+/**
+ * Bytes of the process from which on such jobs begin one after another: when the last one has had `SETTLED_MS`, in which most take what
+ * they need, or has ended and its memory is free again.
+ */
+export const SCARCE_MEMORY = 350 << 20
+export const SETTLED_MS = 1_000
+/** Bytes of the process from which on a worker is not kept whose own heap has `MUCH_HEAP`. */
+export const MUCH_MEMORY = 400 << 20
+/** Bytes of a worker's own heap above which it is not kept once the process has `MUCH_MEMORY`. */
+export const MUCH_HEAP = 32 << 20
 /** Milliseconds between looks at the jobs: their time is counted in looks, so that a process that stood still costs them one. */
 export const LOOK_MS = 100
-/** Looks for which others wait until the memory of a worker that was ended for it is free again. */
+/** Looks for which others wait until the memory of a worker that was ended for it, or after its job, is free again. */
 export const MAX_RECOVERY_LOOKS = 30
+/** The same for the memory of a worker that was ended after its job. */
+export const MAX_WORN_LOOKS = 5
 /** Milliseconds of a job that is never blamed for the memory of the process. */
 export const MIN_BLAMED_MS = 300
 /** Milliseconds after which a worker is ended whose job nobody waits for any more: most are done before. */

@@ -9,14 +9,17 @@ import {
   JOB_LIMITS,
   LOOK_MS,
   MAX_JOB_MEMORY,
+  MAX_JOB_RSS,
   MAX_JOB_WAIT_MS,
   MAX_RECOVERY_LOOKS,
-  MAX_SCARCE_JOB_MEMORY,
   MAX_WAITING_JOBS,
+  MAX_WORN_LOOKS,
   MIN_BLAMED_MS,
-  MUCH_GROWTH,
+  MIN_JOB_MEMORY,
+  MUCH_HEAP,
   MUCH_MEMORY,
   SCARCE_MEMORY,
+  SETTLED_MS,
 } from './limits.ts'
 
 /** What a worker is told to do: a name, and the fields of the job's input beside it. A flat message is the fastest. */
@@ -24,7 +27,9 @@ export interface JobRequest {
   job: keyof Jobs
 }
 /** How a job ended. */
-export type JobOutcome = { value: unknown } | { error: string }
+export type JobResult = { value: unknown } | { error: string }
+/** The same with the bytes that the worker's own heap has then. */
+export type JobOutcome = JobResult & { heap: number }
 
 /** A job was ended at a limit, which the message names: `more than 5 s`, `more than 250 MB of memory`. */
 export class JobStopped extends Error {}
@@ -170,8 +175,10 @@ function startWorker(): WorkerSlot {
   const slot: WorkerSlot = { worker, job: undefined, timer: undefined, taken: 0, rss: 0 }
   worker.onmessage = ({ data }: MessageEvent<JobOutcome>) => {
     const { job } = slot
-    if (isWorn(slot)) end(slot)
-    else release(slot)
+    if (isWorn(slot, data.heap)) {
+      recovery ??= { below: slot.rss + MUCH_HEAP, looks: MAX_WORN_LOOKS }
+      end(slot)
+    } else release(slot)
     if (job)
       settle(job, ({ resolve, reject }) => ('value' in data ? resolve(data.value) : reject(new Error(data.error))))
     assign()
@@ -186,19 +193,28 @@ function startWorker(): WorkerSlot {
   return slot
 }
 
-/** Whether a worker goes with its job: what one leaves behind that needs much is given back in no other way. */
-function isWorn({ job, taken, rss: before }: WorkerSlot): boolean {
-  if (!job || job.limit.steady || taken < LOOK_MS) return false
-  const rss = process.memoryUsage.rss()
-  return rss > MUCH_MEMORY && rss - before > MUCH_GROWTH
-}
+/**
+ * Whether a worker goes with its job: what that leaves behind is given back in no other way, and the next job may leave as much garbage
+ * again before it is collected.
+ */
+const isWorn = ({ job }: WorkerSlot, heap: number): boolean =>
+  job !== undefined && !job.limit.steady && heap > MUCH_HEAP && process.memoryUsage.rss() > MUCH_MEMORY
 
 /** Where the next job stands in the queue that may begin now; -1 when there is none. */
 function nextIndex(): number {
   let unsteady = 0
-  for (const { job } of slots) if (job && !job.limit.steady) unsteady++
-  const most = unsteady > 0 && process.memoryUsage.rss() > SCARCE_MEMORY ? 1 : MAX_UNSTEADY
-  return unsteady < most && !recovery ? (waiting.length > 0 ? 0 : -1) : waiting.findIndex(({ limit }) => limit.steady)
+  let settling = 0
+  for (const { job, taken } of slots) {
+    if (!job || job.limit.steady) continue
+    unsteady++
+    if (taken < SETTLED_MS) settling++
+  }
+  const isTurn = settling === 0 || process.memoryUsage.rss() <= SCARCE_MEMORY
+  return unsteady < MAX_UNSTEADY && isTurn && !recovery
+    ? waiting.length > 0
+      ? 0
+      : -1
+    : waiting.findIndex(({ limit }) => limit.steady)
 }
 
 /** Gives a worker its next job; an idle one keeps no program alive, and ends after a while. */
@@ -247,17 +263,21 @@ function look(): void {
     const ms = slot.job ? slot.job.limit.ms : Number.POSITIVE_INFINITY
     slot.taken += LOOK_MS
     if (slot.taken > ms) stop(slot, `more than ${ms / 1000} s`)
+    else if (slot.taken === SETTLED_MS) assign()
   }
   // The memory of one thread alone cannot be told.
   const unsteady = busy.filter(({ job }) => job && !job.limit.steady)
-  const most = rss > SCARCE_MEMORY ? MAX_SCARCE_JOB_MEMORY : MAX_JOB_MEMORY
   const [large] = unsteady
-    .filter((slot) => slot.job && rss - slot.rss > most && slot.taken > MIN_BLAMED_MS)
+    .filter((slot) => slot.job && rss - slot.rss > mostFor(slot) && slot.taken > MIN_BLAMED_MS)
     .sort((one, other) => other.taken - one.taken)
   if (!large) return
+  const most = mostFor(large)
   recovery = { below: large.rss + most / 2, looks: MAX_RECOVERY_LOOKS }
   stop(large, `more than ${most >> 20} MB of memory`)
 }
+
+/** Bytes by which the process may grow while a job is done that began when it had so many. */
+const mostFor = ({ rss }: WorkerSlot): number => Math.max(MIN_JOB_MEMORY, Math.min(MAX_JOB_MEMORY, MAX_JOB_RSS - rss))
 
 /** Ends a worker whose job nobody waits for; others take what waits. */
 function replace(slot: WorkerSlot): void {

@@ -1,17 +1,18 @@
 // The worker's side: runs one job after another for pool.ts.
+import { heapSize } from 'bun:jsc'
 import { jobs } from './jobs.ts'
 import { JOB_LIMITS } from './limits.ts'
-import type { JobOutcome, JobRequest } from './pool.ts'
+import type { JobOutcome, JobRequest, JobResult } from './pool.ts'
 
 declare const self: Worker
 
 self.onmessage = async ({ data: { job, ...input } }: MessageEvent<JobRequest>) => {
   const run = jobs[job] as (input: unknown) => Promise<unknown>
-  const outcome: JobOutcome = await run(input).then(
+  const outcome: JobResult = await run(input).then(
     (value) => ({ value }),
     (error: unknown) => ({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
   )
-  self.postMessage(outcome)
+  self.postMessage({ ...outcome, heap: heapSize() } satisfies JobOutcome)
   // No one waits for this. The runtime by itself waits for more garbage than a document leaves.
   if (!JOB_LIMITS[job].steady) Bun.gc(true)
 }

@@ -95,6 +95,14 @@ const ROWS: Record<string, { whole: Check; streamed: Check }> = {
       expect(eventsOf(last)).toMatchObject([{ type: 'error', error: { type: 'api_error' }, request_id: 'X' } as Data])
     },
   },
+  'plain-json-error-in-stream': {
+    whole: skipped,
+    streamed({ text }, healthy) {
+      const [last = ''] = blocksOf(text).slice(-1)
+      expect(text).toBe(blocksOf(healthy).slice(0, 6).join('') + last)
+      expect(JSON.parse(last)).toMatchObject({ type: 'error', error: { type: 'api_error' } })
+    },
+  },
   'malformed-chunk': {
     whole: skipped,
     streamed({ text }, healthy) {
@@ -121,6 +129,14 @@ const ROWS: Record<string, { whole: Check; streamed: Check }> = {
   'missing-done': {
     whole: skipped,
     streamed: ({ text }, healthy) => expect(text).toBe(blocksOf(healthy).slice(0, -1).join('')),
+  },
+  'last-event-without-blank-line': {
+    whole: skipped,
+    streamed: ({ text }, healthy) => expect(text).toBe(healthy.slice(0, -2)),
+  },
+  'unknown-finish-reason': {
+    whole: ({ text }) => expect(JSON.parse(text)).toMatchObject({ stop_reason: 'unknown' }),
+    streamed: ({ text }, healthy) => expect(text).toBe(healthy.replace('"end_turn"', '"unknown"')),
   },
   'missing-finish': {
     whole: ({ text }) => expect(JSON.parse(text)).toMatchObject({ stop_reason: null }),
@@ -176,6 +192,8 @@ const ROWS: Record<string, { whole: Check; streamed: Check }> = {
   }),
   // A text calls no tool; those that do are below.
   'tool-wrong-arguments': both(skipped),
+  'tool-truncated': both(skipped),
+  'tool-duplicate': both(skipped),
   'unknown-tool': both(skipped),
   runaway: both(skipped),
 }

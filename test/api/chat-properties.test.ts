@@ -5,6 +5,7 @@ import { judgement } from '../support/ajv.ts'
 import { createTestApp } from '../support/app.ts'
 import { chatMistake, chatMistakes, chatRequest } from '../support/arbitrary-chat.ts'
 import { both, CHAT, FIXTURES, MODEL, refused, user } from '../support/chat.ts'
+import { openApiDocument } from '../support/document.ts'
 import { runs } from '../support/property.ts'
 
 const app = createTestApp({ fixtures: [FIXTURES] })
@@ -49,9 +50,9 @@ test('property: any valid chat request gets a valid response, whole and streamed
 }, 60_000)
 
 test('property: has an invalid value for every field of a chat request', async () => {
-  const { components } = (await app.fetch('/swagger/json')).json() as {
+  const { components } = await openApiDocument<{
     components: { schemas: { ChatCompletionsRequest: { properties: object } } }
-  }
+  }>()
   const { properties } = components.schemas.ChatCompletionsRequest
   expect(Object.keys(chatMistakes).sort()).toEqual(Object.keys(properties).sort())
 })

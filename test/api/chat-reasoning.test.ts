@@ -82,7 +82,7 @@ describe('thinking', () => {
     const thinking = { type: 'enabled', budget_tokens: 6 }
     const { message, tokens } = await tokensOf({ thinking })
     expect(tokens).toBe(6)
-    expect(message.reasoning_signature).toMatch(/^\w{8,}$/)
+    expect(message.reasoning_signature).toMatch(/^[\w+/]{8,}=*$/)
     const part = { type: 'reasoning', reasoning: message.reasoning, signature: message.reasoning_signature }
     const messages = [
       ...user('What is up?').messages,

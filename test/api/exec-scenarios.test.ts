@@ -57,7 +57,7 @@ test.concurrent.each(names)('shipped scenario %s: passes a careful program', asy
 })
 
 /** Half a response and an exit code of 0 prove nothing: the program may have told its user. */
-const WARNED = ['stream-cut', 'stream-error', 'stream-malformed', 'stream-stalled']
+const WARNED = ['stream-cut', 'stream-error', 'stream-malformed', 'stream-plain-error', 'stream-stalled']
 const careless = (name: string) => shipped(SETTINGS[name]?.careless ?? 'quits', name)
 const accused = names.filter((name) => !(name in EXEMPT) && !WARNED.includes(name))
 

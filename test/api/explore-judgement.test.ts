@@ -166,7 +166,7 @@ const ROWS: Row[] = [
     act: fallback('anthropic/claude-sonet-4-5'),
     class: 'server-error-once',
     verdict: 'misbehaved',
-    why: /^unknown-model: .*did you mean 'sonnet' by 'sonet'/,
+    why: /^unknown-model: .*did you mean 'anthropic\/claude-sonnet-4-5'/,
   },
   {
     name: 'a fallback to a misspelled model',
@@ -408,7 +408,7 @@ const ROWS: Row[] = [
 test.each(ROWS.map((row) => [row.name, row] as const))(
   'explore verdict: is right for a program with %s',
   async (_, { act, class: name, at = 0, verdict, why }) => {
-    const { points, cells } = await exploreProgram(calling(act), { classes: [name] })
+    const { points, cases: cells } = await exploreProgram(calling(act), { classes: [name] })
     const cell = cells.find(({ point }) => point === points[at]?.id)
     expect([cell?.verdict, cell?.why]).toEqual([verdict as never, expect.stringMatching(why)])
   },

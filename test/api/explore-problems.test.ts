@@ -20,12 +20,12 @@ async function refund({ ask }: Model): Promise<void> {
   await ask({ messages: [question, first, ...results], tools: TOOLS, tool_choice: 'none' })
 }
 
-const problemsOf = ({ cells, points }: Exploration) => exploreProblems(cells, points)
+const problemsOf = ({ cases, points }: Exploration) => exploreProblems(cases, points)
 const reportOf = (found: Exploration) =>
   plainLines(
     exploreLines({
-      ...{ found, cells: found.cells, problems: problemsOf(found), mended: [], width: 80 },
-      coverage: coverageOf(found.cells, found, found.recoveryPaths),
+      ...{ found, cases: found.cases, problems: problemsOf(found), fixed: [], width: 80 },
+      coverage: coverageOf(found.cases, found, found.recoveryPaths),
       repeat: repeater(['npm', 'test'], { seed: '5', timeout: '9s' }),
     }),
   )
@@ -42,7 +42,7 @@ test('explore problems: a misspelled fallback is one problem with all its cases'
       severity: 'error',
       why: expect.stringContaining("did you mean 'openai/gpt-4o-mini'"),
       calls: ['chat.completions, call 1: "Hi"'],
-      classes: ['server-error-once', 'empty-response', 'reset', 'auth', 'server-error-forever'],
+      classes: ['server-error-once', 'empty-response', 'server-error-forever', 'reset', 'auth'],
       cases: expect.any(Array),
     },
   ])
@@ -96,7 +96,7 @@ test('explore problems: the report begins with the list, in 80 columns, and name
     '',
     '1. Lost work',
     '   chat.completions, call 1: "Use (masked) to look up what became of…"',
-    '   under server-error-once, reset, empty-response, auth, server-error-forever',
+    '   under server-error-once, reset, empty-response, server-error-forever, auth',
     '   the client received the fault and did not retry, and the command passed',
     `      understudy explore --case ${point}-server-error-once --timeout 9s --seed 5 \\`,
     '        -- npm test',
@@ -128,13 +128,13 @@ test('explore --case: runs only that case, and finds the same', async () => {
     await refund(model).catch(() => refund(model))
   })
   const whole = await exploreProgram(program, { classes: SOME })
-  expect(whole.cells.length).toBeGreaterThan(10)
-  for (const cell of whole.cells) {
+  expect(whole.cases.length).toBeGreaterThan(10)
+  for (const cell of whole.cases) {
     const one = await exploreProgram(program, { only: caseName(cell) })
-    expect(one.cells.map(({ point, class: name, verdict, mistake }) => ({ point, name, verdict, mistake }))).toEqual([
+    expect(one.cases.map(({ point, class: name, verdict, mistake }) => ({ point, name, verdict, mistake }))).toEqual([
       { point: cell.point, name: cell.class, verdict: cell.verdict, mistake: cell.mistake },
     ])
-    expect([one.left, one.saved]).toEqual([[], 0])
+    expect([one.skipped, one.saved]).toEqual([[], 0])
   }
 })
 
@@ -144,11 +144,11 @@ test('explore --case: runs a pair after its first case', async () => {
     return hi().catch(hi)
   })
   const whole = await exploreProgram(program, { classes: ['server-error-once'], depth: 2 })
-  const pair = whole.cells.find(({ class: name }) => name.includes('+'))
+  const pair = whole.cases.find(({ class: name }) => name.includes('+'))
   if (!pair) throw new Error('there is no pair')
   const one = await exploreProgram(program, { only: caseName(pair) })
-  expect(one.cells.map((cell) => [caseName(cell), cell.verdict])).toEqual([[caseName(pair), pair.verdict]])
-  expect((await exploreProgram(program, { only: 'nothing.1-auth' })).cells).toEqual([])
+  expect(one.cases.map((cell) => [caseName(cell), cell.verdict])).toEqual([[caseName(pair), pair.verdict]])
+  expect((await exploreProgram(program, { only: 'nothing.1-auth' })).cases).toEqual([])
 })
 
 test('explore JUnit: names no figure that changes from run to run, and only problems fail', async () => {
@@ -157,8 +157,8 @@ test('explore JUnit: names no figure that changes from run to run, and only prob
     calling(({ ask }) => ask({ messages: [user(`Run ${++runs}`)] })),
     { classes: SOME },
   )
-  const names = [...exploreJunit(found.cells).matchAll(/<testcase classname="([^"]+)" name="([^"]+)"/g)]
+  const names = [...exploreJunit(found.cases).matchAll(/<testcase classname="([^"]+)" name="([^"]+)"/g)]
   expect(names.map(([, , name]) => name).toSorted()).toEqual(SOME.toSorted())
   expect(new Set(names.map(([, suite]) => suite))).toEqual(new Set([found.points[0]?.id]))
-  expect(exploreJunit(found.cells)).toContain('tests="5" failures="2"')
+  expect(exploreJunit(found.cases)).toContain('tests="5" failures="2"')
 })

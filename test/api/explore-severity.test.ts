@@ -144,11 +144,11 @@ const ROWS = [
 test.each(ROWS)(
   'explore severity: is right for a program that %s',
   async (_, { program, classes, results, problems, fails }) => {
-    const { cells } = await exploreProgram(program, { classes, limitMs: 3_000 })
-    expect(cells.map(({ class: name }) => name).toSorted()).toEqual(classes.toSorted())
-    expect([...new Set(cells.map(({ verdict }) => String(verdict)))]).toEqual(results)
-    expect([...new Set(cells.flatMap((cell) => problemKindOf(cell) ?? []))]).toEqual(problems)
-    expect(cells.some(isError)).toBe(fails)
+    const { cases } = await exploreProgram(program, { classes, limitMs: 3_000 })
+    expect(cases.map(({ class: name }) => name).toSorted()).toEqual(classes.toSorted())
+    expect([...new Set(cases.map(({ verdict }) => String(verdict)))]).toEqual(results)
+    expect([...new Set(cases.flatMap((cell) => problemKindOf(cell) ?? []))]).toEqual(problems)
+    expect(cases.some(isError)).toBe(fails)
   },
 )
 
@@ -159,9 +159,9 @@ test('explore severity: a tool that runs twice is severe under a terminal failur
     const results = (first.tool_calls ?? []).map(({ id }) => ({ role: 'tool', tool_call_id: id, content: 'charged' }))
     await ask({ messages: [user('Charge it.'), first, ...results], tools, tool_choice: 'none' })
   }
-  const { cells } = await exploreProgram(
+  const { cases } = await exploreProgram(
     calling((model) => conversation(model).catch(() => conversation(model))),
     { classes: ['server-error-forever'] },
   )
-  expect(cells.map(problemKindOf)).toContain('duplicate-side-effect')
+  expect(cases.map(problemKindOf)).toContain('duplicate-side-effect')
 })

@@ -15,7 +15,7 @@ const say = (session: string) => app.post(`/s/${session}${CHAT}`, { model: 'open
 const asleep = () =>
   app.understudy.sessions
     .list()
-    .filter(({ slot }) => !(slot as OwnedSession).awake)
+    .filter(({ slot }) => !(slot as OwnedSession).loaded)
     .map(({ name }) => name)
 
 test('health: counts unloaded sessions without loading them', async () => {

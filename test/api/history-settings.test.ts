@@ -188,6 +188,62 @@ describe('rejected conversation', () => {
   })
 })
 
+describe('parameter that a model does not support', () => {
+  const rows: [path: string, body: Json, error: Json][] = [
+    [
+      CHAT,
+      { model: 'gpt-5', messages: [user], max_tokens: 100 },
+      {
+        code: 'unsupported_parameter',
+        param: 'max_tokens',
+        message:
+          "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+      },
+    ],
+    [
+      RESPONSES,
+      { model: 'gpt-5', input: 'Hello', temperature: 0.5 },
+      {
+        code: null,
+        param: 'temperature',
+        message: "Unsupported parameter: 'temperature' is not supported with this model.",
+      },
+    ],
+    [
+      MESSAGES,
+      {
+        model: 'claude-sonnet-4-5',
+        max_tokens: 1024,
+        thinking: { type: 'enabled', budget_tokens: 1024 },
+        messages: [user],
+      },
+      { message: expect.stringContaining('`max_tokens` must be greater than `thinking.budget_tokens`') },
+    ],
+  ]
+  test.each(rows)('%s: is rejected in the words of the provider', async (path, body, error) => {
+    const app = apps.appWith()
+    const answer = await app.post(path, body)
+    expect(answer.status).toBe(400)
+    expect(errorIn(answer)).toMatchObject({ type: 'invalid_request_error', ...error })
+    const { attempts } = await app.traceOf(answer)
+    expect(attempts[0]?.history?.source).toStartWith('https://')
+    const lenient = apps.appWith({ history: 'lenient' })
+    expect((await lenient.post(path, body)).status).toBe(200)
+    expect((await findingsOf(lenient)).map(({ severity }) => severity)).toEqual(['warning'])
+  })
+
+  test('gateway: translates it, and accepts it', async () => {
+    const app = apps.appWith()
+    const body = { model: 'openai/gpt-5', messages: [user], max_tokens: 100 }
+    expect((await app.post('/v2/router/chat/completions', body)).status).toBe(200)
+  })
+
+  test('unknown parameter: is accepted', async () => {
+    const app = apps.appWith()
+    expect((await app.post(CHAT, { model: 'gpt-5', messages: [user], brand_new: { deep: 1 } })).status).toBe(200)
+  })
+})
+
 describe('reference to what this server issued', () => {
   const respond = async (app: TestApp, body: Json) => app.post(RESPONSES, { model: 'gpt-5', tools: flatTools, ...body })
   const itemsOf = (answer: Answer) => answer.json().output as (Json & { type: string; id: string; call_id?: string })[]

@@ -10,6 +10,39 @@ const { appWith, close } = testApps()
 const app = appWith()
 afterAll(close)
 
+test.each([
+  ['Gemini', '/v1beta/models/gemini-3-pro:generateContent'],
+  ['Gemini', '/v1/models/gemini-3-pro:streamGenerateContent'],
+  ['Azure OpenAI', '/openai/deployments/my-gpt/chat/completions'],
+  ['Azure OpenAI', '/v1/deployments/my-gpt/chat/completions'],
+  ['Amazon Bedrock Runtime', '/model/anthropic.claude-sonnet-4-v1%3A0/converse-stream'],
+  ['Ollama', '/api/chat'],
+])('a path of the %s API: its 404 says that the API is not emulated (%s)', async (api, path) => {
+  const response = await send(app, path, {
+    method: 'POST',
+    body: '{}',
+    headers: { ...json, authorization: 'Bearer any' },
+  })
+  const { error } = JSON.parse(response.text)
+  expect(error).toMatchObject({
+    code: 'unknown_path',
+    message: `${path} looks like a path of the ${api} API, which is not emulated; what is: OpenAI's API (/v1) and Anthropic's API (/v1/messages)`,
+  })
+  expect(response.status).toBe(404)
+})
+
+test.each(['/api/chat/completions', '/openai/v1/chat/completions', '/models'])(
+  'a mistyped base URL is no other API: %s',
+  async (path) => {
+    const response = await send(app, path, {
+      method: 'POST',
+      body: '{}',
+      headers: { ...json, authorization: 'Bearer any' },
+    })
+    expect(response.text).not.toContain('not emulated')
+  },
+)
+
 describe('HTTP error', () => {
   const huge = JSON.stringify({ ...body, extra: 'x'.repeat(2_000) })
   const stream = (text: string) => new Response(text).body

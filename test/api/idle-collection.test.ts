@@ -65,7 +65,7 @@ test('idle garbage collection: runs during calls when there is much garbage, and
     return begun - before
   }
   expect(await collectedIn(20)).toBe(0)
-  bytes = 500e6
+  bytes = 400e6
   expect(await collectedIn(1)).toBe(1)
   expect(await collectedIn(4)).toBe(0)
   expect(await collectedIn(6)).toBe(2)
@@ -74,7 +74,7 @@ test('idle garbage collection: runs during calls when there is much garbage, and
   expect([await collectedIn(20), waited]).toEqual([4, 1])
   bytes = 760e6
   expect([await collectedIn(20), waited]).toEqual([3, 2])
-  bytes = 500e6
+  bytes = 400e6
   expect([await collectedIn(5), waited]).toEqual([1, 2])
   bytes = 610e6
   expect([await collectedIn(5), waited]).toEqual([0, 3])

@@ -2,6 +2,7 @@ import { afterAll, expect, test } from 'bun:test'
 import sharp from 'sharp'
 import { images } from '../../src/endpoints/images.ts'
 import { createTestApp } from '../support/app.ts'
+import { openApiDocument } from '../support/document.ts'
 import { A, B, bytesOf, C, draw, files, IMAGES } from '../support/images.ts'
 
 const app = createTestApp()
@@ -201,7 +202,7 @@ interface Document {
 }
 
 test('OpenAPI: has a working example for each image model and the path of the files', async () => {
-  const { paths } = (await app.fetch('/swagger/json')).json() as unknown as Document
+  const { paths } = await openApiDocument<Document>()
   const content = paths[IMAGES]?.post?.requestBody.content['application/json']
   const examples = Object.values(content?.examples ?? {})
   expect(examples.map(({ value }) => value)).toEqual(Object.values(images.examples))

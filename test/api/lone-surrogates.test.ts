@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { createTestApp, testApps } from '../support/app.ts'
 import { runCommand } from '../support/cli.ts'
+import { openApiDocument } from '../support/document.ts'
 import { errorOf } from '../support/errors.ts'
 import { type CallableOperation, playExamples } from '../support/example-calls.ts'
 import { folderWith } from '../support/fixtures.ts'
@@ -73,7 +74,7 @@ async function pathsOfRecords({ paths }: Document): Promise<Map<string, string>>
 }
 
 beforeAll(async () => {
-  const document = (await app.fetch('/swagger/json')).json() as unknown as Document
+  const document = await openApiDocument<Document>()
   const paths = await pathsOfRecords(document)
   for (const [path, methods] of Object.entries(document.paths)) {
     // What is wrong in a call of A2A is said in JSON-RPC, which agents-a2a-errors.test.ts holds it to.

@@ -72,7 +72,7 @@ describe('OpenAI API under a bare model', () => {
   test('lists the models and retrieves one', async () => {
     const { data } = await client.models.list()
     const ids = data.map(({ id }) => id)
-    expect(ids.slice(0, 1)).toEqual(['gpt-5.1'])
+    expect(ids.slice(0, 1)).toEqual(['gpt-6.1-sol'])
     for (const id of [MODEL, 'anthropic/claude-sonnet-4']) expect(ids).toContain(id)
     const retrieve = (id: string) => client.models.retrieve(id)
     expect(await retrieve('gpt-4o-2024-08-06')).toMatchObject({ id: 'gpt-4o-2024-08-06', owned_by: 'openai' })

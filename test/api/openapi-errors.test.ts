@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020.js'
 import { ERRORS } from '../../src/docs/errors.ts'
 import { testApps } from '../support/app.ts'
+import { openApiDocument } from '../support/document.ts'
 import { type DescribedOperation, PROVOCATIONS, provokeAll } from '../support/provocations.ts'
 import type { Json } from '../support/workspace.ts'
 
@@ -90,7 +91,7 @@ describe('OpenAPI error responses', () => {
   const contentOf = ({ content }: Json) => (content as { 'application/json': Json })['application/json'].schema
 
   beforeAll(async () => {
-    const document = (await app.fetch('/swagger/json')).json() as unknown as Document
+    const document = await openApiDocument<Document>()
     ajv.addSchema(document, 'document')
     for (const [path, methods] of Object.entries(document.paths))
       for (const [method, { operationId: id, requestBody, responses }] of Object.entries(methods)) {

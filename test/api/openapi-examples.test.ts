@@ -2,9 +2,10 @@
 // server returns now.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import Ajv2020 from 'ajv/dist/2020.js'
+import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { createTestApp } from '../support/app.ts'
+import { openApiDocument } from '../support/document.ts'
 import { type CallableOperation, type ExampleAnswer, playExamples } from '../support/example-calls.ts'
 import type { Json } from '../support/workspace.ts'
 
@@ -23,7 +24,7 @@ const ajv = addFormats(new Ajv2020({ strict: false }) as never) as unknown as Aj
 const WITHOUT = ['getPicture', 'audioSpeech', 'watchLive']
 
 beforeAll(async () => {
-  const document = (await app.fetch('/swagger/json')).json()
+  const document = await openApiDocument<Json>()
   ajv.addSchema(document as never, 'document')
   for (const [path, methods] of Object.entries(document.paths as Record<string, Record<string, Described>>))
     for (const [method, { operationId, requestBody, responses }] of Object.entries(methods)) {
@@ -38,8 +39,11 @@ beforeAll(async () => {
   if (process.env.EXAMPLES === 'write') await write()
 }, 60_000)
 
+const validators = new Map<string, ValidateFunction>()
 const complaints = (schema: Json, value: unknown): unknown => {
-  const validate = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/')))
+  const text = JSON.stringify(schema).replaceAll('"#/', '"document#/')
+  const validate = validators.get(text) ?? ajv.compile(JSON.parse(text))
+  validators.set(text, validate)
   return validate(value) ? null : validate.errors
 }
 const saidBy = ({ type, text }: ExampleAnswer): unknown => {

@@ -28,6 +28,7 @@ expect: [${expect}]
 beforeAll(() => {
   put('good.yaml', day('good', '{ provider: anthropic, attempts: 2, outcome: succeeded }, { calls: 3 }'))
   put('bad.yaml', day('bad', '{ provider: anthropic, attempts: 0 }'))
+  put('budget.yaml', 'name: budget\nexpect: [{ cost: 0-0.5 }, { calls: 3 }]\n')
   put('wrong.yaml', 'name: wrong\nrules: [ { name: r } ]\n')
 })
 
@@ -85,6 +86,12 @@ describe('rehearse', () => {
     expect((await rehearse('bad.yaml')).code).toBe(0)
     put('unmet.yaml', day('unmet', '{ provider: groq, attempts: 1+ }'))
     expect((await rehearse('unmet.yaml')).code).toBe(3)
+  })
+
+  test('passes a budget without rules', async () => {
+    const { code, stdout } = await rehearse('budget.yaml', '--calls', '3')
+    expect(code).toBe(0)
+    expect(stdout).toContain('  expected      $0 to $0.5 met\n')
   })
 
   test('exits with 3 when no fault was injected', async () => {
@@ -164,7 +171,7 @@ describe('scenario files', () => {
     expect(code).toBe(0)
     const schema = JSON.parse(stdout) as { title: string; required: string[]; properties: object }
     expect(schema.title).toBe('Understudy scenario file, version 1')
-    expect(schema.required).toEqual(['name', 'rules'])
+    expect(schema.required).toEqual(['name'])
     expect(Object.keys(schema.properties)).toEqual([
       'name',
       'description',

@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { agentSession } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
+import { openApiDocument } from '../support/document.ts'
 import { errorOf } from '../support/errors.ts'
 
 const app = createTestApp()
@@ -10,7 +11,7 @@ afterAll(app.close)
 interface Documented {
   requestBody?: { required: boolean; content: Record<string, unknown> }
 }
-const document = (await app.fetch('/swagger/json')).json() as { paths: Record<string, Record<string, Documented>> }
+const document = await openApiDocument<{ paths: Record<string, Record<string, Documented>> }>()
 /** Each path with a JSON body, and whether it must have one. */
 const withBody = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).flatMap(([method, { requestBody }]) =>

@@ -1,5 +1,6 @@
 // Invalid requests for a model response and their errors; the documented examples.
 import { afterAll, describe, expect, test } from 'bun:test'
+import { openApiDocument } from '../support/document.ts'
 import { type Body, lastResponse, PATH, responsesApp, result, user, weather, whole } from '../support/responses.ts'
 
 const app = responsesApp()
@@ -85,13 +86,13 @@ describe('invalid responses request', () => {
 })
 
 test('OpenAPI: shows the responses operation with working examples', async () => {
-  const document = (await app.fetch('/swagger/json')).json() as {
+  const document = await openApiDocument<{
     paths: Record<
       string,
       { post: { requestBody: { content: Record<string, { examples: Record<string, { value: Body }> }> } } }
     >
     components: { schemas: Record<string, unknown> }
-  }
+  }>()
   for (const name of ['ResponsesRequest', 'ResponsesResponse', 'ResponsesChunk']) {
     expect(document.components.schemas).toHaveProperty(name)
   }

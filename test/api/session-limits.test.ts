@@ -7,6 +7,7 @@ import { createUnderstudy } from '../../src/deps.ts'
 import { accepted } from '../support/accepted.ts'
 import { createTestApp, type TestApp } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
+import { openApiDocument } from '../support/document.ts'
 import { errorOf } from '../support/errors.ts'
 import { emptyFolder } from '../support/server.ts'
 
@@ -175,7 +176,7 @@ test('reset of all: reaches sessions of an earlier process, which keep their set
 describe('session that is only read', async () => {
   const before = appWith()
   const app = appWith()
-  const { paths } = (await app.fetch('/swagger/json')).json() as { paths: Record<string, object> }
+  const { paths } = await openApiDocument<{ paths: Record<string, object> }>()
   // What differs at each look, or has no end.
   const others = ['health', 'sessions', 'live', 'metrics'].map((name) => `/_understudy/${name}`)
   const gets = Object.keys(paths).filter((path) => 'get' in (paths[path] as object) && !others.includes(path))

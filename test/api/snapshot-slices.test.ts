@@ -14,7 +14,7 @@ afterAll(async () => {
   rmSync(root, { recursive: true, force: true })
 })
 
-const RECORDS = 8_000
+const RECORDS = 4_000
 const BARE = { seed_file: ['none'], clock: 'real' as const }
 const LOAD = '/_understudy/snapshot'
 interface Row {

@@ -1,6 +1,7 @@
 // The OpenAPI document against the specification, field by field.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
+import { openApiDocument } from '../support/document.ts'
 import { type Field, type Fields, SPECIFICATION, type SpecifiedOperation } from '../support/specification.ts'
 import type { Json } from '../support/workspace.ts'
 
@@ -25,7 +26,7 @@ const app = createTestApp()
 afterAll(app.close)
 let document: Json = {}
 beforeAll(async () => {
-  document = (await app.fetch('/swagger/json')).json()
+  document = await openApiDocument<Json>()
 })
 
 /** A schema and all that it may be instead: what it refers to, and its choices. */

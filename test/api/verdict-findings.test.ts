@@ -153,7 +153,154 @@ interface Guilty extends Row {
   finds: string[]
   says: RegExp
 }
+/** An input of so many characters. */
+const sized = (text: string, size: number) => text.padEnd(size, ' and so on')
+/** A rule that is never met. */
+const QUIET = {
+  name: 'day',
+  accept: ['not-exercised'],
+  rules: [{ name: 'bad', when: { calls: 99 }, fault: { type: 'reset' } }],
+}
+const LIMITED = {
+  name: 'day',
+  rules: [{ name: 'bad', fault: { type: 'context-length', limit: 1000 } }],
+}
+const TRUNCATED = {
+  name: 'day',
+  rules: [{ name: 'bad', when: { calls: 1 }, fault: { type: 'tool-truncated' } }],
+}
+const said = (content: string) => ({ role: 'user', content })
+const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
+
+/** An agent in one API: what it asks first, the tool call that it gets, and how it sends a result for it. */
+interface AgentApi {
+  path: string
+  ask: (more?: object) => object
+  /** The call in a response, as the history has it. */
+  called(body: string): { id: string; history: object[] }
+  result(id: string, text: string): object
+}
+const message = said('How is the weather in Oslo?')
+const AGENTS: Record<string, AgentApi> = {
+  chat: {
+    path: '/v1/chat/completions',
+    ask: (more) => ({
+      model: 'gpt-4o',
+      messages: [message],
+      tools: [{ type: 'function', function: { name: 'get_weather', parameters } }],
+      tool_choice: 'required',
+      ...more,
+    }),
+    called(body) {
+      const { choices } = JSON.parse(body) as { choices: { message: { tool_calls: { id: string }[] } }[] }
+      const [choice] = choices
+      return { id: choice?.message.tool_calls[0]?.id ?? '', history: [message, choice?.message ?? {}] }
+    },
+    result: (tool_call_id, content) => ({ role: 'tool', tool_call_id, content }),
+  },
+  responses: {
+    path: '/v1/responses',
+    ask: (more) => ({
+      model: 'gpt-4o',
+      input: [message],
+      tools: [{ type: 'function', name: 'get_weather', parameters }],
+      tool_choice: 'required',
+      ...more,
+    }),
+    called(body) {
+      const { output } = JSON.parse(body) as { output: { call_id: string }[] }
+      return { id: output[0]?.call_id ?? '', history: [message, ...output] }
+    },
+    result: (call_id, output) => ({ type: 'function_call_output', call_id, output }),
+  },
+  messages: {
+    path: '/v1/messages',
+    ask: (more) => ({
+      model: 'claude-sonnet-4',
+      max_tokens: 500,
+      messages: [message],
+      tools: [{ name: 'get_weather', input_schema: parameters }],
+      tool_choice: { type: 'any' },
+      ...more,
+    }),
+    called(body) {
+      const { content } = JSON.parse(body) as { content: { id: string }[] }
+      return { id: content[0]?.id ?? '', history: [message, { role: 'assistant', content }] }
+    },
+    result: (tool_use_id, content) => ({ role: 'user', content: [{ type: 'tool_result', tool_use_id, content }] }),
+  },
+}
+/** The agent asks, gets a call that is cut off, and sends this result for it; without one, it asks again. */
+const answersCutCall =
+  (api: AgentApi, text: string | undefined, more: object = {}) =>
+  async ({ post }: Client) => {
+    const { called, ask, path, result } = api
+    const first = await post(path, ask(more))
+    const { id, history } = called(first.text)
+    const messages = text === undefined ? [message] : [...history, result(id, text)]
+    await post(path, ask({ ...more, [path === '/v1/responses' ? 'input' : 'messages']: messages }))
+  }
+
+/** A conversation whose calls begin with instructions of their own, each going on with the answer to the one before. */
+async function converse({ post }: Client, questions: readonly string[], system: (turn: number) => string) {
+  const messages: object[] = []
+  for (const [turn, content] of questions.entries()) {
+    messages.push(said(content))
+    const asked = [{ role: 'system', content: system(turn) }, ...messages]
+    const { text } = await post('/v1/chat/completions', { model: 'gpt-4o', messages: asked })
+    const { choices } = JSON.parse(text) as { choices: { message: object }[] }
+    messages.push(choices[0]?.message ?? {})
+  }
+}
+const QUESTIONS = [sized('Read this', 9000), 'What is it about?', 'Who wrote it?', 'When?']
+
 const guilty: Guilty[] = [
+  {
+    name: 'sends a conversation that is too long three times without shortening it',
+    scenario: LIMITED,
+    async act({ post }) {
+      const messages: object[] = [said('Hello')]
+      const send = () => post('/v1/chat/completions', { model: 'gpt-4o', messages })
+      const { choices } = JSON.parse((await send()).text) as { choices: { message: object }[] }
+      messages.push(choices[0]?.message ?? {}, said(sized('Read this', 9000)))
+      await send()
+      messages.push({ role: 'assistant', content: 'It is too long.' }, said('Go on.'))
+      await send()
+      await send()
+    },
+    finds: ['compaction-loop error'],
+    says: /^a conversation that is too long for the model was sent 3 times in a row without becoming shorter \(\d+ characters at first, \d+ in the end\)$/,
+  },
+  ...Object.entries(AGENTS).flatMap(([api, agent]): Guilty[] => [
+    {
+      name: `runs a tool with arguments that were cut off, in ${api}`,
+      scenario: TRUNCATED,
+      act: answersCutCall(agent, '{"degrees":17}'),
+      finds: ['executed-truncated error'],
+      says: /^1 tool call with arguments that were cut off was answered with a result$/,
+    },
+    {
+      name: `runs such a tool behind the gateway, in ${api}`,
+      scenario: TRUNCATED,
+      act: answersCutCall(agent, '17 degrees', { timeout: { call_timeout: 60_000 } }),
+      finds: ['executed-truncated warning'],
+      says: /was answered with a result, which may report a failure$/,
+    },
+  ]),
+  {
+    name: 'runs a tool with arguments that a fault between gateway and client cut off',
+    scenario: { ...TRUNCATED, rules: TRUNCATED.rules.map((rule) => ({ ...rule, at: 'gateway' })) },
+    act: answersCutCall(AGENTS.chat as AgentApi, '{"degrees":17}', { timeout: { call_timeout: 60_000 } }),
+    finds: ['executed-truncated error'],
+    says: /cut off was answered with a result$/,
+  },
+  {
+    name: 'puts the time before its instructions in each call of a conversation',
+    scenario: QUIET,
+    act: (client) => converse(client, QUESTIONS, (turn) => `Now: 10:1${turn}:00. You help.`),
+    finds: ['cache-prefix-broken warning'],
+    says: /^the prompts of a conversation change in the instructions from call to call \(3 times\), so up to \d+ characters behind that cannot come from a prompt cache$/,
+  },
   {
     name: 'ignores Retry-After',
     scenario: refuse(LIMIT, '1-2'),
@@ -484,6 +631,103 @@ const lateFailure = (fault: object) => ({
 
 const atOnce = (calls: number, act: () => Promise<unknown>) => Promise.all(Array.from({ length: calls }, act))
 const innocent: Row[] = [
+  {
+    name: 'shortens a conversation each time that it is too long',
+    scenario: LIMITED,
+    async act({ post }) {
+      const turns = [said('Hello'), { role: 'assistant', content: 'Hi.' }, said(sized('Read this', 9000))]
+      const more = [
+        { role: 'assistant', content: sized('It says', 8000) },
+        said(sized('And that', 8000)),
+        said('Go on.'),
+      ]
+      const all = [...turns, ...more]
+      const send = (messages: object[]) => post('/v1/chat/completions', { model: 'gpt-4o', messages })
+      await send(all.slice(0, 1))
+      for (const from of [0, 2, 3, 4, 5]) await send(all.slice(from))
+    },
+  },
+  {
+    name: 'has tests that send the same stored conversation, which is too long',
+    scenario: LIMITED,
+    async act({ post }) {
+      const send = (messages: object[]) => post('/v1/chat/completions', { model: 'gpt-4o', messages })
+      const stored = [said('Hello'), { role: 'assistant', content: 'Hi.' }, said(sized('Read this', 9000))]
+      await send(stored.slice(0, 1))
+      for (let turn = 0; turn < 3; turn++) await send(stored)
+    },
+  },
+  {
+    name: 'reports documents that are too long, one after the other',
+    scenario: LIMITED,
+    async act({ post }) {
+      const send = (messages: object[]) => post('/v1/chat/completions', { model: 'gpt-4o', messages })
+      const begun = [said('Hello'), { role: 'assistant', content: 'Hi.' }]
+      await send(begun.slice(0, 1))
+      for (const size of [8000, 9000, 9000, 10_000]) await send([...begun, said(sized(`Document of ${size}`, size))])
+    },
+  },
+  ...Object.entries(AGENTS).flatMap(([api, agent]): Row[] => [
+    {
+      name: `reports that arguments were cut off, in ${api}`,
+      scenario: TRUNCATED,
+      act: answersCutCall(agent, 'Error: the arguments are not valid JSON. Call the tool again.'),
+    },
+    {
+      name: `drops a call that was cut off and asks again, in ${api}`,
+      scenario: TRUNCATED,
+      act: answersCutCall(agent, undefined),
+    },
+    {
+      name: `runs tools whose arguments are whole, in ${api}`,
+      scenario: QUIET,
+      act: answersCutCall(agent, '{"degrees":17}'),
+    },
+    {
+      name: `takes arguments out of a Markdown block, in ${api}`,
+      scenario: {
+        name: 'day',
+        rules: [{ name: 'bad', when: { calls: 1 }, fault: { type: 'tool-wrong-arguments', as: 'fenced' } }],
+      },
+      act: answersCutCall(agent, '{"degrees":17}'),
+    },
+  ]),
+  {
+    name: 'has the same instructions in each call of a conversation',
+    scenario: QUIET,
+    act: (client) => converse(client, QUESTIONS, () => 'You help. The conversation began at 10:10:00.'),
+  },
+  {
+    name: 'has conversations with the same words that began at different times',
+    scenario: QUIET,
+    async act(client) {
+      for (const minute of [10, 11, 12]) await converse(client, QUESTIONS, () => `Now: 10:${minute}:00. You help.`)
+    },
+  },
+  {
+    name: 'shortens its conversation from the front after it was too long',
+    scenario: LIMITED,
+    async act({ post }) {
+      const send = (messages: object[]) =>
+        post('/v1/chat/completions', {
+          model: 'gpt-4o',
+          messages: [{ role: 'system', content: 'You help.' }, ...messages],
+        })
+      const turns = Array.from({ length: 9 }, (_, index) =>
+        index % 2 === 0 ? said(sized(`Question ${index}`, 2000)) : { role: 'assistant', content: `Answer ${index}` },
+      )
+      for (const [from, to] of [
+        [0, 1],
+        [0, 3],
+        [0, 5],
+        [2, 5],
+        [2, 7],
+        [4, 7],
+        [4, 9],
+      ] as const)
+        await send(turns.slice(from, to))
+    },
+  },
   ...[6, 12].map((calls) => ({
     name: `sends ${calls} equal prompts at once, each with the retries of its SDK`,
     scenario: refuse({ status: 429, retry_after: '1s' }, `1-${calls}`),

@@ -265,3 +265,16 @@ test('verify: waits for a running task', async () => {
   const { tasks, ok } = await waiting
   expect({ states: tasks.states, ok }).toEqual({ states: { completed: 1 }, ok: true })
 })
+
+test('budget of a task: has the tokens and the cost of the model calls that its agent made', async () => {
+  const one = agentSession(app)
+  await one.begin([[{ name: 'current_date', arguments: {} }], 'Done.'])
+  await one.agent({ settings: { tools: [{ type: 'current_date' }] } })
+  await one.ask('Go.')
+  const expected = [{ calls: 1 }, { tokens: '1+' }, { tokens: '1+', model: 'gpt-4o', operation: 'chat.completions' }]
+  const { expectations } = (await one.ok('POST', '/_understudy/verify', {
+    expect: [...expected, { cost: '0.0000001+' }, { cost: 0 }],
+  })) as unknown as Verification
+  expect(expectations.map(({ met }) => met)).toEqual([true, true, true, true, false])
+  expect(expectations[1]?.actual).toBe(expectations[2]?.actual ?? '')
+})

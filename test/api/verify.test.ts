@@ -162,6 +162,96 @@ describe('verify expectations', () => {
   })
 })
 
+describe('verify budget', () => {
+  /** A session whose only file is a budget, after a call of a model with a price and one of a model without. */
+  const budget = async (expect: object[], model = 'openai/gpt-4o') => {
+    await accepted(play({ name: 'budget', expect }))
+    const usage = { prompt_tokens: 1000, completion_tokens: 100 }
+    await accepted(
+      app.fetch('/_understudy/fixtures', {
+        method: 'PUT',
+        body: JSON.stringify([{ match: { operation: 'chat.completions' }, reply: { content: 'Hi', usage } }]),
+        headers: { 'content-type': 'application/json' },
+      }),
+    )
+    await call('one', { model })
+    await call('two', { model: 'openai/gpt-4o', stream: true })
+    return look()
+  }
+  const seen = ({ expectations }: Verification) => expectations.map(({ actual, met }) => [actual, met])
+
+  test('passes without rules when cost, tokens and calls are within it', async () => {
+    const report = await budget([
+      { cost: '0-0.007' },
+      { tokens: '0-2200' },
+      { calls: '0-2' },
+      { cost: 0, model: 'gpt-5*' },
+    ])
+    // 2 x (1,000 x $2.50 + 100 x $10) / 1,000,000.
+    expect(seen(report)).toEqual([
+      ['$0.007', true],
+      ['2200', true],
+      ['2', true],
+      ['$0', true],
+    ])
+    expect(report.expectations.map(({ expected }) => expected)).toEqual([
+      '$0 to $0.007',
+      '0 to 2200 tokens',
+      '0 to 2 calls',
+      '$0: model gpt-5*',
+    ])
+    expect([report.verdict, report.inconclusive, report.rules]).toEqual(['pass', [], []])
+  })
+
+  test('fails when one of them is exceeded', async () => {
+    const report = await budget([
+      { cost: '0-0.006' },
+      { tokens: '0-2199' },
+      { cost: '0.01+' },
+      { tokens: '1100', stream: true },
+    ])
+    expect(seen(report)).toEqual([
+      ['$0.007', false],
+      ['2200', false],
+      ['$0.007', false],
+      ['1100', true],
+    ])
+    expect(report.verdict).toBe('fail')
+  })
+
+  test('fails when a price is not known', async () => {
+    const report = await budget([{ cost: '0-1' }, { cost: '0-1', model: 'gpt-4o' }], 'openai/my-own-model')
+    expect(seen(report)).toEqual([
+      ['$0.0035, and 1 call of unknown price: openai/my-own-model', false],
+      ['$0.0035', true],
+    ])
+  })
+
+  test('counts a response from the cache as free', async () => {
+    await accepted(play({ name: 'budget', expect: [{ tokens: '1+', cache: 'hit' }] }))
+    const cached = { cache: { type: 'exact_match' } }
+    await call('one', cached)
+    await call('one', cached)
+    expect(seen(await look())).toEqual([['0', false]])
+  })
+
+  test('is rejected when it has neither rules nor expectations', async () => {
+    const answer = await play({ name: 'empty', rules: [] })
+    expect(errorOf(answer.text, 400).message).toContain("'rules' is required, unless there is an 'expect'")
+  })
+
+  test.each([
+    [{ cost: '0-' }, "must be an amount in USD, or a range such as '0-0.02' or '0.01+'"],
+    [{ cost: '2-1' }, 'must not end before it starts'],
+    [{ cost: -1 }, 'must be at least 0, got -1'],
+    [{ cost: 1, tokens: 1 }, "cannot be combined with 'tokens'"],
+    [{ tokens: '0.5' }, "must be a number, or a range such as '1-3' or '2+'"],
+  ])('rejects %j', async (expectation, message) => {
+    const answer = await app.post('/_understudy/verify', { expect: [expectation] })
+    expect(errorOf(answer.text, 400).message).toContain(message)
+  })
+})
+
 describe('verify wait', () => {
   test('gives a client time to make its calls', async () => {
     await play({ ...outage, expect: [{ calls: 1 }] })

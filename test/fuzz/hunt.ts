@@ -1,7 +1,7 @@
 // A hunt: so many requests from a seed, in sessions of their own, and what went wrong with any of them.
 import { isUndocumented, type Surface } from './document.ts'
 import { chanceOf } from './random.ts'
-import { collectionOf, type FuzzRequest, type Known, makeRequest, type Source } from './requests.ts'
+import { collectionOf, type FuzzRequest, type Known, makeRequest, POLITE_SESSION, type Source } from './requests.ts'
 import { type Result, send, type To } from './send.ts'
 import { kindOf } from './shrink.ts'
 
@@ -103,7 +103,10 @@ const mayWait = (history: readonly FuzzRequest[]): boolean =>
 /** Ids, keys and names in an answer, for later requests. */
 function namesIn(text: string, of: string): Known[] {
   const said = text.slice(0, 20_000).matchAll(/"(?:_id|id|key|external_id|name|trace_id)":"([^"\\]{1,80})"/g)
-  return [...said].slice(0, 6).map(([, name = '']) => ({ name, of }))
+  return [...said]
+    .map(([, name = '']) => ({ name, of }))
+    .filter(({ name }) => name !== POLITE_SESSION)
+    .slice(0, 6)
 }
 
 /** Removes the session, and those that requests have made, so that there is always room. */
@@ -115,6 +118,7 @@ async function clean({ target, base }: To, session: string): Promise<void> {
   await call('DELETE', `/_understudy/sessions/${session}`)
   const { data = [] } = JSON.parse(await call('GET', '/_understudy/sessions')) as { data?: { name: string }[] }
   for (const { name } of data) {
-    if (name !== 'default' && !name.startsWith('fuzz-')) await call('DELETE', `/_understudy/sessions/${name}`)
+    if (name !== 'default' && name !== POLITE_SESSION && !name.startsWith('fuzz-'))
+      await call('DELETE', `/_understudy/sessions/${name}`)
   }
 }

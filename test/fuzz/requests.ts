@@ -17,6 +17,9 @@ export interface FuzzRequest {
   body?: { json: unknown } | { text: string } | { base64: string } | { form: FormField[] }
 }
 
+/** The session of a client that behaves well. A request with this name could activate a scenario there, which then breaks its calls. */
+export const POLITE_SESSION = 'polite'
+
 /** An id or a name, and the beginning of the path that it was said at. */
 export interface Known {
   name: string

@@ -9,6 +9,7 @@ import { surfaceOf } from './document.ts'
 import { type Counts, type Find, hunt } from './hunt.ts'
 import { replay, replayForwarded, replayStall } from './program.ts'
 import { MAX_RESPONSE, makeForwardedRequest, providersAt, startHostileProvider } from './provider.ts'
+import { POLITE_SESSION } from './requests.ts'
 import { beRude } from './rude.ts'
 import { kindOf, type Replay, shrink } from './shrink.ts'
 import { requestLog, watch } from './watch.ts'
@@ -79,11 +80,12 @@ let longest = 0
 async function politeCall({ url }: Started): Promise<void> {
   const asked = performance.now()
   const body = JSON.stringify({ model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hello!' }] })
-  const headers = { authorization: 'Bearer session:polite', 'content-type': 'application/json' }
+  const headers = { authorization: `Bearer session:${POLITE_SESSION}`, 'content-type': 'application/json' }
   const answer = await fetch(`${url}/v2/router/chat/completions`, { method: 'POST', headers, body })
-  await answer.text()
+  const text = await answer.text()
   longest = Math.max(longest, performance.now() - asked)
-  if (answer.status !== 200) found({ wrong: `a well-behaved call was answered ${answer.status}`, requests: [] })
+  if (answer.status !== 200)
+    found({ wrong: `a well-behaved call was answered ${answer.status}: ${text.slice(0, 160)}`, requests: [] })
 }
 
 const excesses = new Map<string, number>()

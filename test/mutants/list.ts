@@ -72,8 +72,8 @@ const gateway: Mutant[] = [
   {
     mistake: 'the first model of a load balancer gets no calls',
     file: 'gateway/plan.ts',
-    find: 'return left < 0\n',
-    replace: 'return left < -0.5\n',
+    find: 'return remaining < 0\n',
+    replace: 'return remaining < -0.5\n',
     tests: ['balance'],
   },
   {
@@ -148,6 +148,20 @@ const faults: Mutant[] = [
     find: '{ ...asObject(choice), finish_reason: null }',
     replace: '{ ...asObject(choice) }',
     tests: ['faults-table', 'faults-outcomes'],
+  },
+  {
+    mistake: 'a cut tool call is sent whole',
+    file: 'faults/tool-truncated.ts',
+    find: '[isLast ? { ...call, arguments: half(call.arguments) } : call]',
+    replace: '[call]',
+    tests: ['faults-tool-streams'],
+  },
+  {
+    mistake: 'calls behind a repeated one keep their place among the items',
+    file: 'faults/answer-tools.ts',
+    find: 'output_index: at + before }',
+    replace: 'output_index: at }',
+    tests: ['faults-tool-streams'],
   },
   {
     mistake: 'a fault is in the trace though it did nothing',
@@ -227,6 +241,34 @@ const verdict: Mutant[] = [
     file: 'verdict/expectations.ts',
     find: 'met: next === order.length,',
     replace: 'met: next > 0,',
+    tests: ['verify'],
+  },
+  {
+    mistake: 'conversations with equal beginnings are taken for one that loops',
+    file: 'verdict/kinds/compaction-loop.ts',
+    find: 'if (begun.size > 0 && row.length < MIN_REFUSALS * begun.size) return undefined',
+    replace: '',
+    tests: ['verdict-clients'],
+  },
+  {
+    mistake: 'a report of a cut tool call is taken for its result',
+    file: 'lib/question-parts.ts',
+    find: "as: isFailure ? 'error' : ",
+    replace: 'as: ',
+    tests: ['verdict-findings', 'verdict-clients'],
+  },
+  {
+    mistake: 'conversations of several users break the cache of each other',
+    file: 'verdict/kinds/cache-prefix-broken.ts',
+    find: 'if (before.some((first) => changedPart(first, again) === undefined)) continue',
+    replace: '',
+    tests: ['verdict-clients', 'verdict-findings'],
+  },
+  {
+    mistake: 'a call of unknown price costs nothing',
+    file: 'verdict/expectations.ts',
+    find: 'met: unpriced.length === 0 && inRange(cost, range)',
+    replace: 'met: inRange(cost, range)',
     tests: ['verify'],
   },
 ]

@@ -36,14 +36,14 @@ const optionsOf = (run: RunCommand, more: Partial<ExploreOptions> = {}): Explore
 const printed = (found: Exploration): string =>
   plainLines(
     exploreLines({
-      ...{ found, cells: found.cells, mended: [], width: 100, repeat: String },
-      problems: exploreProblems(found.cells, found.points),
-      coverage: coverageOf(found.cells, found, found.recoveryPaths),
+      ...{ found, cases: found.cases, fixed: [], width: 100, repeat: String },
+      problems: exploreProblems(found.cases, found.points),
+      coverage: coverageOf(found.cases, found, found.recoveryPaths),
     }),
   ).join('\n')
 
 /** What can be compared of an exploration: which of two runs came first makes the ids of traces. */
-const verdictsOf = ({ points, cells, left }: Exploration) => ({
+const verdictsOf = ({ points, cases: cells, skipped: left }: Exploration) => ({
   points: points.map(({ id }) => id),
   cells: cells.map(({ point, class: name, verdict, why, derived }) => ({ point, name, verdict, why, derived })),
   left,
@@ -58,7 +58,7 @@ test('explore with pairs of faults: resumes wherever it was ended and finds the 
   for (const steps of programs) {
     const { run } = modelProgram(steps)
     const whole = await explore(optionsOf(run, { classes, depth: 2 }))
-    expect(whole.cells.filter(({ class: name }) => name.includes('+')).length).toBeGreaterThan(4)
+    expect(whole.cases.filter(({ class: name }) => name.includes('+')).length).toBeGreaterThan(4)
     await fc.assert(
       fc.asyncProperty(fc.nat(whole.runs), fc.constantFrom(1, 2), async (runs, depth) => {
         const before = new Map<string, TriedCase>()
@@ -85,7 +85,7 @@ test('explore: reports calls missing from the matrix because their traces were d
   expect(printed(found)).toContain('missing   2 calls got no fault because their traces were dropped')
   expect(jsonOf(found)).toMatchObject({ dropped: 2 })
   // The first of those that are left is pushed out by its own repetition: nothing is known of it, and nothing is said of it.
-  const [first, ...others] = found.cells
+  const [first, ...others] = found.cases
   expect(first).toMatchObject({
     verdict: 'not-applied',
     why: expect.stringContaining('the trace of the affected call was dropped'),
@@ -107,7 +107,7 @@ test('explore: reports a failed run when the trace of its call was dropped', asy
   const { run } = modelProgram([loop(6)], { keep_traces: 4 })
   const failing: RunCommand = async (asked) => ({ ...(await run(asked)), ...(asked.scenario && { code: 1 }) })
   const found = await explore(optionsOf(failing))
-  expect(found.cells.map(({ verdict, why }) => `${verdict}: ${why}`)).toEqual(
+  expect(found.cases.map(({ verdict, why }) => `${verdict}: ${why}`)).toEqual(
     Array.from({ length: 4 }, () => 'failed: the command failed with exit code 1'),
   )
 })
@@ -155,9 +155,9 @@ test('explore: needs few runs and little memory for a program of 10,100 calls', 
     }),
   )
   expect(found.runs).toBeLessThan(30)
-  expect(found.cells.map(({ verdict }) => verdict)).toEqual(Array.from({ length: 9 }, () => 'swallowed'))
-  expect(found.left.length).toBe(3 * (10_100 - 3))
-  expect(new Set(found.left.map(({ why }) => why))).toEqual(new Set(['similar']))
+  expect(found.cases.map(({ verdict }) => verdict)).toEqual(Array.from({ length: 9 }, () => 'swallowed'))
+  expect(found.skipped.length).toBe(3 * (10_100 - 3))
+  expect(new Set(found.skipped.map(({ why }) => why))).toEqual(new Set(['similar']))
   expect(Math.max(...kept.map(({ length }) => length))).toBeLessThan(20_000)
   expect(printed(found)).toContain('not run   30291 cases of 10097 calls that are similar to others')
 })

@@ -242,7 +242,7 @@ describe('explore', () => {
     const known = [
       '{ injection_point: "*", failure_mode: "*", reason: we know }',
       '{ injection_point: gone, failure_mode: auth, reason: it was so }',
-      // It broke, which is not mended.
+      // It broke, which is not fixed.
       '{ injection_point: "*", failure_mode: auth, result: hung, reason: it was slow }',
     ]
     writeFileSync(join(cwd, 'known.yaml'), `accepted: [${known.join(', ')}]`)
@@ -250,12 +250,12 @@ describe('explore', () => {
     expect(code).toBe(0)
     expect(stdout.match(/fixed .*/g)).toEqual(['fixed     gone auth: remove it from the file of known cases'])
     expect(stdout).toMatch(/^server-error-once +\+ +a$/m)
-    // What was not tried is not said to be mended.
+    // What was not tried is not said to be fixed.
     const some = await understudy(
       ...['explore', '--failure-mode', 'server-error-once', '--out', 'some', '--known-failures', 'known.yaml'],
       ...program(),
     )
-    expect([some.code, some.stdout.includes('mended')]).toEqual([0, false])
+    expect([some.code, some.stdout.includes('fixed')]).toEqual([0, false])
   })
 })
 

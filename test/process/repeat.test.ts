@@ -56,7 +56,7 @@ async function repeated({ path, headers, body, session }: Call, variables: Recor
     .then((response) => response.bytes())
     .catch(() => {})
   const first = await newest(urlOf(here), session)
-  const command = curlOf({ ...first, origin: urlOf(there), anew })
+  const command = curlOf({ ...first, origin: urlOf(there), inNewSession: anew })
   if (command === undefined) throw new Error('no command')
   const env = { PATH: process.env.PATH ?? '', ...variables }
   const shell = Bun.spawn(['sh'], { env, stdin: Buffer.from(`${command}\n`), stderr: 'ignore' })

@@ -103,6 +103,7 @@ function wrongWith(cell: ScenarioCase): FindingKind[] {
     'stream-cut': ['swallowed'],
     'stream-error': ['swallowed'],
     'stream-malformed': ['swallowed'],
+    'stream-plain-error': ['swallowed'],
     // Text with a finish reason is whole; on the responses API, the missing event has the status.
     'stream-missing-done': isResponses ? ['swallowed'] : [],
     'client-reset': [stream ? 'swallowed' : 'gave-up'],

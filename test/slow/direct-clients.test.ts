@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'
 import Anthropic from '@anthropic-ai/sdk'
-import { APICallError, generateText, type LanguageModel, streamText } from 'ai'
+import { APICallError, generateText, jsonSchema, type LanguageModel, streamText, tool } from 'ai'
 import OpenAI from 'openai'
 import { listen } from '../../src/cli/run/listen.ts'
 import { readConfig } from '../../src/config.ts'
@@ -191,7 +191,7 @@ function promised({ body }: RawResponse, type: string, api: Api, stream: boolean
   const row = ROWS[type]?.[stream ? 'streamed' : 'whole']
   if (type === 'stall-stream') return stream ? blocksOf(body).slice(0, 4).join('') : body
   if (!row) return type === 'rate-limit' || type.includes('tool') || type === 'runaway' ? undefined : body
-  if (api === 'messages' || type === 'stream-error') return undefined
+  if (api === 'messages' || type === 'stream-error' || type === 'plain-json-error-in-stream') return undefined
   if (type === 'missing-done' && api === 'responses')
     return blocksOf(body)
       .filter((block) => !/^event: response\.completed|\[DONE\]/.test(block))
@@ -234,6 +234,134 @@ describe('app under a direct fault', () => {
       expect([name, await resultOf(client, url, stream)]).toEqual([name, expected])
     }
   })
+})
+
+const PARAMETERS = { type: 'object' as const, properties: { city: { type: 'string' as const } }, required: ['city'] }
+const WEATHER = { name: 'get_weather', parameters: PARAMETERS }
+/** The same calls with a tool that must be called. */
+const FORCED = {
+  chat: {
+    ...APIS.chat.body,
+    tools: [{ type: 'function' as const, function: WEATHER }],
+    tool_choice: 'required' as const,
+  },
+  responses: {
+    ...APIS.responses.body,
+    tools: [{ type: 'function' as const, ...WEATHER, strict: false }],
+    tool_choice: 'required' as const,
+  },
+  messages: {
+    ...APIS.messages.body,
+    messages,
+    tools: [{ name: WEATHER.name, input_schema: PARAMETERS }],
+    tool_choice: { type: 'any' as const },
+  },
+}
+const aiTool =
+  (model: (url: string) => LanguageModel): Client =>
+  async (url, stream, add) => {
+    const asked = {
+      model: model(url),
+      prompt: PROMPT,
+      maxRetries: 0,
+      tools: { get_weather: tool({ inputSchema: jsonSchema(PARAMETERS as never) }) },
+      toolChoice: 'required' as const,
+    }
+    const shown = async (result: { toolCalls: unknown; finishReason: unknown; text: unknown }) =>
+      add(JSON.stringify([await result.toolCalls, await result.finishReason, await result.text]))
+    if (!stream) return shown(await generateText(asked))
+    let failure: unknown
+    const streamed = streamText({ ...asked, onError: ({ error }) => void (failure = error) })
+    await streamed.consumeStream()
+    if (failure) throw failure
+    return shown(streamed)
+  }
+/** What each SDK makes of a response that calls tools, as JSON. */
+const TOOL_CLIENTS: Record<Api, Record<string, Client>> = {
+  chat: {
+    async openai(url, stream, add) {
+      const client = new OpenAI({ ...SETTINGS, baseURL: `${url}/v1` })
+      const completions = client.chat.completions
+      const whole = stream
+        ? await completions.stream(FORCED.chat).finalChatCompletion()
+        : await completions.create(FORCED.chat)
+      add(JSON.stringify(whole.choices))
+    },
+    'ai sdk': aiTool((url) => createOpenAI({ apiKey: 'any', baseURL: `${url}/v1` }).chat('gpt-4o')),
+  },
+  responses: {
+    async openai(url, stream, add) {
+      const client = new OpenAI({ ...SETTINGS, baseURL: `${url}/v1` })
+      const whole = stream
+        ? await client.responses.stream(FORCED.responses).finalResponse()
+        : await client.responses.create(FORCED.responses)
+      add(JSON.stringify([whole.status, whole.incomplete_details, whole.output]))
+    },
+    'ai sdk': aiTool((url) => createOpenAI({ apiKey: 'any', baseURL: `${url}/v1` }).responses('gpt-4o')),
+  },
+  messages: {
+    async anthropic(url, stream, add) {
+      const client = new Anthropic({ ...SETTINGS, baseURL: url })
+      const whole = stream
+        ? await client.messages.stream(FORCED.messages).finalMessage()
+        : await client.messages.create(FORCED.messages)
+      add(JSON.stringify([whole.stop_reason, whole.content]))
+    },
+    'ai sdk': aiTool((url) => createAnthropic({ apiKey: 'any', baseURL: `${url}/v1` })('claude-sonnet-4')),
+  },
+}
+const TOOL_FAULTS = [
+  { type: 'tool-truncated' },
+  { type: 'tool-truncated', finish: 'tool_calls' },
+  { type: 'tool-duplicate' },
+  { type: 'tool-duplicate', id: 'same' },
+  ...['type', 'missing', 'json', 'shape', 'string', 'fenced'].map((as) => ({ type: 'tool-wrong-arguments', as })),
+  { type: 'unknown-tool' },
+  { type: 'unknown-finish-reason' },
+  { type: 'content-filter', as: 'refusal' },
+  { type: 'last-event-without-blank-line' },
+  { type: 'plain-json-error-in-stream', after_chunks: 2 },
+]
+/** Ids of calls follow from the ids of responses; the AI SDK makes one up for a call whose id it has seen. */
+const withoutCallIds = (text: string): string =>
+  passing(text)
+    .replace(/(call|toolu|fc|msg)_[0-9a-f]{16}/g, '$1')
+    .replace(/"toolCallId":"\w{16}"/g, '"toolCallId":"made up"')
+const toolCases = apis.flatMap((api) =>
+  TOOL_FAULTS.flatMap((fault) =>
+    [false, true].map(
+      (stream) =>
+        [`${api}, ${stream ? 'streamed' : 'whole'}: ${JSON.stringify(fault)}`, { api, stream, fault }] as const,
+    ),
+  ),
+)
+
+describe('app with tools under a direct fault', () => {
+  test.each(toolCases)(
+    'ends as with a provider that misbehaves the same way: %s',
+    async (_, { api, stream, fault }) => {
+      const url = await under(fault)
+      const more = stream && (api === 'chat' ? STREAMED_CHAT : { stream: true })
+      const sent = await postRaw(`${url}${APIS[api].path}`, { ...FORCED[api], ...more })
+      const isStream = sent.headers.get('content-type')?.startsWith('text/event-stream') === true
+      expect([sent.status, isStream]).toEqual([200, stream])
+      stub.answer = {
+        status: 200,
+        contentType: sent.headers.get('content-type') ?? '',
+        pieces: isStream ? blocksOf(sent.body) : [sent.body],
+        end: sent.end,
+        broken: sent.broken,
+      }
+      for (const [name, client] of Object.entries(TOOL_CLIENTS[api])) {
+        const [expected, found] = [await resultOf(client, stub.url, stream), await resultOf(client, url, stream)]
+        const shown = ({ text, error }: Result) => [
+          withoutCallIds(text),
+          error && { ...error, message: withoutCallIds(error.message) },
+        ]
+        expect([name, ...shown(found)]).toEqual([name, ...shown(expected)])
+      }
+    },
+  )
 })
 
 const CUTS = [

@@ -133,7 +133,7 @@ beforeAll(() => {
         settings,
         ...more,
       })
-      return { found, problems: exploreProblems(found.cells, found.points) }
+      return { found, problems: exploreProblems(found.cases, found.points) }
     }
     // What hangs is soon known to hang. One run at a time: of two cells, one may stand for the other, whichever comes first.
     const classes = Object.keys(example.mistakes) as FailureModeName[]
@@ -152,7 +152,7 @@ test.each(Object.entries(EXAMPLES))(
   async (name, { mistakes, worst }) => {
     const careless = await resultOf(`careless ${name}`)
     for (const [mistake, verdict] of Object.entries(mistakes)) {
-      const found = careless.found.cells
+      const found = careless.found.cases
         .filter((cell) => cell.class === mistake)
         .map((cell) => `${cell.verdict}: ${cell.why}`)
       expect(found.join('\n')).toMatch(verdict)
@@ -161,7 +161,7 @@ test.each(Object.entries(EXAMPLES))(
     expect(careless.problems.length).toBeLessThanOrEqual(3)
     const careful = await resultOf(`careful ${name}`)
     expect(careful.problems).toEqual([])
-    expect(careful.found.cells.filter(({ verdict }) => verdict === 'tolerated').length).toBeGreaterThan(5)
+    expect(careful.found.cases.filter(({ verdict }) => verdict === 'tolerated').length).toBeGreaterThan(5)
   },
 )
 
@@ -169,10 +169,10 @@ test('docs/explore.md: shows what the first example prints', async () => {
   const shown =
     /```\n(Understudy: [\s\S]*?)```/.exec(readFileSync(join(root, 'docs', 'explore.md'), 'utf8'))?.[1] ?? 'nothing'
   const { found, problems } = await resultOf('careless ticket-tool')
-  const { cells } = found
+  const { cases } = found
   const repeat = repeater(['npx', 'vitest', 'run'], {})
-  const coverage = coverageOf(cells, found, found.recoveryPaths)
-  const lines = plainLines(exploreLines({ found, cells, mended: [], coverage, problems, repeat, width: 80 }))
+  const coverage = coverageOf(cases, found, found.recoveryPaths)
+  const lines = plainLines(exploreLines({ found, cases, fixed: [], coverage, problems, repeat, width: 80 }))
   const printed = lines.map((line) => line.trimEnd())
   expect(shown.split('\n').filter((line) => !printed.includes(line))).toEqual([])
 })

@@ -72,10 +72,10 @@ test('property: pruning changes no verdict of a generated program, and a lost it
   await fc.assert(
     fc.asyncProperty(program, async (steps) => {
       const { pruned, whole, runOf } = await explored(steps, 1)
-      expect(verdictsOf(pruned.cells)).toEqual(verdictsOf(whole.cells))
-      expect([pruned.left, whole.left, whole.saved]).toEqual([[], [], 0])
-      derived += pruned.cells.filter((cell) => cell.derived).length
-      for (const { verdict, scenario, point, class: name } of whole.cells) {
+      expect(verdictsOf(pruned.cases)).toEqual(verdictsOf(whole.cases))
+      expect([pruned.skipped, whole.skipped, whole.saved]).toEqual([[], [], 0])
+      derived += pruned.cases.filter((cell) => cell.derived).length
+      for (const { verdict, scenario, point, class: name } of whole.cases) {
         seen.add(verdict)
         const run = runOf(scenario?.name ?? '')
         if (verdict === 'tolerated') expect([point, name, ...lostItems(run, runOf(''))]).toEqual([point, name])
@@ -96,8 +96,8 @@ test('property: pairs of faults give the same with and without pruning', async (
   await fc.assert(
     fc.asyncProperty(program, async (steps) => {
       const { pruned, whole } = await explored(steps, 2, ['server-error-once', 'server-error-forever'])
-      expect(verdictsOf(pruned.cells)).toEqual(verdictsOf(whole.cells))
-      pairs += pruned.cells.filter((cell) => cell.derived && cell.class.includes('+')).length
+      expect(verdictsOf(pruned.cases)).toEqual(verdictsOf(whole.cases))
+      pairs += pruned.cases.filter((cell) => cell.derived && cell.class.includes('+')).length
     }),
     { numRuns: Math.ceil(PROGRAMS / 5), seed: SEED },
   )

@@ -4,7 +4,7 @@ import { type Find, hunt } from '../fuzz/hunt.ts'
 import { newForwardingProgram, newProgram, type replay } from '../fuzz/program.ts'
 import { makeForwardedRequest } from '../fuzz/provider.ts'
 import { chanceOf } from '../fuzz/random.ts'
-import { makeRequest } from '../fuzz/requests.ts'
+import { makeRequest, POLITE_SESSION } from '../fuzz/requests.ts'
 import { shrink } from '../fuzz/shrink.ts'
 
 const SEED = 1
@@ -48,6 +48,22 @@ test('fuzz: makes the same requests with the same seed', async () => {
   expect(requests(SEED)).toEqual(requests(SEED))
   expect(requests(SEED)).not.toEqual(requests(SEED + 1))
   app.close()
+})
+
+test('fuzz: leaves the session of the well-behaved client alone when a response names it', async () => {
+  const { surface } = await newProgram()
+  const paths: string[] = []
+  const to = {
+    target: async ({ url, method }: Request) => {
+      paths.push(`${method} ${url}`)
+      return Response.json({ data: [{ name: POLITE_SESSION }, { name: 'one' }] })
+    },
+    base: 'http://localhost',
+    late: () => new Promise(() => {}),
+  }
+  await hunt({ seed: SEED, requests: REQUESTS, workers: 1, surface: await surface(), to, found() {} })
+  expect(paths.some((path) => path.includes('/sessions/one'))).toBe(true)
+  expect(paths.filter((path) => path.includes(`/sessions/${POLITE_SESSION}`))).toEqual([])
 })
 
 test('fuzz: minimizes a failure', async () => {

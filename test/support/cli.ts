@@ -54,6 +54,8 @@ export function testIo(
       endWith() {},
     },
     onInputEnd() {},
+    // That of the process is the memory of all test files, and collecting their garbage takes a second.
+    memory: () => 0,
     get printed() {
       return { stdout: stdout.text, stderr: stderr.text }
     },

@@ -85,9 +85,9 @@ export async function exploreProgram(
 
 /** An exploration as `--json` says it; the scenario of a cell is in the exploration itself. */
 export const jsonOf = (found: Exploration) =>
-  reportAsJson(found, found.cells, {
-    coverage: coverageOf(found.cells, found, found.recoveryPaths),
-    problems: exploreProblems(found.cells, found.points),
+  reportAsJson(found, found.cases, {
+    coverage: coverageOf(found.cases, found, found.recoveryPaths),
+    problems: exploreProblems(found.cases, found.points),
     files: new Map(),
     repeat: String,
   })

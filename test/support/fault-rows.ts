@@ -52,6 +52,8 @@ export const ROWS: Readonly<Record<string, Rows>> = {
   'http-error': refused(503),
   // A text calls no tool; test/api/faults-tool-calls.test.ts has the others.
   'tool-wrong-arguments': {},
+  'tool-truncated': {},
+  'tool-duplicate': {},
   'unknown-tool': {},
   runaway: {},
   // Its example leaves one request.
@@ -92,6 +94,13 @@ export const ROWS: Readonly<Record<string, Rows>> = {
       wire: (healthy, operation) => blocksOf(healthy).slice(0, 6).join('') + errorEvents(operation),
     },
   },
+  'plain-json-error-in-stream': {
+    streamed: {
+      outcome: 'disconnected',
+      told: 'error event',
+      wire: (healthy) => `${blocksOf(healthy).slice(0, 6).join('')}${JSON.stringify(OVERLOADED_ERROR)}\n`,
+    },
+  },
   'malformed-chunk': {
     streamed: {
       outcome: 'invalid_response',
@@ -113,6 +122,10 @@ export const ROWS: Readonly<Record<string, Rows>> = {
   'missing-done': {
     streamed: { outcome: 'succeeded', told: 'healthy', wire: (healthy) => blocksOf(healthy).slice(0, -1).join('') },
   },
+  'last-event-without-blank-line': {
+    streamed: { outcome: 'succeeded', told: 'healthy', wire: (healthy) => healthy.slice(0, -2) },
+  },
+  'unknown-finish-reason': both({ outcome: 'succeeded', told: 'as sent', wire: unknownFinish }),
   'missing-finish': {
     whole: {
       outcome: 'invalid_response',
@@ -205,6 +218,12 @@ export const ROWS: Readonly<Record<string, Rows>> = {
   },
 }
 
+/** The end of an answer for an unknown reason; that of a response, whose fields change places, is read by what it says. */
+function unknownFinish(healthy: string, operation: string): string | RegExp {
+  if (operation !== 'responses') return healthy.replace(/"finish_reason":"\w+"/g, '"finish_reason":"unknown"')
+  return /"status":"incomplete".*"incomplete_details":\{"reason":"unknown"\}(?!.*response\.completed)/s
+}
+
 function halfOfBytes(healthy: string): string {
   const bytes = Buffer.from(healthy)
   return bytes.subarray(0, bytes.length >> 1).toString()
@@ -229,9 +248,11 @@ function firstPieceAlone(healthy: string): RegExp {
 
 const OVERLOADED = 'The service is overloaded or not ready: try again later.'
 
+const OVERLOADED_ERROR = envelope({ status: 503, code: 'server_error', message: OVERLOADED, param: null })
+
 /** What the example of stream-error puts into a stream; in one of a response, the failed response comes after it. */
 function errorEvents(operation: string): string {
-  const error = envelope({ status: 503, code: 'server_error', message: OVERLOADED, param: null })
+  const error = OVERLOADED_ERROR
   if (operation !== 'responses') return `data: ${JSON.stringify(error)}\n\n`
   const { message, code, param } = error.error
   const data = { type: 'error', sequence_number: 6, code, message, param, error: error.error }

@@ -1,5 +1,6 @@
 // Calls to a server as it is when it starts: the parameters of paths name what its seed made.
 import type { TestApp } from './app.ts'
+import { openApiDocument } from './document.ts'
 import { formWith } from './example-calls.ts'
 import type { Json } from './workspace.ts'
 
@@ -24,7 +25,7 @@ const KEYS: Record<string, string> = { memory_store_key: 'key', entity_id: 'enti
 
 /** The examples of a server's document, and calls with the parameters of their paths filled in. */
 export async function newServerOf(app: TestApp) {
-  const document = (await app.fetch('/swagger/json')).json()
+  const document = await openApiDocument<Json>()
   const paths = document.paths as Record<string, Record<string, DescribedOperation>>
   const examplesAt = (method: string, path: string): RequestExample[] =>
     Object.entries(paths[path]?.[method]?.requestBody?.content ?? {}).flatMap(([type, { examples = {} }]) =>

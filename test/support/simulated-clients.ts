@@ -38,6 +38,8 @@ export interface Fate {
   begins?: number
   /** What is said in it, without spaces. */
   words?: string
+  /** The tool calls in it that are cut off. */
+  cutCalls?: readonly string[]
 }
 export const OK: Fate = { outcome: 'succeeded', status: 200 }
 
@@ -138,6 +140,7 @@ export function createWorld(luck: Luck) {
           outcome: how.outcome,
           status: how.status,
           code: how.code ?? null,
+          tooLong: how.code === 'context_length_exceeded',
           wait: how.wait ?? null,
           stream: fate.stream ?? false,
           begun: fate.stream === true && now - came >= (fate.begins ?? 0),
@@ -154,6 +157,8 @@ export function createWorld(luck: Luck) {
           ...asked,
           question: questionIn(JSON.stringify(body)),
           words: () => fate.words ?? '',
+          cutCalls: () => fate.cutCalls ?? [],
+          tooLong: false,
           trace: `t${calls.length + 1}`,
           number: calls.length + 1,
           until: Number.POSITIVE_INFINITY,

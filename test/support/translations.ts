@@ -8,9 +8,15 @@ import { strictTranslation } from './strict/translations.ts'
 export const TRANSLATIONS = '/v2/router/audio/translations'
 export const WHISPER = 'openai/whisper-1'
 
-/** A few seconds of speech. */
-export const speak = async (format: SpeechFormat, text = 'The quick brown fox jumps over the lazy dog.') =>
-  (await renderSpeech({ text, voice: 'alloy', format })).bytes
+/** Files by what makes them: to encode MP3 takes tens of milliseconds, and hundreds of forms hold the same file. */
+const spoken = new Map<string, Promise<Uint8Array>>()
+/** A few seconds of speech, in a copy of its own. */
+export async function speak(format: SpeechFormat, text = 'The quick brown fox jumps over the lazy dog.') {
+  const key = `${format} ${text}`
+  const rendered = spoken.get(key) ?? renderSpeech({ text, voice: 'alloy', format }).then(({ bytes }) => bytes)
+  spoken.set(key, rendered)
+  return (await rendered).slice()
+}
 /** The bytes of a file of test/support/media. */
 export const media = (name: string) => Bun.file(join(import.meta.dir, 'media', name)).bytes()
 

@@ -1,5 +1,6 @@
 // Clients that misbehave in one known way each, among others that do not.
 import type { FindingKind } from '../../src/contract/core/finding.ts'
+import { CONVERSATION_PLANTS } from './agent-conversations.ts'
 import { addBystander } from './compliant-clients.ts'
 import {
   createClient,
@@ -157,6 +158,7 @@ export const plants: Record<
     world.after(luck.between(0, 2000), () => attempt(0))
     return {}
   },
+  ...CONVERSATION_PLANTS,
 }
 
 /** Equal calls at once from a busy machine; the first are refused, and nobody asks again. */

@@ -72,6 +72,7 @@ const runOf = (more: Partial<SuiteRun> = {}): SuiteRun => ({
     db: null,
   },
   recovery_paths: {},
+  not_emulated: [],
   times: new Map(),
   ...more,
 })

@@ -1,5 +1,5 @@
 // JSON that is read in slices equals the JSON that the runtime reads at once, and invalid JSON is invalid in both.
-import { describe, expect, test } from 'bun:test'
+import { describe, expect, spyOn, test } from 'bun:test'
 import fc from 'fast-check'
 import { NestedTooDeep, parseInSlices, TooManyValues } from '../../src/lib/json-reading.ts'
 import { runs } from '../support/property.ts'
@@ -38,6 +38,40 @@ describe('parseInSlices', () => {
       fc.asyncProperty(spaced, async ([value, space]) => same(JSON.stringify(value, null, space))),
       { numRuns: runs(400) },
     )
+  })
+
+  test('equals JSON.parse for long texts with escapes, wherever they are', async () => {
+    const piece = fc.constantFrom(
+      'a',
+      '\\n',
+      '\\"',
+      '\\\\',
+      '\\u00e4',
+      '\\ud83d\\ude00',
+      '\\ud83d',
+      '\\u00',
+      'long words ',
+      ']',
+    )
+    const text = fc.array(piece, { minLength: 4, maxLength: 60 }).map((pieces) => `"${pieces.join('')}"`)
+    const place = fc.constantFrom(
+      ...['T', ' T ', '[T]', '[ 1, T , T]', '[T T]', '[T]T', '{T:1}', '{"a":T}', '{ "a" : T , T:T, "b":[T,{"c":T}]}'],
+      ...['{"a":"b":T}', '{"a" T}', '[[[T]]]', '[{},T', '{"a":1,T:T}', '[1 T]', '[,T]', '[T,]', '{"__proto__":T}'],
+    )
+    await fc.assert(
+      fc.asyncProperty(place, text, async (where, long) => same(where.replaceAll('T', () => long))),
+      { numRuns: runs(1_500) },
+    )
+  })
+
+  test('reads no more than 600,000 characters in one go when a text is very long', async () => {
+    const read = spyOn(JSON, 'parse')
+    const content = '\\u00e4'.repeat(400_000)
+    const value = await parseInSlices(`{"messages":[{"content":"${content}"}]}`)
+    const longest = Math.max(...read.mock.calls.map(([text]) => text.length))
+    read.mockRestore()
+    expect(value).toEqual({ messages: [{ content: 'ä'.repeat(400_000) }] })
+    expect(longest).toBeLessThan(600_000)
   })
 
   test('equals JSON.parse for any text of JSON characters, usually invalid', async () => {

@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test'
+import { expect, spyOn, test } from 'bun:test'
 import * as older from 'gpt-tokenizer/encoding/cl100k_base'
 import * as reference from 'gpt-tokenizer/encoding/o200k_base'
 import { countTokens, decodeTokens, encodeTokens, splitTokens, VOCABULARIES } from '../../src/lib/tokens.ts'
@@ -39,4 +39,18 @@ test.each([...texts, marked])('chunks of %j: join to the text, and their tokens 
   const pieces = splitTokens(text)
   expect(pieces.map((piece) => piece.text).join('')).toBe(text)
   expect(pieces.reduce((sum, piece) => sum + piece.tokens, 0)).toBe(countTokens(text))
+})
+
+test('decodeTokens: decodes the bytes of all tokens at once', () => {
+  const decode = spyOn(TextDecoder.prototype, 'decode')
+  const text = decodeTokens(encodeTokens('Grüße 👋 '.repeat(1_000)))
+  const calls = decode.mock.calls.length
+  decode.mockRestore()
+  expect(text).toBe('Grüße 👋 '.repeat(1_000))
+  expect(calls).toBe(1)
+})
+
+test('decodeTokens: gives replacement characters for half of a character', () => {
+  const [first = 0] = encodeTokens('🦜')
+  expect(decodeTokens([first])).toBe('\ufffd')
 })

@@ -1,6 +1,7 @@
 // How much the process may grow by a job of a worker depends on how much memory it has.
 import { afterEach, expect, spyOn, test } from 'bun:test'
-import { endWorkers, JobStopped, runJob } from '../../src/workers/pool.ts'
+import { packTexts } from '../../src/workers/packed-texts.ts'
+import { endWorkers, type JobOutcome, JobStopped, runJob, workerCounts } from '../../src/workers/pool.ts'
 
 afterEach(endWorkers)
 const MB = 2 ** 20
@@ -14,6 +15,7 @@ function endless() {
 
 test.each([
   ['250 MB', 200, 460],
+  ['150 MB', 330, 490],
   ['100 MB', 380, 510],
 ])('a job: is stopped when the process has grown by %s from %d MB', async (most, before, after) => {
   let looks = 0
@@ -22,4 +24,60 @@ test.each([
   rss.mockRestore()
   expect(error).toBeInstanceOf(JobStopped)
   expect((error as Error).message).toBe(`more than ${most} of memory`)
+})
+
+const owner = { signal: new AbortController().signal }
+const render = () => runJob('renderTemplates', { ...packTexts(['Hi']), engine: 'text', values: {} }, owner)
+
+/** A worker that reports a heap of so many MB after each job: when its garbage was collected last is nobody's choice. */
+const workerWith = (megabytes: number) =>
+  class extends Worker {
+    override set onmessage(handler: ((this: Worker, event: MessageEvent) => void) | null) {
+      super.onmessage = ({ data }) =>
+        handler?.call(this, new MessageEvent('message', { data: { ...data, heap: megabytes * MB } }))
+    }
+  }
+
+test.each([
+  ['is ended', 'the process and its heap are large', 420, 40, 0],
+  ['is kept', 'the process is small', 380, 40, 1],
+  ['is kept', 'its heap is small', 420, 20, 1],
+])('a worker: %s after its job when %s', async (_, __, megabytes, heap, left) => {
+  const rss = spyOn(process.memoryUsage, 'rss').mockReturnValue(megabytes * MB)
+  const original = globalThis.Worker
+  globalThis.Worker = workerWith(heap)
+  await render()
+  globalThis.Worker = original
+  rss.mockRestore()
+  expect(workerCounts()).toMatchObject({ workers: left, jobs: 0 })
+})
+
+test('a worker: reports the size of its heap', async () => {
+  const worker = new Worker(new URL('../../src/workers/worker.ts', import.meta.url))
+  const { promise, resolve } = Promise.withResolvers<JobOutcome>()
+  worker.onmessage = ({ data }) => resolve(data)
+  worker.postMessage({ job: 'renderTemplates', ...packTexts(['Hi']), engine: 'text', values: {} })
+  const { heap } = await promise
+  worker.terminate()
+  expect([heap > 100_000, heap < 30 * MB]).toEqual([true, true])
+})
+
+test.each([
+  ['one', 360, 1],
+  ['some', 200, 2],
+])('jobs without a bound of their own: begin %s at a time when the process has %d MB', async (_, megabytes, most) => {
+  const rss = spyOn(process.memoryUsage, 'rss').mockReturnValue(megabytes * MB)
+  const jobs = [render(), render()]
+  expect(workerCounts()).toMatchObject({ workers: most, jobs: 2 })
+  await Promise.all(jobs)
+  rss.mockRestore()
+})
+
+test('jobs without a bound of their own: do not wait for a long one when memory is scarce', async () => {
+  const rss = spyOn(process.memoryUsage, 'rss').mockReturnValue(360 * MB)
+  const long = endless().catch((reason: unknown) => reason)
+  await render()
+  expect(workerCounts()).toMatchObject({ jobs: 1 })
+  rss.mockRestore()
+  expect(await long).toBeInstanceOf(JobStopped)
 })

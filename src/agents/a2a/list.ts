@@ -21,9 +21,9 @@ export async function listedTasks(call: AgentCall, params: ListTasksRequest): Pr
   const { pageSize = USUAL, pageToken, historyLength, includeArtifacts = false } = params
   if (!(Number.isInteger(pageSize) && pageSize >= 1 && pageSize <= MAX_COUNT))
     throw malformed(`'pageSize' must be a whole number from 1 to ${MAX_COUNT}, got ${pageSize}`)
-  const wanted = await matching(call, filterOf(params))
+  const matches = await matching(call, filterOf(params))
   const from = pageToken === '' ? undefined : placeOf(pageToken)
-  const rest = from ? wanted.filter((task) => task._id !== from._id && inOrder(from, task) < 0) : wanted
+  const rest = from ? matches.filter((task) => task._id !== from._id && inOrder(from, task) < 0) : matches
   const page = rest.sort(inOrder).slice(0, pageSize)
   const last = page.at(-1)
   return {
@@ -34,7 +34,7 @@ export async function listedTasks(call: AgentCall, params: ListTasksRequest): Pr
     }),
     nextPageToken: last && page.length < rest.length ? `${last.updated}.${last._id}` : '',
     pageSize,
-    totalSize: wanted.length,
+    totalSize: matches.length,
   }
 }
 

@@ -103,9 +103,9 @@ async function* eventsOf(
 type Envelope = { body: Record<string, unknown> } | { error: { code: number; message: string } }
 
 /** A JSON-RPC 2.0 call; an invalid one gets the error codes of JSON-RPC. */
-function envelopeOf(given: RequestBody): Envelope {
-  if ('refused' in given) return { error: { code: -32700, message: `Parse error: ${given.refused.message}` } }
-  const { value } = given
+function envelopeOf(received: RequestBody): Envelope {
+  if ('refused' in received) return { error: { code: -32700, message: `Parse error: ${received.refused.message}` } }
+  const { value } = received
   const invalid = (why: string) => ({ error: { code: -32600, message: `Invalid Request: ${why}` } })
   if (Array.isArray(value)) return invalid('batches are not supported, send one call')
   if (typeof value !== 'object' || value === null) return invalid('the body must be an object')

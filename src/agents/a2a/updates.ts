@@ -41,7 +41,11 @@ function* changesOf({ tasks, owner }: AgentCall, { task, messages }: ChangedTask
     yield { payload: { $case: 'statusUpdate', value: { ...about, status: statusOf(task, history) } } }
     return
   }
-  const said = messages.findLast(({ message }) => message.role === 'agent')?.message
-  const status = { state: stateOf(task), message: said && messageOf(task, said), timestamp: task.updated }
+  const agentMessage = messages.findLast(({ message }) => message.role === 'agent')?.message
+  const status = {
+    state: stateOf(task),
+    message: agentMessage && messageOf(task, agentMessage),
+    timestamp: task.updated,
+  }
   yield { payload: { $case: 'statusUpdate', value: { ...about, status } } }
 }

@@ -16,7 +16,7 @@ function notesOf(readers: TaskReaders) {
       readers.shown(slot, { id: _id, active: active !== null })
     },
     left({ session: { slot } }: TaskOwner, id: string) {
-      readers.left(slot, id)
+      readers.abandoned(slot, id)
     },
   }
 }
@@ -33,11 +33,11 @@ export function forClients(service: TaskService, readers: TaskReaders, turns: Tu
       const { client } = call
       const task = await service.submit({
         ...call,
-        begun(committed) {
+        started(committed) {
           begun(call, committed)
           const { trace, started } = committed.turn
           if (client) turns.begun(client, { session: call.session, trace, started })
-          call.begun?.(committed)
+          call.started?.(committed)
         },
       })
       // A client that disconnected before the response has no id to read it by.
@@ -48,7 +48,7 @@ export function forClients(service: TaskService, readers: TaskReaders, turns: Tu
     settled: async (owner, id, signal) => showing(owner, await service.settled(owner, id, signal)),
     get: (owner, id) => showing(owner, service.get(owner, id)),
     // A client that sees one of them reads it whole.
-    page: (...asked) => service.page(...asked),
+    page: (...args) => service.page(...args),
     list(owner, agent, query) {
       const page = service.list(owner, agent, query)
       for (const task of page.data) shown(owner, task)

@@ -141,7 +141,7 @@ function taskOfAgent({ session, caller }: TaskOwner, { key = '' }: Fields, found
 /** A task as a response: the agent's messages since the last user message. */
 function shownResponse({ task, history }: WholeTask): object {
   const messages = history.map(({ message }) => message)
-  const said = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1)
+  const since = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1)
   const waiting = task.finish_reason === 'tool_calls' ? openCalls(messages) : []
   return {
     _id: task._id,
@@ -149,7 +149,7 @@ function shownResponse({ task, history }: WholeTask): object {
     created_at: task.created,
     model: task.manifest.model,
     status: isActive(task.state) ? 'in_progress' : task.error ? 'failed' : 'completed',
-    output: said
+    output: since
       .filter(({ role }) => role === 'agent')
       .map(({ messageId, role, parts }) => ({ messageId, role, parts })),
     ...(task.finish_reason && { finish_reason: task.finish_reason }),

@@ -59,10 +59,10 @@ export function eventsOfTask(): (happened: TaskEvent) => StreamedEvent[] {
       const call = calls.get(step.tool_call_id) ?? { tool_name: step.name, tool_call_id: step.tool_call_id }
       return [toolEnded(task, call, { error: step.error, result: results.get(step.tool_call_id) })]
     })
-    const said = messages.map((one) =>
+    const events = messages.map((one) =>
       one.message.role === 'agent' ? thought(task, one, steps) : messageCreated(task, one),
     )
-    return [...ends, ...said]
+    return [...ends, ...events]
   }
 }
 

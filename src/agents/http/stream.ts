@@ -32,7 +32,7 @@ export async function streamOfTask({ tasks, call, seconds, signal, headersOf }: 
   const happened = taskFeed()
   const task = await tasks.submit({
     ...call,
-    begun({ _id }) {
+    started({ _id }) {
       happened.follow((listener) => tasks.subscribe(call, _id, listener))
     },
   })
@@ -55,7 +55,7 @@ export async function streamOfTask({ tasks, call, seconds, signal, headersOf }: 
       const input = call.body.message as Parameters<typeof beginning>[1]
       const historyOf = () => tasks.get(call, task._id).history
       let last = ''
-      for await (const [type, data] of turnEvents(task, input, { happened, over: limit.signal, historyOf })) {
+      for await (const [type, data] of turnEvents(task, input, { happened, ended: limit.signal, historyOf })) {
         last = type
         yield [dataEvent({ type, timestamp: new Date(session.clock.now()).toISOString(), data })]
       }
@@ -71,19 +71,19 @@ export async function streamOfTask({ tasks, call, seconds, signal, headersOf }: 
 interface TurnFeed {
   happened: TaskFeed
   /** Aborts when the stream has no reader any more. */
-  over: AbortSignal
+  ended: AbortSignal
   historyOf(): readonly MessageRecord[]
 }
 
 async function* turnEvents(
   task: AgentTaskRecord,
   input: Parameters<typeof beginning>[1],
-  { happened, over, historyOf }: TurnFeed,
+  { happened, ended, historyOf }: TurnFeed,
 ): AsyncGenerator<StreamedEvent> {
   yield* beginning(task, input)
   const eventsOf = eventsOfTask()
   try {
-    for await (const event of happened.read([over])) {
+    for await (const event of happened.read([ended])) {
       yield* eventsOf(event)
       if (event.task.active === null) yield* ending(event.task, historyOf())
     }
@@ -91,6 +91,6 @@ async function* turnEvents(
     if (error instanceof StreamTimeout) yield ['agents.timeout', { message: error.message }]
     else if (error instanceof ApiError) yield ['agents.error', { error: error.message, code: error.code }]
     // A disconnected client receives nothing.
-    else if (error !== over.reason) throw error
+    else if (error !== ended.reason) throw error
   }
 }

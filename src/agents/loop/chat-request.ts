@@ -62,6 +62,6 @@ export const sampled = (
   { session, task, iteration }: { session: Session; task: AgentTaskRecord; iteration: number },
 ): AgentCheck[] =>
   checks.filter(({ id, sample_rate }) => {
-    const luck = chance(session.seed, session.name, 'sample', task._id, task.turn.number, iteration, id)
-    return luck * 100 < sample_rate
+    const random = chance(session.seed, session.name, 'sample', task._id, task.turn.number, iteration, id)
+    return random * 100 < sample_rate
   })

@@ -78,8 +78,8 @@ const lateChange =
   (turn: Turn, change: TurnChange, rules: readonly string[]): TurnChange =>
   (task) => {
     const made = change(task)
-    const asked = (made.messages ?? []).flatMap(toolCallsOf)
-    const closed = closedCalls(turn, asked, noResult('canceled'))
+    const calls = (made.messages ?? []).flatMap(toolCallsOf)
+    const closed = closedCalls(turn, calls, noResult('canceled'))
     const late = (step: TaskStep): TaskStep => ({
       ...step,
       duration_ms: sinceInstant(turn.session.clock, Date.parse(step.started_at)),

@@ -48,7 +48,7 @@ export function modelCall(turn: Turn): CallUnderWay<ModelAnswer> & { failed(erro
       const parts = partsOf(reply, turn)
       return { trace, parts, evaluations: await evaluationsOf(turn, parts, { iteration, origin, key }) }
     },
-    change: (said) => answerChange(turn, said, { started, iteration }),
+    change: (answer) => answerChange(turn, answer, { started, iteration }),
     failed({ message, headers }) {
       const trace = headers[TRACE_ID] ?? null
       const about = { kind: 'model', name: model, iteration, outcome: 'failed', error: message, trace } as const
@@ -117,9 +117,9 @@ interface Choice {
 function partsOf({ body }: Reply, { history }: Turn): TaskPart[] {
   const value = body.kind === 'value' ? (body.value as { choices?: readonly Choice[] }) : {}
   const { content, refusal, tool_calls } = value.choices?.[0]?.message ?? {}
-  const asked = (tool_calls ?? []).map(toolCallPart)
+  const toolCalls = (tool_calls ?? []).map(toolCallPart)
   const calls = withOwnIds(
-    asked,
+    toolCalls,
     history.map(({ message }) => message),
   )
   const text = content ?? refusal ?? ''
@@ -135,12 +135,12 @@ async function evaluationsOf(
   const { session, task, deps, history } = turn
   const { signal } = origin
   const chosen = sampled(task.manifest.settings.evaluators, { session, task, iteration })
-  const asked = textsOf(history.findLast(({ message }) => message.role === 'user')?.message.parts ?? [])
+  const userTexts = textsOf(history.findLast(({ message }) => message.role === 'user')?.message.parts ?? [])
   return Promise.all(
     chosen.map(async ({ id, execute_on }, at) => {
       const found = session.records.named(evaluators.kind, task.workspace_id, id)
-      const texts = execute_on === 'input' ? asked : textsOf(parts)
-      const judged = { texts, input: asked.join('\n'), signal, key: `${key}:evaluators[${at}]` }
+      const texts = execute_on === 'input' ? userTexts : textsOf(parts)
+      const judged = { texts, input: userTexts.join('\n'), signal, key: `${key}:evaluators[${at}]` }
       const nothing = { id, value: null, model: null, fixture: null, generated: false, traces: [] }
       if (!found) return { ...nothing, reason: `there is no evaluator ${JSON.stringify(id)} any more` }
       try {

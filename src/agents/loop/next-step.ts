@@ -54,8 +54,8 @@ function standingOf({ task, offered, waiting, session }: Turn, call: ToolCallPar
   const tool = offered.get(call.tool_name)
   // The model receives an error if there is no such tool.
   if (!tool) return 'run'
-  const asked = session.approvals !== 'auto' && needsApproval(task.manifest.settings.tool_approval_required, tool)
-  if (asked && !task.approved.includes(call.tool_call_id)) return 'approval'
+  const needed = session.approvals !== 'auto' && needsApproval(task.manifest.settings.tool_approval_required, tool)
+  if (needed && !task.approved.includes(call.tool_call_id)) return 'approval'
   if (!tool.kind.run) return 'client'
   return waiting.has(call.tool_call_id) ? 'sub_task' : 'run'
 }

@@ -30,17 +30,17 @@ export interface Runner {
 interface RunningTask {
   workspace: string
   controller: AbortController
-  over: Promise<void>
+  finished: Promise<void>
   /** The session in which it was woken meanwhile, perhaps a later generation than the current one. */
   again: Session | undefined
 }
 
 /** A runner. `ended` is called for each turn that ends. */
 export function createRunner(deps: TurnDeps, ended: (turn: Turn) => void): Runner {
-  const slots = new WeakMap<SessionHandle, Map<string, RunningTask>>()
-  const runningIn = (slot: SessionHandle) => {
-    const found = slots.get(slot) ?? new Map<string, RunningTask>()
-    slots.set(slot, found)
+  const tasksByHandle = new WeakMap<SessionHandle, Map<string, RunningTask>>()
+  const runningIn = (handle: SessionHandle) => {
+    const found = tasksByHandle.get(handle) ?? new Map<string, RunningTask>()
+    tasksByHandle.set(handle, found)
     return found
   }
   const runner: Runner = {
@@ -49,10 +49,10 @@ export function createRunner(deps: TurnDeps, ended: (turn: Turn) => void): Runne
       const known = running.get(task._id)
       if (known) {
         known.again = session
-        return known.over
+        return known.finished
       }
       const controller = new AbortController()
-      const over = work(session, task, { deps, controller, ended }).finally(() => {
+      const finished = work(session, task, { deps, controller, ended }).finally(() => {
         running.delete(task._id)
         // It was woken just after its turn ended.
         const { again } = entry
@@ -60,9 +60,9 @@ export function createRunner(deps: TurnDeps, ended: (turn: Turn) => void): Runne
         const now = findTask({ session: again, workspace: task.workspace_id }, task._id)
         if (now && now.active !== null) void runner.run(again, now)
       })
-      const entry: RunningTask = { workspace: task.workspace_id, controller, over, again: undefined }
+      const entry: RunningTask = { workspace: task.workspace_id, controller, finished, again: undefined }
       running.set(task._id, entry)
-      return over
+      return finished
     },
     sweep(session) {
       for (const [id, { workspace, controller }] of runningIn(session.slot))
@@ -73,7 +73,7 @@ export function createRunner(deps: TurnDeps, ended: (turn: Turn) => void): Runne
       const found = runningIn(session.slot).get(id)
       if (!found) return false
       found.controller.abort(why)
-      await found.over
+      await found.finished
       return true
     },
   }
@@ -126,9 +126,9 @@ async function steps(turn: Turn, deadline: Deadline): Promise<void> {
     if (session.ended.aborted || error instanceof TaskGone) throw error
     if (why instanceof TaskGone) throw why
     if (why instanceof TurnEnded) return void (await finish(turn, () => ({ state: why.state, reason: why.reason })))
-    const known = why instanceof ApiError ? why : bugError()
-    if (known !== why) deps.gateway.report(why)
-    const { message, code, status } = known
+    const apiError = why instanceof ApiError ? why : bugError()
+    if (apiError !== why) deps.gateway.report(why)
+    const { message, code, status } = apiError
     await finish(turn, () => ({ state: 'failed', reason: 'error', error: { message, code, status } }))
   }
 }

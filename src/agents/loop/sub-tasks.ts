@@ -23,13 +23,13 @@ export const delegateWith =
     const { session, place, signal } = turn
     const task = findTask(place, turn.task._id) ?? turn.task
     const owner = { session, caller: task.caller }
-    const known = task.children[call.id]
-    if (known === undefined) {
+    const existing = task.children[call.id]
+    if (existing === undefined) {
       const limit = subTaskLimit(task, place)
       if (limit !== undefined) return { error: limit }
     }
     const child =
-      known === undefined
+      existing === undefined
         ? await submit({
             ...owner,
             agent,
@@ -37,7 +37,7 @@ export const delegateWith =
             from: task.from,
             parent: { task, tool_call_id: call.id },
           })
-        : findTask(place, known)
+        : findTask(place, existing)
     if (!child) return { error: `the task of the agent ${JSON.stringify(agent)} is gone` }
     // It ends with its parent task.
     const leave = () => {

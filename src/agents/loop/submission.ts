@@ -7,7 +7,7 @@ import { INACTIVE_STATES } from '../../contract/workspace/agent-task.ts'
 import type { Fields } from '../../contract/workspace/record.ts'
 import type { MessageRecord, TaskSayings } from '../../contract/workspace/task-record.ts'
 import { fillerOf } from '../../gateway/variables.ts'
-import { checkContext } from '../../providers/catalogue.ts'
+import { checkContext } from '../../providers/rules/index.ts'
 import { agents } from '../../resources/agents.ts'
 import { recordIn } from '../../resources/define.ts'
 import { parseRequest, quote } from '../../schema/validation.ts'
@@ -28,7 +28,7 @@ export interface TaskCall extends TaskOwner {
   /** The context of a new task, if the caller names one. */
   context?: string
   /** Called when the task is committed, before it runs. */
-  begun?(task: AgentTaskRecord): void
+  started?(task: AgentTaskRecord): void
   /** For a client's call: aborts when the client disconnects. */
   client?: AbortSignal
   /** For a sub-task: the parent task, and the tool call that it executes. */
@@ -39,7 +39,7 @@ export interface TaskCall extends TaskOwner {
 export interface Submission {
   agent: Fields
   manifest: TurnManifest
-  says: TaskSayings
+  options: TaskSayings
   message: NewMessage
   /** Sub-tasks that are abandoned. */
   abandoned: readonly string[]
@@ -62,13 +62,13 @@ export async function submissionOf(call: TaskCall): Promise<Submission> {
   if (agent.type === 'a2a') throw externalAgent(agent)
   const before = body.task_id === undefined ? undefined : continued(call, agent, body.task_id)
   const parts = body.message.parts as TaskPart[]
-  const says = sayingsOf(body, agent, before?.task.says)
-  const given = Object.entries({ ...(agent.variables as Fields), ...says.variables })
+  const options = optionsOf(body, agent, before?.task.says)
+  const given = Object.entries({ ...(agent.variables as Fields), ...options.variables })
   // Variables in an agent's texts have no value here.
   const values = Object.fromEntries(given.filter(([, value]) => value !== null && value !== undefined))
   const templates = [systemTextOf(agent), ...textsOf(parts)]
   const fill = await clock.work(
-    fillerOf(templates, { engine: says.engine, values }, { signal: goneWith(call), limits: session.jobLimits }),
+    fillerOf(templates, { engine: options.engine, values }, { signal: goneWith(call), limits: session.jobLimits }),
   )
   const system = fill(systemTextOf(agent), 'instructions')
   const manifest = manifestOf(agent, { records, caller }, system)
@@ -76,7 +76,7 @@ export async function submissionOf(call: TaskCall): Promise<Submission> {
   const filled = filledParts(parts, fill)
   const message: NewMessage = { role: body.message.role, parts, messageId: body.message.messageId, filled }
   const abandoned = body.message.role === 'user' && before ? waitingChildren(before) : []
-  const submission = { agent, manifest, says, message, abandoned, ...(before && { before }) }
+  const submission = { agent, manifest, options, message, abandoned, ...(before && { before }) }
   await checkRequest(submission, session)
   return submission
 }
@@ -116,7 +116,7 @@ export function checkInactive({ _id, state }: AgentTaskRecord): void {
   )
 }
 
-function sayingsOf(body: TaskBody, agent: Fields, before: TaskSayings | undefined): TaskSayings {
+function optionsOf(body: TaskBody, agent: Fields, before: TaskSayings | undefined): TaskSayings {
   const { variables, engine, thread, memory, metadata } = body
   const identity = body.identity ?? body.contact
   return {
@@ -154,13 +154,13 @@ function checkResults(message: TaskBody['message'], history: readonly MessageRec
  * Validates the first model call of the turn: parameters, and the length of the history.
  * @throws ApiError
  */
-async function checkRequest({ manifest, says, message, before }: Submission, session: Session): Promise<void> {
+async function checkRequest({ manifest, options, message, before }: Submission, session: Session): Promise<void> {
   const added = { message: { ...message, kind: 'message' }, filled: message.filled } as MessageRecord
   const history = [...(before?.history ?? []), added]
-  const request = chatRequestOf({ manifest, says, history, offered: offeredTools(manifest), guardrails: [] })
+  const request = chatRequestOf({ manifest, says: options, history, offered: offeredTools(manifest), guardrails: [] })
   const operation = chatOperation()
   const parsed = parseRequest(operation.request, request, { under: 'agent' })
   if (isLong(request))
     await session.clock.work(precountTokens((count) => void operation.promptTokens(parsed, count), session.ended))
-  checkContext(manifest.model, operation.promptTokens(parsed))
+  checkContext({ model: manifest.model, operation, request: parsed }, operation.promptTokens(parsed))
 }

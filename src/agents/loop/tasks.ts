@@ -70,7 +70,7 @@ export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): Task
   const start = (session: Session, task: AgentTaskRecord) => void runner.run(session, task)
   const delegate = delegateWith({
     submit: (call) => service.submit(call),
-    settled: (...wanted) => service.settled(...wanted),
+    settled: (...args) => service.settled(...args),
     run: (session, task) => runner.run(session, task),
     end: (session, id, why) => runner.end(session, id, why),
   })
@@ -89,7 +89,7 @@ export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): Task
       const { session, caller } = call
       const submission = await submissionOf(call)
       const task = await beginTurn(call, submission, events)
-      call.begun?.(task)
+      call.started?.(task)
       start(session, task)
       await cancelTasks({ session, caller }, submission.abandoned, { runner, events })
       return task
@@ -109,8 +109,8 @@ export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): Task
     },
     get,
     page: pageOfTasks,
-    list(owner, ...asked) {
-      const page = pageOfTasks(owner, ...asked)
+    list(owner, ...args) {
+      const page = pageOfTasks(owner, ...args)
       return { ...page, data: wholeTasks(placeOf(owner), page.data) }
     },
     async cancel(owner, id) {

@@ -114,11 +114,11 @@ async function resultOf(
     knowledge: deps.gateway.knowledge,
     delegate: (agent, message, of) => deps.delegate(turn, { agent, message, call: of }),
   }
-  const throughFaults: ToolKind['run'] = (asked, within) => {
-    const moment = { request: asked.arguments, tool: toolNames(asked), iteration: within.iteration }
+  const throughFaults: ToolKind['run'] = (faultedCall, within) => {
+    const moment = { request: faultedCall.arguments, tool: toolNames(faultedCall), iteration: within.iteration }
     const passage = { signal: within.signal, onTriggered: (rule: string) => faults.push(rule) }
-    const key = `${within.iteration}:${asked.id}`
-    return throughTaskFaults(turn, { at: 'tool', key, ...moment, ...passage }, () => run(asked, within))
+    const key = `${within.iteration}:${faultedCall.id}`
+    return throughTaskFaults(turn, { at: 'tool', key, ...moment, ...passage }, () => run(faultedCall, within))
   }
   try {
     return await runTool({ ...tool, kind: { run: throughFaults } }, call, context)

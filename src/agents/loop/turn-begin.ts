@@ -51,7 +51,7 @@ function unchanged(current: AgentTaskRecord | undefined, before: AgentTaskRecord
   throw new ApiError(409, 'task_changed', message, { param: 'task_id' })
 }
 
-function newTask(call: TaskCall, { agent, manifest, says }: Submission): AgentTaskRecord {
+function newTask(call: TaskCall, { agent, manifest, options }: Submission): AgentTaskRecord {
   const { session, caller, from, parent, context } = call
   const now = session.clock.now()
   const { seed, name } = session
@@ -74,7 +74,7 @@ function newTask(call: TaskCall, { agent, manifest, says }: Submission): AgentTa
     updated: at,
     caller,
     from,
-    says,
+    says: options,
     manifest,
     turn: { number: 0, started: now, iterations: 0, spent_ms: 0, cost: 0, trace: '', seq: 0 },
     totals: { iterations: 0, tool_calls: 0, cost: 0, billed: 0 },
@@ -97,7 +97,7 @@ function turnChange(
   submission: Submission,
   { task, seqOf }: { task: AgentTaskRecord; seqOf(): number },
 ): TaskChange {
-  const { message, says, manifest, before } = submission
+  const { message, options, manifest, before } = submission
   const started = session.clock.now()
   const ofUser = message.role === 'user'
   const open = openCalls((before?.history ?? []).map((one) => one.message))
@@ -125,7 +125,7 @@ function turnChange(
       finish_reason: null,
       error: null,
       from,
-      says,
+      says: options,
       manifest,
       agent_key: String(submission.agent.key),
       turn,

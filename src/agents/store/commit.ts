@@ -59,18 +59,18 @@ export async function commit(
     const made = before && change(before)
     if (!made) return undefined
     const { state, totals } = { ...before, ...made.task }
-    const over = !isActive(state)
-    const paid = over ? { task: { ...made.task, totals: { ...totals, billed: totals.cost } } } : {}
+    const ended = !isActive(state)
+    const paid = ended ? { task: { ...made.task, totals: { ...totals, billed: totals.cost } } } : {}
     const written = writeChange(place, before, { ...made, ...paid })
     also?.(written, before)
-    if (over) charge(session, before, totals.cost - totals.billed)
+    if (ended) charge(session, before, totals.cost - totals.billed)
     const trace =
-      over && endTrace(place, before, { task: written.task, history: history ?? messagesOf(place, before._id) })
+      ended && endTrace(place, before, { task: written.task, history: history ?? messagesOf(place, before._id) })
     return { ...written, steps: made.steps ?? [], trace, begins: before.turn.number !== written.task.turn.number }
   })
   if (!committed) return undefined
   const { trace, begins, ...changed } = committed
-  if (begins) events.begun(session, changed.task)
+  if (begins) events.turnStarted(session, changed.task)
   events.notify(session, { type: 'changed', ...changed })
   if (trace) events.ended(session, changed.task, trace)
   return changed.task

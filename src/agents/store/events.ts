@@ -29,7 +29,7 @@ export interface TaskEvents {
   sweep(session: Session): void
   notify(session: Session, event: TaskEvent): void
   /** A turn has started, or has ended with its final trace. */
-  begun(session: Session, task: AgentTaskRecord): void
+  turnStarted(session: Session, task: AgentTaskRecord): void
   ended(session: Session, task: AgentTaskRecord, trace: TraceRecord): void
 }
 
@@ -41,14 +41,14 @@ interface Listening {
 
 /** Events of tasks. Observers of calls are notified of them, too. */
 export function createTaskEvents(observers: Observers): TaskEvents {
-  const slots = new WeakMap<SessionHandle, Map<string, Listening>>()
+  const tasksByHandle = new WeakMap<SessionHandle, Map<string, Listening>>()
   const pass = ({ slot }: Session, event: TaskEvent) => {
-    for (const listener of [...(slots.get(slot)?.get(event.task._id)?.listeners ?? [])]) listener(event)
+    for (const listener of [...(tasksByHandle.get(slot)?.get(event.task._id)?.listeners ?? [])]) listener(event)
   }
   return {
     subscribe({ session: { slot }, workspace }, task, listener) {
-      const tasks = slots.get(slot) ?? new Map<string, Listening>()
-      slots.set(slot, tasks)
+      const tasks = tasksByHandle.get(slot) ?? new Map<string, Listening>()
+      tasksByHandle.set(slot, tasks)
       const listening = tasks.get(task) ?? { workspace, listeners: new Set() }
       const { listeners } = listening
       tasks.set(task, listening)
@@ -59,7 +59,7 @@ export function createTaskEvents(observers: Observers): TaskEvents {
       }
     },
     sweep(session) {
-      for (const [_id, { workspace }] of [...(slots.get(session.slot) ?? [])])
+      for (const [_id, { workspace }] of [...(tasksByHandle.get(session.slot) ?? [])])
         if (!findTask({ session, workspace }, _id)) pass(session, { type: 'gone', task: { _id } })
     },
     notify(session, event) {
@@ -69,7 +69,7 @@ export function createTaskEvents(observers: Observers): TaskEvents {
       const { trace, seq } = task.turn
       observers.notify({ type: 'task-changed', session: session.name, trace, seq, task: taskTrace(task, steps) })
     },
-    begun({ name }, { turn, parent, from }) {
+    turnStarted({ name }, { turn, parent, from }) {
       if (!observers.active) return
       const about = { session: name, trace: turn.trace, operation: TASK_OPERATION }
       const { url, received, route, traceparent, tracestate } = from

@@ -62,9 +62,9 @@ const OF_THE_CALL = ['name', 'guardrails', 'fallbacks', 'cache', 'load_balancer'
 
 function fallbackOf(choice: AgentBody['model']): FallbackModel {
   if (typeof choice === 'string') return { model: choice }
-  const { id: model, parameters: given = {}, retry } = choice
-  const parameters = Object.fromEntries(Object.entries(given).filter(([name]) => !OF_THE_CALL.includes(name)))
-  const { timeout } = given
+  const { id: model, parameters: ownParameters = {}, retry } = choice
+  const parameters = Object.fromEntries(Object.entries(ownParameters).filter(([name]) => !OF_THE_CALL.includes(name)))
+  const { timeout } = ownParameters
   return {
     model,
     ...(Object.keys(parameters).length > 0 && { parameters }),

@@ -85,10 +85,10 @@ export function assistantMessage(message: TaskMessage): ChatMessage {
 
 /** Tool calls in chat format. */
 export const chatCallsOf = (calls: readonly ToolCallPart[]): object[] =>
-  calls.map(({ tool_call_id: id, tool_name: name, arguments: given }) => ({
+  calls.map(({ tool_call_id: id, tool_name: name, arguments: args }) => ({
     id,
     type: 'function',
-    function: { name, arguments: JSON.stringify(given) },
+    function: { name, arguments: JSON.stringify(args) },
   }))
 
 function userContent(parts: readonly TaskPart[]): unknown {
@@ -138,8 +138,8 @@ export function toolCallPart(call: {
 }
 
 /** The text of arguments that are not a JSON object; undefined for others. */
-export const rawArguments = ({ arguments: given }: ToolCallPart): string | undefined =>
-  Object.keys(given).length === 1 && typeof given[RAW] === 'string' ? given[RAW] : undefined
+export const rawArguments = ({ arguments: args }: ToolCallPart): string | undefined =>
+  Object.keys(args).length === 1 && typeof args[RAW] === 'string' ? args[RAW] : undefined
 
 const RAW = '_raw'
 
@@ -158,12 +158,12 @@ function argumentsOf(text: string): Record<string, unknown> {
  * id.
  */
 export function withOwnIds(calls: readonly ToolCallPart[], history: readonly TaskMessage[]): ToolCallPart[] {
-  const known = new Set(history.flatMap(toolCallsOf).map(({ tool_call_id }) => tool_call_id))
+  const ids = new Set(history.flatMap(toolCallsOf).map(({ tool_call_id }) => tool_call_id))
   return calls.map((call) => {
-    const wanted = call.tool_call_id === '' ? 'call' : call.tool_call_id
-    let id = wanted
-    for (let count = 2; known.has(id); count++) id = `${wanted}_${count}`
-    known.add(id)
+    const preferred = call.tool_call_id === '' ? 'call' : call.tool_call_id
+    let id = preferred
+    for (let count = 2; ids.has(id); count++) id = `${preferred}_${count}`
+    ids.add(id)
     return id === call.tool_call_id ? call : { ...call, tool_call_id: id }
   })
 }

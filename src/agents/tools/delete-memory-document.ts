@@ -19,8 +19,8 @@ export const deleteMemoryDocument: ToolKind = {
       }),
     },
   ],
-  async run({ arguments: given }, context) {
-    const { memory_store, document_id } = given as { memory_store: string; document_id: string }
+  async run({ arguments: args }, context) {
+    const { memory_store, document_id } = args as { memory_store: string; document_id: string }
     const place = memoryPlace(memory_store, context)
     if (typeof place === 'string') return { error: place }
     const { session, caller } = context

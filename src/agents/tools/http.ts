@@ -9,10 +9,10 @@ export const httpTool: ToolKind = {
   types: ['http'],
   definitions(entry) {
     const { key = entry.type, description = '', http } = storedTool(entry)
-    const asked = Object.entries(http?.arguments ?? {}).filter(([, { send_to_model }]) => send_to_model)
-    const optional = asked.filter(([, one]) => one.default_value !== undefined).map(([name]) => name)
+    const visible = Object.entries(http?.arguments ?? {}).filter(([, { send_to_model }]) => send_to_model)
+    const optional = visible.filter(([, one]) => one.default_value !== undefined).map(([name]) => name)
     const properties = Object.fromEntries(
-      asked.map(([name, one]) => [
+      visible.map(([name, one]) => [
         name,
         {
           type: one.type,

@@ -4,7 +4,7 @@ import { argumentsSchema, functionName, textSchema } from './schema.ts'
 import { standIn } from './stand-in.ts'
 
 /** The argument of each; default `input`. */
-const ASKED_BY: readonly [RegExp, string, string][] = [
+const TOOL_ARGUMENTS: readonly [RegExp, string, string][] = [
   [/search/, 'query', 'What to search for.'],
   [/code|shell/, 'code', 'What to run.'],
   [/image/, 'prompt', 'What to draw.'],
@@ -16,7 +16,11 @@ export const providerTool: ToolKind = {
   types: ['*:*'],
   definitions({ type }) {
     const [provider, tool = ''] = type.split(':')
-    const [, name, description] = ASKED_BY.find(([words]) => words.test(tool)) ?? [/./, 'input', 'What it works on.']
+    const [, name, description] = TOOL_ARGUMENTS.find(([pattern]) => pattern.test(tool)) ?? [
+      /./,
+      'input',
+      'What it works on.',
+    ]
     const parameters = argumentsSchema({ [name]: textSchema(description) })
     return [{ name: functionName(`${provider}_${tool}`), description: `The tool ${tool} of ${provider}.`, parameters }]
   },

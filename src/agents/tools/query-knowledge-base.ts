@@ -23,13 +23,13 @@ export const queryKnowledgeBase: ToolKind = {
       ),
     },
   ],
-  async run({ arguments: given }, { session, caller, agent, knowledge, signal }) {
-    const { knowledge_base: name, query, top_k } = given as { knowledge_base: string; query: string; top_k?: number }
+  async run({ arguments: args }, { session, caller, agent, knowledge, signal }) {
+    const { knowledge_base: name, query, top_k } = args as { knowledge_base: string; query: string; top_k?: number }
     const base = agent.knowledge_bases.find(({ knowledge_id }) => knowledge_id === name)
     if (!base) return { error: `this agent has no knowledge base ${JSON.stringify(name)}` }
     try {
-      const asked = { ...base, ...(top_k !== undefined && { top_k }), query, param: 'knowledge_base' }
-      const matches = await knowledge.search({ session, caller: () => caller, signal }, asked)
+      const searchQuery = { ...base, ...(top_k !== undefined && { top_k }), query, param: 'knowledge_base' }
+      const matches = await knowledge.search({ session, caller: () => caller, signal }, searchQuery)
       return { result: { matches: matches.map(({ id, score, text: passage }) => ({ id, score, text: passage })) } }
     } catch (error) {
       if (error instanceof ApiError) return { error: error.message }

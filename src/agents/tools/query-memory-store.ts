@@ -24,18 +24,18 @@ export const queryMemoryStore: ToolKind = {
       ),
     },
   ],
-  async run({ arguments: given }, context) {
-    const { memory_store, query, top_k = TOP_K } = given as { memory_store: string; query: string; top_k?: number }
+  async run({ arguments: args }, context) {
+    const { memory_store, query, top_k = TOP_K } = args as { memory_store: string; query: string; top_k?: number }
     const place = memoryPlace(memory_store, context)
     if (typeof place === 'string') return { error: place }
-    const wanted = embed(query, DIMENSIONS)
+    const target = embed(query, DIMENSIONS)
     const documents = documentsIn(place, context)
       .map(({ _id, text: remembered, metadata, created }) => ({
         document_id: _id,
         text: remembered,
         ...(metadata !== undefined && { metadata }),
         created,
-        score: Number(cosine(wanted, embed(String(remembered), DIMENSIONS)).toFixed(4)),
+        score: Number(cosine(target, embed(String(remembered), DIMENSIONS)).toFixed(4)),
       }))
       .sort((a, b) => b.score - a.score)
       .slice(0, top_k)

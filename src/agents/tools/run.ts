@@ -47,14 +47,14 @@ export async function runTool(
 /** Why arguments do not match those of a function, as a message for the model; undefined if they match. */
 async function mismatch(
   { name, parameters }: ToolDefinition,
-  given: Record<string, unknown>,
+  args: Record<string, unknown>,
   { signal, session }: Pick<ToolContext, 'signal' | 'session'>,
 ): Promise<string | undefined> {
   try {
-    const problems = await schemaProblems(parameters, JSON.stringify(given), { signal, jobLimits: session.jobLimits })
+    const problems = await schemaProblems(parameters, JSON.stringify(args), { signal, jobLimits: session.jobLimits })
     if (problems.length === 0) return undefined
-    const said = problems.slice(0, MAX_PROBLEMS).join('; ')
-    return `the arguments of ${name} do not fit its schema: ${said}`
+    const problemText = problems.slice(0, MAX_PROBLEMS).join('; ')
+    return `the arguments of ${name} do not fit its schema: ${problemText}`
   } catch (error) {
     // An invalid schema is not the model's fault.
     if (error instanceof SchemaError || error instanceof SlowSchema) return undefined

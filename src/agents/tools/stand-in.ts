@@ -25,8 +25,8 @@ export async function standInBySchema(
   { schema, make }: { schema: object | undefined; make: () => Record<string, unknown> },
 ): Promise<ToolResult> {
   if (!schema) return standIn(call, context, make)
-  const given = await context.fixtures.answer(call, context)
-  if (given) return given
+  const reply = await context.fixtures.answer(call, context)
+  if (reply) return reply
   try {
     const result = await context.session.clock.work(
       satisfying(schema, 'output_schema', { signal: context.signal, jobLimits: context.session.jobLimits }),

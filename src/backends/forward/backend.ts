@@ -1,10 +1,10 @@
-// Answers attempts by calling real providers. It is only made when a provider is set to be forwarded to.
+// Responds to attempts by calling real providers. Created only when a provider is configured for forwarding.
 import type { Backend, BackendCall, PassingBackend } from '../../contract/core/backend.ts'
 import { ApiError } from '../../contract/core/error.ts'
 import type { Reply } from '../../contract/core/reply.ts'
 import { traceHeaders } from '../../lib/trace-context.ts'
 import { apiOf, lackOf, type Upstream } from '../../providers/endpoints.ts'
-import { answerCompatible, type CompatibleWay } from './openai-compatible.ts'
+import { answerCompatible, type CompatibleRoute } from './openai-compatible.ts'
 import { passOn, type Receive } from './pass.ts'
 import { bounded, guarded, MAX_RESPONSE } from './provider-response.ts'
 import { addressesOf } from './request.ts'
@@ -12,29 +12,29 @@ import { maskedForms, secretFormsOf } from './secret-forms.ts'
 import { createSpending, type Spending } from './spending.ts'
 import type { Transport } from './transport.ts'
 
-/** Answers from afar, and so never at once. */
+/** A backend whose response is always asynchronous. */
 interface ForwardBackend extends Backend {
   answer(call: BackendCall): Promise<Reply>
   readonly passing: PassingBackend
 }
 
-/** What a backend may do: what is sent is counted in `spending`, and `maxResponse` bytes of a response are read. */
+/** Limits of a backend: `spending` counts what is sent, and at most `maxResponse` bytes of a response are read. */
 interface ForwardLimits {
   spending?: Spending
   maxResponse?: number
 }
 
-/** A backend over the providers that are forwarded to; any other model is refused with 400. */
+/** Creates a backend for the providers to forward to; any other model is rejected with 400. */
 export function forwardBackend(
   providers: readonly Upstream[],
   transport: Transport,
   { spending = createSpending({ calls: undefined, cost: undefined }), maxResponse = MAX_RESPONSE }: ForwardLimits = {},
 ): ForwardBackend {
-  const wayTo = (upstream: Upstream): CompatibleWay => ({
+  const routeTo = (upstream: Upstream): CompatibleRoute => ({
     transport: async (url, init) => guarded(upstream, await transport(url, init), maxResponse),
     addressOf: addressesOf(upstream),
   })
-  /** The reply, which knows what must not be kept of it. */
+  /** The reply, with a function that removes the provider's key from texts to be stored. */
   const redacting = async ({ key }: Upstream, work: Promise<Reply>): Promise<Reply> => {
     const reply = await work
     const secrets = secretFormsOf(key)
@@ -42,13 +42,13 @@ export function forwardBackend(
     return reply
   }
   const byName = new Map(providers.map((upstream) => [upstream.name, upstream]))
-  const ways = new Map(providers.map((upstream) => [upstream, wayTo(upstream)]))
-  /** Where a call goes; throws `ApiError` when it cannot. */
+  const routes = new Map(providers.map((upstream) => [upstream, routeTo(upstream)]))
+  /** The provider of a call; throws `ApiError` when it cannot be called. */
   const upstreamOf = (call: Pick<BackendCall, 'model' | 'operation'>): Upstream => {
     const upstream = byName.get(providerIn(call.model))
     if (!upstream) throw notForwarded(call.model, byName)
-    const lack = lackOf(upstream)
-    if (lack) throw new ApiError(400, 'provider_not_configured', lack)
+    const problem = lackOf(upstream)
+    if (problem) throw new ApiError(400, 'provider_not_configured', problem)
     if (upstream.operations && !upstream.operations.includes(call.operation.name)) {
       throw unsupported(upstream, call, providers)
     }
@@ -68,15 +68,15 @@ export function forwardBackend(
   }
   return {
     passing,
-    // No async function: there is a promise already, and every one more that it goes through takes its time.
+    // Not an async function, since every additional promise takes time.
     answer(call) {
       try {
         const { signal } = call
         if (signal.aborted) signal.throwIfAborted()
         const upstream = upstreamOf(call)
-        const { transport, addressOf } = ways.get(upstream) ?? wayTo(upstream)
-        const way = { transport: inTraceOf(call, transport), addressOf }
-        return spending.forward(call, () => redacting(upstream, answered(upstream, call, way)))
+        const { transport, addressOf } = routes.get(upstream) ?? routeTo(upstream)
+        const route = { transport: inTraceOf(call, transport), addressOf }
+        return spending.forward(call, () => redacting(upstream, answered(upstream, call, route)))
       } catch (error) {
         return Promise.reject(error)
       }
@@ -84,7 +84,7 @@ export function forwardBackend(
   }
 }
 
-/** The transport of a call whose client named a trace: its provider is told of that. */
+/** A transport that adds the client's trace headers, if any, to the request. */
 function inTraceOf({ headers }: BackendCall, transport: Transport): Transport {
   const context = traceHeaders(headers)
   if (!context) return transport
@@ -97,10 +97,10 @@ function inTraceOf({ headers }: BackendCall, transport: Transport): Transport {
 
 const providerIn = (model: string) => model.slice(0, model.indexOf('/'))
 
-function answered(upstream: Upstream, call: BackendCall, way: CompatibleWay): Promise<Reply> {
+function answered(upstream: Upstream, call: BackendCall, route: CompatibleRoute): Promise<Reply> {
   const { modelPackage } = upstream
-  if (!modelPackage) return answerCompatible(upstream, call, way)
-  return import('./sdk.ts').then((sdk) => sdk.answerThroughSdk({ ...upstream, modelPackage }, call, way.transport))
+  if (!modelPackage) return answerCompatible(upstream, call, route)
+  return import('./sdk.ts').then((sdk) => sdk.answerThroughSdk({ ...upstream, modelPackage }, call, route.transport))
 }
 
 const notForwarded = (model: string, byName: ReadonlyMap<string, Upstream>) =>
@@ -116,11 +116,12 @@ function unsupported(
   { operation }: Pick<BackendCall, 'operation'>,
   providers: readonly Upstream[],
 ): ApiError {
-  const able = providers
+  const supporting = providers
     .filter((one) => !lackOf(one) && (one.operations?.includes(operation.name) ?? true))
     .map((one) => one.name)
-  const who = able.length > 0 ? `of those forwarded to, ${able.join(', ')} can` : 'none of those forwarded to can'
-  return new ApiError(400, 'unsupported_operation', `${name} does not answer ${operation.name}; ${who}`, {
+  const hint =
+    supporting.length > 0 ? `of those forwarded to, ${supporting.join(', ')} can` : 'none of those forwarded to can'
+  return new ApiError(400, 'unsupported_operation', `${name} does not answer ${operation.name}; ${hint}`, {
     param: 'model',
   })
 }

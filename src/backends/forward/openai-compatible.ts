@@ -1,4 +1,4 @@
-// Providers of the OpenAI family: they speak our own format, so their bytes are passed on as they come.
+// Providers with an OpenAI-compatible API: their bytes are passed on unchanged.
 import type { BackendCall } from '../../contract/core/backend.ts'
 import type { Reply } from '../../contract/core/reply.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
@@ -6,17 +6,20 @@ import { type AddressOf, outgoing } from './request.ts'
 import { BARE, connected, errorReply, keptHeaders, type Transport, unconnected } from './transport.ts'
 import { onlyUsage } from './usage-filter.ts'
 
-/** The way to an upstream. */
-export interface CompatibleWay {
+/** How to reach an upstream. */
+export interface CompatibleRoute {
   transport: Transport
   addressOf: AddressOf
 }
 
-/** Forwards one attempt. */
+/**
+ * Forwards one attempt.
+ * @throws ConnectionFailure if the provider cannot be reached
+ */
 export async function answerCompatible(
   upstream: Upstream,
   call: BackendCall,
-  { transport, addressOf }: CompatibleWay,
+  { transport, addressOf }: CompatibleRoute,
 ): Promise<Reply> {
   const { url, headers: sent, body, countsForUs } = outgoing(upstream, call, addressOf)
   const { signal } = call
@@ -42,7 +45,7 @@ export async function answerCompatible(
     })
     reply.body = { kind: 'bytes', contentType, bytes: response.body, hides }
   }
-  // Subtitles and plain text: this API gives them as one JSON string. A page is what a machine on the way says.
+  // Subtitles and plain text: this API returns them as a JSON string. HTML comes from a proxy.
   if (call.operation.body === 'multipart' && !/json|html/i.test(contentType)) {
     reply.body = { kind: 'value', value: await connected(upstream, signal, () => response.text()) }
     delete reply.headers['content-type']

@@ -1,5 +1,5 @@
-// Passes the request of a client of a compatible API on to its provider as it came, and what that sends back: only the key is
-// exchanged, and the name of the provider before the model is left out.
+// Passes a client's request on to its provider unchanged, and the provider's response back. Only the key is replaced,
+// and the provider is removed from the model name.
 import type { BackendCall, RawRequest } from '../../contract/core/backend.ts'
 import type { BytesBody, Reply } from '../../contract/core/reply.ts'
 import { ConnectionFailure, Unreadable } from '../../contract/core/reply.ts'
@@ -9,10 +9,13 @@ import type { ChunkReader, ProviderResponse } from './provider-response.ts'
 import { keyHeaderOf } from './request.ts'
 import { ACCEPTED, BARE, redirected, UNPACKED, unconnected } from './transport.ts'
 
-/** Sends a request and gives what the provider sends to it, within limits. */
+/** Sends a request and returns the provider's response, within limits. */
 export type Receive = (url: string, init: RequestInit) => Promise<ProviderResponse>
 
-/** Passes one request on. */
+/**
+ * Passes one request on.
+ * @throws ConnectionFailure if the provider cannot be reached
+ */
 export async function passOn(
   upstream: Upstream,
   { operation, signal }: Pick<BackendCall, 'operation' | 'signal'>,
@@ -28,7 +31,7 @@ export async function passOn(
     throw unconnected(upstream, signal, error)
   }
   const { status } = response
-  // To follow it would send the key along; nor does the client's own request belong there.
+  // Following the redirect would send the key and the client's request to another server.
   if (status >= 300 && status <= 399) return redirected(upstream, response)
   return {
     ...BARE,
@@ -40,7 +43,7 @@ export async function passOn(
   }
 }
 
-// Of this connection, or of this server; a body that is not compressed is passed on when it comes.
+// Headers of the connection or of this server. Compression is not requested, so that every piece is passed on at once.
 const NOT_SENT =
   /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|host|content-length|accept-encoding|authorization|x-api-key|api-key|cookie|origin|referer|sec-.*|x-understudy-.*)$/
 const NOT_PASSED =
@@ -65,7 +68,7 @@ function passedHeaders({ headers, masked }: ProviderResponse): Record<string, st
   return passed
 }
 
-/** Returns the address at the upstream that a request is passed on to, with its query. */
+/** Returns the URL at the upstream for a request, with its query. */
 function passedAddress(
   { baseUrl = '', address }: Upstream,
   operation: string,
@@ -78,20 +81,20 @@ function passedAddress(
   return url.href
 }
 
-/** A body that is there in one piece is whole, and so keeps its length; any other is passed on piece by piece. */
+/** A body that arrives in one piece keeps its length; any other is passed on piece by piece. */
 async function bodyOf({ headers, length, masked, body }: ProviderResponse, signal: AbortSignal): Promise<BytesBody> {
   const contentType = masked(headers.get('content-type') ?? '')
   if (!body) return { kind: 'bytes', contentType, bytes: new Uint8Array() }
-  // It mostly comes with the head: while that is made ready for the client, it is read.
+  // Usually arrives with the headers, so it is read while those are prepared for the client.
   const first = body.read()
-  // Who goes through the pieces learns what it fails with.
+  // A failure is thrown again when the pieces are read.
   const begun = first.catch(() => undefined)
   const value = length === undefined ? undefined : (await begun)?.value
   const whole = value?.byteLength === length ? value : undefined
   return { kind: 'bytes', contentType, bytes: whole ?? piecesOf(first, body, signal) }
 }
 
-/** The pieces; what they fail with is the signal's reason, the provider's doing, or a broken connection. */
+/** The pieces; errors are the signal's reason, the provider's own, or a broken connection. */
 async function* piecesOf(
   first: ReturnType<ChunkReader['read']>,
   reader: ChunkReader,
@@ -104,12 +107,12 @@ async function* piecesOf(
     if (error instanceof Unreadable || error instanceof ConnectionFailure) throw error
     throw new ConnectionFailure(`the connection to the provider failed: ${networkReason(error)}`)
   } finally {
-    // One that has broken has nothing to say about its end.
+    // An error while canceling a broken body does not matter.
     await reader.cancel().catch(() => {})
   }
 }
 
-/** The body with the model as its provider names it, and nothing else changed. */
+/** The body with the model as its provider names it; everything else stays unchanged. */
 function bodyFor({ body, headers, model }: RawRequest): Uint8Array<ArrayBuffer> {
   const bytes = body as Uint8Array<ArrayBuffer>
   if (model.named === model.sent) return bytes
@@ -123,7 +126,7 @@ const formWith = (text: string, { named, sent }: RawRequest['model']): string =>
     value === named ? head + sent : all,
   )
 
-/** JSON as bytes, one a character, with another value of its own `model`; others that are deeper in it stay. */
+/** JSON as bytes, one per character, with another value for its top-level `model`; nested ones stay. */
 function jsonWith(text: string, { named, sent }: RawRequest['model']): string {
   for (const { 0: found, 1: head = '', 2: value = '', index } of text.matchAll(
     /("model"\s*:\s*)("(?:[^"\\]|\\.)*")/g,

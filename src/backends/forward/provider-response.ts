@@ -1,5 +1,5 @@
-// The response of a provider within limits, unpacked where it is packed although that was not asked for, and without the key that
-// it was sent, should it repeat that.
+// A provider's response within limits: decompressed even if compression was not requested, and without the key, in case
+// the provider repeats it.
 import { Readable, type Transform } from 'node:stream'
 import {
   constants,
@@ -13,43 +13,42 @@ import { ConnectionFailure, Unreadable } from '../../contract/core/reply.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { maskedForms, SecretMask, secretFormsOf } from './secret-forms.ts'
 
-/** Bytes of a response that are read, unpacked. */
+/** Maximum size of a decompressed response in bytes. */
 export const MAX_RESPONSE = 64 * 2 ** 20
 
 const SYNC = { flush: constants.Z_SYNC_FLUSH }
-// Whatever was sent so far is passed on at once, as each event of a stream must be.
+// Flushes at once, so that each event of a stream is passed on.
 const UNPACKERS: Record<string, (first: Uint8Array) => Transform> = {
   gzip: () => createGunzip(SYNC),
   'x-gzip': () => createGunzip(SYNC),
-  // With the header of zlib, as the standard has it, or without, as some servers send it.
+  // With the zlib header, as the standard requires, or without it, as some servers send it.
   deflate: ([first = 0]) => ((first & 0x0f) === 8 ? createInflate(SYNC) : createInflateRaw(SYNC)),
   br: () => createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH }),
   zstd: () => createZstdDecompress({ flush: constants.ZSTD_e_flush }),
 }
 const MAX_ENCODINGS = 3
 
-/** What a provider sends, as a client may have it. */
+/** A provider's response that is safe to send to a client. */
 export interface ProviderResponse {
   status: number
-  /** As they came: `masked` takes the key out of a value. */
+  /** The original headers; `masked` removes the key from a value. */
   headers: Headers
   masked(value: string): string
-  /** Bytes of the body by its own account; undefined when it says nothing, or comes unpacked. */
+  /** Announced size of the body; undefined when unknown or decompressed. */
   length: number | undefined
-  /** The body; reading fails with `Unreadable` for what the provider is to blame for. */
+  /** The body; reading throws `Unreadable` for errors of the provider. */
   body: ChunkReader | undefined
 }
 
 /**
- * A response within limits.
- * @param most bytes of the body, unpacked
- * @throws Unreadable when it is larger than that by its own account, packed in a way that is not known, or of a status that no client
- *   can be sent
+ * Applies limits to a response.
+ * @param maxBytes maximum size of the decompressed body in bytes
+ * @throws Unreadable when the announced size is larger, the compression is unknown, or the status is invalid
  */
 export async function bounded(
   upstream: Upstream,
   { status, headers, body }: Response,
-  most: number,
+  maxBytes: number,
 ): Promise<ProviderResponse> {
   const secrets = secretFormsOf(upstream.key)
   const masked = (value: string) => maskedForms(value, secrets)
@@ -62,26 +61,26 @@ export async function bounded(
     const encodings = encodingsOf(upstream, headers)
     const announced = headers.get('content-length')
     const length = announced === null || encodings.length > 0 ? undefined : Number(announced)
-    if (length !== undefined && length > most) throw tooLarge(upstream, most)
+    if (length !== undefined && length > maxBytes) throw tooLarge(upstream, maxBytes)
     const reader = body.getReader()
     let source: ChunkReader = reader
     if (encodings.length > 0) {
       let pieces = piecesOf(reader)
-      for (const encoding of encodings) pieces = unpacked(pieces, { encoding, upstream, most })
+      for (const encoding of encodings) pieces = unpacked(pieces, { encoding, upstream, maxBytes })
       source = { read: () => pieces.next(), cancel: () => reader.cancel() }
     }
-    return { status, headers, masked, length, body: new BoundedReader(source, secrets, { upstream, most }) }
+    return { status, headers, masked, length, body: new BoundedReader(source, secrets, { upstream, maxBytes }) }
   } catch (error) {
     await body.cancel().catch(() => {})
     throw error
   }
 }
 
-/** The same as a response for programs that read one. Throws as `bounded` does. */
-export async function guarded(upstream: Upstream, response: Response, most: number): Promise<Response> {
-  const { status, headers: given, masked, length, body } = await bounded(upstream, response, most)
+/** `bounded` as a `Response`. Throws as `bounded` does. */
+export async function guarded(upstream: Upstream, response: Response, maxBytes: number): Promise<Response> {
+  const { status, headers: original, masked, length, body } = await bounded(upstream, response, maxBytes)
   const headers = new Headers()
-  for (const [name, value] of given) headers.append(name, masked(value))
+  for (const [name, value] of original) headers.append(name, masked(value))
   headers.delete('content-encoding')
   if (length === undefined) headers.delete('content-length')
   return new Response(body ? streamOf(body) : null, { status, headers })
@@ -89,32 +88,32 @@ export async function guarded(upstream: Upstream, response: Response, most: numb
 
 /** The encodings of a body, the last one first. */
 function encodingsOf({ name }: Upstream, headers: Headers): string[] {
-  const given = headers.get('content-encoding')
-  if (given === null) return NONE
-  const encodings = given.split(',').map((one) => one.trim().toLowerCase())
+  const original = headers.get('content-encoding')
+  if (original === null) return NONE
+  const encodings = original.split(',').map((one) => one.trim().toLowerCase())
   const packed = encodings.filter((one) => one !== '' && one !== 'identity').reverse()
   if (packed.length > MAX_ENCODINGS || packed.some((one) => !Object.hasOwn(UNPACKERS, one)))
     throw new Unreadable(
-      `the response of ${name} has the content-encoding ${JSON.stringify(given.slice(0, 100))}: only ${Object.keys(UNPACKERS).join(', ')} can be read`,
+      `the response of ${name} has the content-encoding ${JSON.stringify(original.slice(0, 100))}: only ${Object.keys(UNPACKERS).join(', ')} can be read`,
     )
   return packed
 }
 
-/** RFC 9110, section 15; what is below 200 is no response yet. */
+/** RFC 9110, section 15; a status below 200 is not a final response. */
 const isStatus = (status: number) => status >= 200 && status <= 599
 
 const NONE: string[] = []
 
-const tooLarge = ({ name }: Upstream, most: number) =>
-  new Unreadable(`the response of ${name} is larger than ${most} bytes (--max-response)`)
+const tooLarge = ({ name }: Upstream, maxBytes: number) =>
+  new Unreadable(`the response of ${name} is larger than ${maxBytes} bytes (--max-response)`)
 
-/** Who gives pieces; one that is canceled gives no more, even while its next piece is waited for. */
+/** A source of pieces. After `cancel` it ends, even during a pending read. */
 export interface ChunkReader {
   read(): Promise<{ done?: boolean | undefined; value?: Uint8Array | undefined }>
   cancel(): Promise<void>
 }
 
-/** The pieces without secrets, up to the limit. */
+/** The pieces without secrets, up to the size limit. */
 class BoundedReader implements ChunkReader {
   readonly #source: ChunkReader
   readonly #mask: SecretMask
@@ -128,7 +127,7 @@ class BoundedReader implements ChunkReader {
   }
 
   async read(): Promise<{ done: boolean; value?: Uint8Array }> {
-    const { upstream, most } = this.#bounds
+    const { upstream, maxBytes } = this.#bounds
     for (;;) {
       const { done, value } = await this.#source.read()
       if (done || !value) {
@@ -136,9 +135,9 @@ class BoundedReader implements ChunkReader {
         return rest.length > 0 ? { done: false, value: rest } : { done: true }
       }
       this.#length += value.byteLength
-      if (this.#length > most) {
+      if (this.#length > maxBytes) {
         await this.cancel().catch(() => {})
-        throw tooLarge(upstream, most)
+        throw tooLarge(upstream, maxBytes)
       }
       const bytes = this.#mask.next(value)
       if (bytes.length > 0) return { done: false, value: bytes }
@@ -150,7 +149,7 @@ class BoundedReader implements ChunkReader {
   }
 }
 
-/** The pieces as a stream; each is read when it is asked for. */
+/** The pieces as a stream; each is read on demand. */
 const streamOf = (reader: ChunkReader) =>
   new ReadableStream<Uint8Array>(
     {
@@ -170,22 +169,22 @@ async function* piecesOf(reader: ReadableStreamDefaultReader<Uint8Array>): Async
 
 interface Bounds {
   upstream: Upstream
-  most: number
+  maxBytes: number
 }
 
-async function* limited(pieces: AsyncIterable<Uint8Array>, { upstream, most }: Bounds): AsyncGenerator<Uint8Array> {
+async function* limited(pieces: AsyncIterable<Uint8Array>, { upstream, maxBytes }: Bounds): AsyncGenerator<Uint8Array> {
   let length = 0
   for await (const piece of pieces) {
     length += piece.byteLength
-    if (length > most) throw tooLarge(upstream, most)
+    if (length > maxBytes) throw tooLarge(upstream, maxBytes)
     yield piece
   }
 }
 
-/** The pieces unpacked, in small ones: what is not read any more is not unpacked. */
+/** The decompressed pieces, in small ones: only what is read is decompressed. */
 async function* unpacked(
   pieces: AsyncGenerator<Uint8Array>,
-  { encoding, upstream, most }: Bounds & { encoding: string },
+  { encoding, upstream, maxBytes }: Bounds & { encoding: string },
 ): AsyncGenerator<Uint8Array> {
   let broken: unknown
   const first = await pieces.next()
@@ -196,8 +195,8 @@ async function* unpacked(
     (async function* () {
       try {
         yield first.value
-        // No more is read of it than of what is in it.
-        yield* limited(pieces, { upstream, most })
+        // The compressed input may not exceed the limit of its content either.
+        yield* limited(pieces, { upstream, maxBytes })
       } catch (error) {
         broken = error
         throw error

@@ -1,12 +1,12 @@
-// A call as a provider of the OpenAI family takes it: our own fields left out, everything else as the client wrote it.
+// Converts a call to a provider's OpenAI-compatible API: only the router's own fields are removed.
 import type { BackendCall } from '../../contract/core/backend.ts'
 import { once } from '../../lib/once.ts'
 import type { JsonObject } from '../../lib/values.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { ACCEPTED, UNPACKED } from './transport.ts'
 
-// What this API adds to the provider's: it is acted on before an attempt is made.
-const OURS: ReadonlySet<string> = new Set([
+// Fields that the router adds to the provider's API; they have been processed before an attempt.
+const ROUTER_FIELDS: ReadonlySet<string> = new Set([
   'svc',
   'name',
   'fallbacks',
@@ -22,26 +22,26 @@ const OURS: ReadonlySet<string> = new Set([
   'guardrails',
   'knowledge',
 ])
-const OURS_IN_FORMS = ['enable_logging', 'diarize', 'tag_audio_events', 'num_speakers', 'timestamps_granularity']
-// Providers keep metadata with a stored response; elsewhere it belongs to the trace, and some of them refuse it.
+const ROUTER_FORM_FIELDS = ['enable_logging', 'diarize', 'tag_audio_events', 'num_speakers', 'timestamps_granularity']
+// Providers store metadata with responses. In other operations it belongs to the trace, and some providers reject it.
 const KEEPS_METADATA = 'responses'
 
-/** What to send: where to, with which headers and body. */
+/** A request to a provider. */
 interface ProviderRequest {
   url: string
   headers: Readonly<Record<string, string>>
   body: string | FormData
-  /** Usage was asked of the stream for the trace, and the client did not ask for it. */
+  /** Whether usage was requested for the trace only, not by the client. */
   countsForUs: boolean
 }
 
-/** The model as its provider calls it: all that comes after the first slash. */
+/** The model without its provider: everything after the first slash. */
 export const bareModel = (model: string): string => model.slice(model.indexOf('/') + 1)
 
-/** Gives the address of an operation at a provider. */
+/** Returns the URL of an operation at a provider. */
 export type AddressOf = (operation: Pick<BackendCall['operation'], 'path' | 'name'>, model: string) => string
 
-/** The request of a call to a provider of the OpenAI family. */
+/** The request of a call to a provider with an OpenAI-compatible API. */
 export function outgoing(upstream: Upstream, call: BackendCall, addressOf: AddressOf): ProviderRequest {
   const { operation, model, stream } = call
   const fields = fieldsFor(call)
@@ -66,10 +66,11 @@ function headersFor(upstream: Upstream, form: boolean): Record<string, string> {
 
 function fieldsFor({ operation, model, request }: BackendCall): JsonObject {
   const fields: JsonObject = {}
-  const given = request as JsonObject
-  // Written anew: an object whose fields are deleted is slow from then on.
-  for (const key in given) {
-    if (!OURS.has(key) && (key !== 'metadata' || operation.name === KEEPS_METADATA)) fields[key] = given[key]
+  const original = request as JsonObject
+  // Copied, since deleting fields makes an object slow.
+  for (const key in original) {
+    if (!ROUTER_FIELDS.has(key) && (key !== 'metadata' || operation.name === KEEPS_METADATA))
+      fields[key] = original[key]
   }
   fields.model = bareModel(model)
   return fields
@@ -80,7 +81,7 @@ const takesUsageOption = ({ countsUnasked }: Upstream, { request }: BackendCall[
 const asksUsage = ({ stream_options: options }: JsonObject) =>
   (options as JsonObject | null | undefined)?.include_usage === true
 
-/** Name and value of the header with the key; undefined where there is none. */
+/** Name and value of the header with the key; undefined without a key. */
 export const keyHeaderOf = ({ key, keyHeader }: Upstream): [name: string, value: string] | undefined => {
   if (key === undefined) return undefined
   return keyHeader ? [keyHeader, key] : ['authorization', `Bearer ${key}`]
@@ -88,7 +89,10 @@ export const keyHeaderOf = ({ key, keyHeader }: Upstream): [name: string, value:
 
 const ROUTER = '/v2/router'
 
-/** The addresses of an upstream: the path of the operation after the base address, whose query stays. It is parsed once. */
+/**
+ * Returns the URLs of an upstream: the base URL, whose query is kept, and the path of the operation. The base is parsed
+ * once.
+ */
 export function addressesOf({ baseUrl = '', address }: Upstream): AddressOf {
   if (address) {
     return ({ path, name }, model) => address(baseUrl, { operation: name, path: path.slice(ROUTER.length), model })
@@ -104,8 +108,8 @@ export function addressesOf({ baseUrl = '', address }: Upstream): AddressOf {
 function formOf(fields: JsonObject): FormData {
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) {
-    if (value == null || OURS_IN_FORMS.includes(name)) continue
-    // A file that was looked into holds itself as its source.
+    if (value == null || ROUTER_FORM_FIELDS.includes(name)) continue
+    // A parsed file has the original as its `source`.
     const file = value instanceof File ? value : (value as { source?: unknown }).source
     if (file instanceof File) form.append(name, file, file.name)
     else form.append(name, typeof value === 'object' ? JSON.stringify(value) : String(value))

@@ -1,4 +1,4 @@
-// What the model packages give, as a chat completion and as its chunks.
+// Converts responses of the model packages to chat completions and chunks.
 import type {
   LanguageModelV4Content as Content,
   LanguageModelV4GenerateResult as GenerateResult,
@@ -16,14 +16,14 @@ type Answer = ChatCompletion['choices'][number]['message']
 type Delta = ChatChunk['choices'][number]['delta'] & { redacted_reasoning?: string }
 type ToolCall = NonNullable<Answer['tool_calls']>[number] & { index: number; thought_signature?: string }
 
-/** What an answer is framed with. */
+/** Fields of every completion and chunk. */
 interface AnswerFrame {
-  /** Id where the provider gives none. */
+  /** Id, used when the provider sends none. */
   id: string
   /** Unix time in seconds. */
   created: number
   model: string
-  /** The package that gave it. */
+  /** The package of the response. */
   modelPackage: ModelPackage
 }
 
@@ -34,13 +34,13 @@ const FINISH: Partial<Record<string, FinishReason>> = {
   'tool-calls': 'tool_calls',
   other: 'stop',
 }
-/** Why the answer ended; undefined when it is not complete. An answer with calls ended for them, whatever it was called. */
+/** The finish reason; undefined for an incomplete response. A response with tool calls always has `tool_calls`. */
 const finishOf = ({ unified, raw }: GenerateResult['finishReason'], calls: number): FinishReason | undefined => {
   const finish = raw === undefined ? undefined : FINISH[unified]
   return finish === 'stop' && calls > 0 ? 'tool_calls' : finish
 }
 
-/** Token counts in our words; what the provider does not say is 0. */
+/** Token counts in the format of the router; missing ones are 0. */
 function sdkUsage({ inputTokens, outputTokens }: ModelUsage): Usage {
   const prompt = inputTokens.total ?? 0
   const completion = outputTokens.total ?? 0
@@ -62,7 +62,7 @@ function sdkUsage({ inputTokens, outputTokens }: ModelUsage): Usage {
   }
 }
 
-/** The marks of a part, as its provider has them. */
+/** The provider's signatures in a part. */
 const marksOf = (metadata: ProviderMetadata | undefined, { key, marksOf: marks }: ModelPackage) => {
   const { signature, redacted, call } = marks(metadata?.[key] ?? {})
   return { signature: asText(signature), redacted: asText(redacted), call: asText(call) }
@@ -79,7 +79,7 @@ function toolCall(part: Extract<Content, { type: 'tool-call' }>, index: number, 
   }
 }
 
-/** The whole answer; undefined when the provider did not complete it. */
+/** The whole response; undefined when the provider did not complete it. */
 export function completionOf(
   result: GenerateResult,
   { id, modelPackage, ...framing }: AnswerFrame,
@@ -109,17 +109,17 @@ export function completionOf(
   }
 }
 
-/** How a stream is told. */
+/** How a stream is converted. */
 interface StreamOptions extends AnswerFrame {
-  /** Whether the client asked for usage. */
+  /** Whether the client requested usage. */
   includeUsage: boolean
-  /** Told the counts when they are known. */
+  /** Called with the token counts when they are known. */
   counted(usage: Usage): void
-  /** What to throw for an error part, or when there is none and the answer ended all the same. */
+  /** The error to throw for an error part, or without one for an incomplete response. */
   failure(error?: unknown): Error
 }
 
-/** The chunks of a stream; throws when the provider broke it off, or ended it before the answer was complete. */
+/** The chunks of a stream; throws when the provider aborts it or ends it early. */
 export async function* sdkChunks(
   parts: AsyncIterable<StreamPart>,
   streaming: StreamOptions,
@@ -177,7 +177,7 @@ function textDelta(part: StreamPart, modelPackage: ModelPackage): Delta | undefi
   }
 }
 
-/** Tool calls in pieces: who began which, and whose arguments have come. */
+/** Tool calls of a stream: which have begun, and which have arguments. */
 class CallDeltas {
   readonly #calls = new Map<string, { index: number; filled: boolean }>()
   readonly #package: ModelPackage

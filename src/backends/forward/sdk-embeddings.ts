@@ -1,4 +1,4 @@
-// Embeddings of Google through its model package.
+// Google's embeddings, through its model package.
 import type { EmbeddingModelV4 } from '@ai-sdk/provider'
 import type { BackendCall } from '../../contract/core/backend.ts'
 import { ApiError } from '../../contract/core/error.ts'
@@ -11,7 +11,7 @@ interface EmbeddingsRequest {
   encoding_format?: 'float' | 'base64' | null
 }
 
-/** Vectors of all inputs, in as many calls as the provider needs. Google does not count tokens, so they are counted here. */
+/** Embeds all inputs, in as many calls as the provider needs. Google returns no token counts, so they are computed here. */
 export async function embedThroughSdk(model: EmbeddingModelV4, call: BackendCall): Promise<Reply> {
   const { input, dimensions, encoding_format: format } = call.request as EmbeddingsRequest
   const texts = typeof input === 'string' ? [input] : input
@@ -25,11 +25,11 @@ export async function embedThroughSdk(model: EmbeddingModelV4, call: BackendCall
       },
     )
   }
-  const most = (await model.maxEmbeddingsPerCall) ?? texts.length
+  const batchSize = (await model.maxEmbeddingsPerCall) ?? texts.length
   const vectors: number[][] = []
-  for (let at = 0; at < texts.length; at += most) {
+  for (let at = 0; at < texts.length; at += batchSize) {
     const { embeddings } = await model.doEmbed({
-      values: texts.slice(at, at + most),
+      values: texts.slice(at, at + batchSize),
       abortSignal: call.signal,
       ...(dimensions == null ? {} : { dimensions }),
     })

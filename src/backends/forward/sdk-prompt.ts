@@ -1,4 +1,4 @@
-// A chat request as the model packages take it.
+// Converts a chat request for the model packages.
 import type {
   LanguageModelV4CallOptions as CallOptions,
   LanguageModelV4FilePart as FilePart,
@@ -19,11 +19,11 @@ type Assistant = Extract<Message, { role: 'assistant' }>
 type AssistantParts = Extract<ModelMessage, { role: 'assistant' }>['content']
 type UserPart = Exclude<Extract<Message, { role: 'user' }>['content'], string>[number]
 
-/** The call of a chat request; 400 for what neither Anthropic nor Google can do. */
+/** The call for a chat request; throws 400 for what neither Anthropic nor Google supports. */
 export function callOptions(request: ChatRequest, modelPackage: ModelPackage): CallOptions {
   refuseUnsupported(request)
   const stop = typeof request.stop === 'string' ? [request.stop] : request.stop
-  return given({
+  return defined({
     prompt: promptOf(request.messages, modelPackage),
     maxOutputTokens: request.max_completion_tokens ?? request.max_tokens,
     temperature: request.temperature,
@@ -39,21 +39,21 @@ export function callOptions(request: ChatRequest, modelPackage: ModelPackage): C
   })
 }
 
-/** The object less what nobody gave. */
-const given = (options: { [K in keyof CallOptions]: CallOptions[K] | null }): CallOptions =>
+/** The object without missing values. */
+const defined = (options: { [K in keyof CallOptions]: CallOptions[K] | null }): CallOptions =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value != null)) as CallOptions
 
 function refuseUnsupported(request: ChatRequest): void {
   const { n, logprobs, modalities } = request
-  const refuse = (param: string, why: string) => {
+  const reject = (param: string, why: string) => {
     throw new ApiError(400, 'unsupported_value', `'${param}' ${why} with this provider`, { param })
   }
-  if (n != null && n > 1) refuse('n', 'must be 1')
-  if (logprobs) refuse('logprobs', 'must be false')
-  if (modalities?.includes('audio')) refuse('modalities', 'must be ["text"]')
+  if (n != null && n > 1) reject('n', 'must be 1')
+  if (logprobs) reject('logprobs', 'must be false')
+  if (modalities?.includes('audio')) reject('modalities', 'must be ["text"]')
   const other = (request.tools ?? []).findIndex(({ type }) => type !== 'function')
-  if (other >= 0) refuse(`tools[${other}].type`, 'must be "function"')
-  if (request.functions?.length) refuse('functions', "must be sent as 'tools'")
+  if (other >= 0) reject(`tools[${other}].type`, 'must be "function"')
+  if (request.functions?.length) reject('functions', "must be sent as 'tools'")
 }
 
 function formatOf({ response_format: format }: ChatRequest): CallOptions['responseFormat'] {
@@ -66,7 +66,7 @@ function formatOf({ response_format: format }: ChatRequest): CallOptions['respon
 function toolsOf(request: ChatRequest): Pick<CallOptions, 'tools' | 'toolChoice'> {
   const { given: all, tools, choice } = offerOf(request)
   if (all.length === 0) return {}
-  // Of the tools that a call allows, the others are left out; a choice by name or none leaves the list as it is.
+  // With allowed tools, the others are left out; choosing a name or `none` keeps the list.
   const listed = choice === 'auto' || choice === 'required' ? tools : all
   return {
     tools: listed.map(({ name, description, parameters, strict }) => ({
@@ -80,7 +80,7 @@ function toolsOf(request: ChatRequest): Pick<CallOptions, 'tools' | 'toolChoice'
   }
 }
 
-/** How hard to think, and how many tools at a time. */
+/** Reasoning effort, and whether tools are called in parallel. */
 function reasoningOf(
   { reasoning_effort: effort, thinking, parallel_tool_calls: parallel }: ChatRequest,
   modelPackage: ModelPackage,
@@ -96,11 +96,11 @@ function reasoningOf(
   return optionsFor(thinking ? 'adaptive' : 'unasked')
 }
 
-/** Options of a package under its own name; nothing when it has none. */
+/** Options under the name of the package; empty without options. */
 const optionsOf = ({ key }: ModelPackage, options: JSONObject | undefined): { providerOptions?: ProviderOptions } =>
   options && Object.keys(options).length > 0 ? { providerOptions: { [key]: options } } : {}
 
-/** Marks the end of a prefix that the provider shall keep. */
+/** Marks the end of a prefix for the provider's prompt cache. */
 const cacheOptions = ({ cache_control: cache }: CacheMark, modelPackage: ModelPackage) =>
   cache ? optionsOf(modelPackage, modelPackage.cacheOptions?.(cache)) : {}
 
@@ -142,7 +142,7 @@ function promptOf(messages: readonly Message[], modelPackage: ModelPackage): Mod
 const textParts = (content: string | readonly ({ text: string } & CacheMark)[]) =>
   typeof content === 'string' ? [{ text: content }] : content
 
-/** Results of one round of calls belong into one message. */
+/** Adds a tool result; all results of one round form one message. */
 function addToolResult(
   prompt: ModelMessage[],
   { content, tool_call_id: id }: Extract<Message, { role: 'tool' }>,
@@ -221,7 +221,7 @@ function userPart(part: UserPart, modelPackage: ModelPackage): TextPart | FilePa
 
 const DATA_URL = /^data:([^;,]*)(?:;[^,]*)?,/
 
-/** A file from a data URL, an address or plain base64; `mediaType` where it does not say itself. */
+/** A file from a data URL, a URL or plain base64; `mediaType` is the default. */
 function filePart(source: string, mediaType: string): FilePart {
   const inline = DATA_URL.exec(source)
   if (inline) {
@@ -233,7 +233,7 @@ function filePart(source: string, mediaType: string): FilePart {
   return { type: 'file', mediaType: typeOfName(url.pathname) ?? mediaType, data: { type: 'url', url } }
 }
 
-/** The media type that a file name's ending stands for. */
+/** The media type for a file name's extension. */
 function typeOfName(name: string): string | undefined {
   const [type = ''] = Bun.file(name).type.split(';')
   return type === 'application/octet-stream' ? undefined : type

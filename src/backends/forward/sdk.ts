@@ -1,4 +1,4 @@
-// Anthropic and Google through their model packages, over our transport.
+// Anthropic and Google through their model packages, on top of our transport.
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import type { BackendCall } from '../../contract/core/backend.ts'
 import { type Reply, Unreadable } from '../../contract/core/reply.ts'
@@ -13,11 +13,11 @@ import { sdkFailure, streamFailure } from './sdk-errors.ts'
 import { callOptions } from './sdk-prompt.ts'
 import { BARE, connected, errorReply, keptHeaders, type Transport, withoutKey } from './transport.ts'
 
-/** A provider that is reached through its model package. */
+/** A provider with a model package. */
 type PackagedUpstream = Upstream & { modelPackage: ModelPackage }
 
-/** A provider's answer that is no success, on its way through a package. */
-class ProviderRefusal extends Error {
+/** Carries a provider's error reply through a package. */
+class ProviderErrorReply extends Error {
   readonly reply: Reply
   constructor(reply: Reply) {
     super('refused')
@@ -25,26 +25,27 @@ class ProviderRefusal extends Error {
   }
 }
 
-/** Forwards one attempt; the operation is one that the provider has. */
+/** Forwards one attempt for an operation that the provider has. */
 export async function answerThroughSdk(
   upstream: PackagedUpstream,
   call: BackendCall,
   transport: Transport,
 ): Promise<Reply> {
-  // What a package cannot do before the provider has answered is a mistake in the call or of ours; after that, of the answer.
+  // Before the provider has responded, an error of the package is one of the call or of ours; afterwards, one of the
+  // response.
   let answered = false
-  const noting: Transport = async (url, init) => {
+  const observed: Transport = async (url, init) => {
     const response = await transport(url, init)
     answered = true
     return response
   }
   try {
-    const models = await modelsOf(upstream, call, noting)
+    const models = await modelsOf(upstream, call, observed)
     const id = upstream.modelPackage.modelsInPaths ? modelPath(bareModel(call.model)) : bareModel(call.model)
     if (call.operation.name === 'embeddings') return await embedThroughSdk(models.embeddingModel(id), call)
     return await chat(models.languageModel(id), upstream, call)
   } catch (error) {
-    if (error instanceof ProviderRefusal) return error.reply
+    if (error instanceof ProviderErrorReply) return error.reply
     throw await sdkFailure(error, upstream, { signal: call.signal, answered })
   }
 }
@@ -61,7 +62,7 @@ async function modelsOf(
     generateId: () => `call_${answerContext.id}_${ids++}`,
     fetch: (async (url: string | URL | Request, init: RequestInit = {}) => {
       const response = await connected(upstream, signal, () => transport(String(url), init))
-      if (!response.ok) throw new ProviderRefusal(await errorReply(upstream, response, signal))
+      if (!response.ok) throw new ProviderErrorReply(await errorReply(upstream, response, signal))
       return response
     }) as typeof fetch,
   }
@@ -109,7 +110,7 @@ async function chat(model: LanguageModelV4, upstream: PackagedUpstream, call: Ba
   return reply
 }
 
-/** The items, with what goes wrong between them in our words. */
+/** The items; errors are converted. */
 async function* failing<T>(items: AsyncIterable<T>, upstream: Upstream, call: BackendCall): AsyncGenerator<T> {
   try {
     yield* items

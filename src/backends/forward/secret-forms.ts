@@ -1,55 +1,55 @@
-// The key of a provider in what that sends: masked wherever it is whole, also between two pieces of a body.
+// Masks a provider's key in its responses, also across two pieces of a body.
 
 const MASK = '[key]'
 const MASK_BYTES = Buffer.from(MASK)
-/** Shorter keys are none, but words that stand in their place where a server wants one. */
+/** Shorter keys are placeholders for servers that require some key. */
 const MIN_LENGTH = 8
 
-/** The ways in which a key may be written: as it is, in JSON, in an address, in escapes. */
+/** The forms in which a key may appear: plain, JSON, URL-encoded, escaped. */
 export function secretFormsOf(key: string | undefined): readonly string[] {
   if (key === undefined || key.length < MIN_LENGTH) return []
-  const known = forms.get(key)
-  if (known) return known
+  const cached = forms.get(key)
+  if (cached) return cached
   const json = JSON.stringify(key).slice(1, -1)
   const inSlashes = json.replaceAll('/', '\\/')
-  const found = [...new Set([key, json, inSlashes, encodeURIComponent(key.toWellFormed()), escaped(key)])]
-  forms.set(key, found)
-  return found
+  const secretForms = [...new Set([key, json, inSlashes, encodeURIComponent(key.toWellFormed()), escaped(key)])]
+  forms.set(key, secretForms)
+  return secretForms
 }
 const escaped = (key: string) =>
   key.replaceAll(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-// The keys of the settings, which do not change.
+// By key; the keys in the settings do not change.
 const forms = new Map<string, readonly string[]>()
 
-/** A text without them. */
+/** A text with all of them masked. */
 export const maskedForms = (text: string, secrets: readonly string[]): string =>
   secrets.reduce((rest, secret) => (rest.includes(secret) ? rest.replaceAll(secret, MASK) : rest), text)
 
 const NOTHING: Buffer = Buffer.alloc(0)
 
-/** Takes them out of the pieces of a body as they come; holds nothing back that cannot be part of one. */
+/** Masks them in the pieces of a body. Holds back only bytes that may begin one. */
 export class SecretMask {
   readonly #needles: readonly Buffer[]
-  #held = NOTHING
+  #pending = NOTHING
 
   constructor(secrets: readonly string[]) {
     this.#needles = secrets.map((secret) => Buffer.from(secret))
   }
 
-  /** What can be passed on with this piece. */
+  /** The bytes that can be passed on after this piece. */
   next(piece: Uint8Array): Uint8Array {
     if (this.#needles.length === 0) return piece
-    let bytes = this.#held.length > 0 ? Buffer.concat([this.#held, piece]) : asBuffer(piece)
+    let bytes = this.#pending.length > 0 ? Buffer.concat([this.#pending, piece]) : asBuffer(piece)
     for (const needle of this.#needles) bytes = without(bytes, needle)
-    const begun = Math.max(...this.#needles.map((needle) => beginningOf(bytes, needle)))
-    this.#held = bytes.subarray(bytes.length - begun)
-    return begun === 0 ? bytes : bytes.subarray(0, bytes.length - begun)
+    const prefixLength = Math.max(...this.#needles.map((needle) => beginningOf(bytes, needle)))
+    this.#pending = bytes.subarray(bytes.length - prefixLength)
+    return prefixLength === 0 ? bytes : bytes.subarray(0, bytes.length - prefixLength)
   }
 
-  /** What was held back, when no more comes. */
+  /** The bytes held back, at the end of the body. */
   end(): Uint8Array {
-    const rest = this.#held
-    this.#held = NOTHING
+    const rest = this.#pending
+    this.#pending = NOTHING
     return rest
   }
 }
@@ -68,7 +68,7 @@ function without(bytes: Buffer, secret: Buffer): Buffer {
   return Buffer.concat([...parts, bytes.subarray(from)])
 }
 
-/** How many of the last bytes may be the beginning of the secret. */
+/** How many of the last bytes may begin the secret. */
 function beginningOf(bytes: Buffer, secret: Buffer): number {
   const longest = Math.min(secret.length - 1, bytes.length)
   let at = bytes.indexOf(secret[0] ?? 0, bytes.length - longest)

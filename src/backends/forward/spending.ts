@@ -1,4 +1,4 @@
-// Guard rails for the user's money: what is forwarded is counted, and refused once a limit is reached.
+// Limits the cost of real providers: counts forwarded calls, and rejects them once a limit is reached.
 import type { BackendCall } from '../../contract/core/backend.ts'
 import { ApiError, SPENDING_LIMIT } from '../../contract/core/error.ts'
 import type { Reply } from '../../contract/core/reply.ts'
@@ -8,19 +8,19 @@ import type { JsonObject } from '../../lib/values.ts'
 import { costOf } from '../../providers/catalogue.ts'
 import { usageIn, usageInText } from './usage.ts'
 
-/** The most that a process may forward; no limit where one is undefined. */
+/** The limits of a process; undefined for none. */
 interface Limits {
   calls: number | undefined
   /** USD at list price. */
   cost: number | undefined
 }
 
-/** What was forwarded since the start. */
+/** The totals since the start. */
 interface SpendingTotals {
   calls: number
-  /** USD at list price of all answers whose usage and price are known; only counted when it is limited. */
+  /** USD at list price, for responses with known usage and price; only counted with a cost limit. */
   cost: number
-  /** Answers that have ended, and whose cost is not known: they count as 0. */
+  /** Completed responses of unknown cost, which count as 0. */
   unpriced: number
 }
 
@@ -29,31 +29,31 @@ export interface Spending {
   readonly limits: Limits
   spent(): SpendingTotals
   /**
-   * Sends an attempt on and counts it, failed ones too; its cost is added when the answer has told its usage. Calls that are
-   * under way when a limit of cost is reached are still answered, so their cost can go beyond it.
-   * @throws ApiError 429 `spending_limit` when a limit is reached already.
+   * Forwards an attempt and counts it, even if it fails. Its cost is added when its usage is known. Calls in progress
+   * continue when the cost limit is reached, so the total may exceed it.
+   * @throws ApiError 429 `spending_limit` when a limit has been reached.
    */
   forward(call: Pick<BackendCall, 'model'>, send: () => Promise<Reply>): Promise<Reply>
 }
 
-/** Begins to count. */
+/** Creates the counter. */
 export function createSpending(limits: Limits): Spending {
   const spent: SpendingTotals = { calls: 0, cost: 0, unpriced: 0 }
   const add = (model: string, usage: JsonObject | null) => {
     const cost = usage && costOf(model, usage)
-    // A price of nothing is one by the picture or the minute, which providers do not count.
+    // A price of 0 means a price per image or minute, which providers do not report.
     if (!cost) spent.unpriced++
-    // To a tenth of a millionth of a dollar, as the costs themselves are.
+    // Rounded to 1e-10 dollars, as the costs are.
     else spent.cost = Math.round((spent.cost + cost) * 1e10) / 1e10
   }
   return {
     limits,
     spent: () => ({ ...spent }),
     forward({ model }, send) {
-      refuseBeyond(limits, spent)
+      checkLimits(limits, spent)
       spent.calls++
       const replying = send()
-      // Looking for the usage takes time, so it is only done when somebody asks.
+      // Reading the usage takes time, so it is only done for a cost limit.
       if (limits.cost === undefined) return replying
       return replying.then((reply) => {
         if (reply.status < 400) onUsage(reply, (usage) => add(model, usage))
@@ -63,22 +63,22 @@ export function createSpending(limits: Limits): Spending {
   }
 }
 
-function refuseBeyond({ calls, cost }: Limits, spent: SpendingTotals): void {
+function checkLimits({ calls, cost }: Limits, spent: SpendingTotals): void {
   if (calls !== undefined && spent.calls >= calls) {
-    throw refused(`${spent.calls} of at most ${calls} calls to real providers were made`, '--max-calls')
+    throw limitError(`${spent.calls} of at most ${calls} calls to real providers were made`, '--max-calls')
   }
   if (cost !== undefined && spent.cost >= cost) {
-    throw refused(`calls to real providers cost ${spent.cost} of at most ${cost} USD by list price`, '--max-cost')
+    throw limitError(`calls to real providers cost ${spent.cost} of at most ${cost} USD by list price`, '--max-cost')
   }
 }
 
-function refused(reached: string, flag: string): ApiError {
+function limitError(reached: string, flag: string): ApiError {
   const message = `this call is not forwarded: ${reached} (${flag}); restart with a higher ${flag} to continue, or use fixtures`
-  // Neither a client nor we can mend it by trying again.
+  // Retrying cannot fix this.
   return new ApiError(429, SPENDING_LIMIT, message, { headers: { 'x-should-retry': 'false' } })
 }
 
-/** Tells the usage of a reply once, when it has ended or nobody reads on; null when it is not known. */
+/** Reports the usage of a reply once, when it ends or is no longer read; null when it is unknown. */
 function onUsage(reply: Reply, notify: (usage: JsonObject | null) => void): void {
   const { body } = reply
   if (body.kind === 'value') {
@@ -106,13 +106,13 @@ function onUsage(reply: Reply, notify: (usage: JsonObject | null) => void): void
 
 const decoder = new TextDecoder()
 
-/** Finds the counts in bytes as they pass. */
+/** Finds token counts in bytes as they pass. */
 interface UsageCounter {
   add(bytes: Uint8Array): void
   usage(): JsonObject | undefined
 }
 
-/** Keeps the last counts of a stream of events, and nothing else of it. */
+/** Keeps only the last token counts of a stream. */
 function eventCounter(): UsageCounter {
   const reader = sseReader()
   let last: JsonObject | undefined
@@ -140,24 +140,24 @@ async function* withEnd<Item>(items: AsyncIterable<Item>, ended: () => void): As
   }
 }
 
-/** No generator: who leaves it while the next piece is waited for leaves the stream below at once. */
+/** Not a generator: leaving it during a pending read cancels the stream below at once. */
 function bytesWithEnd(
   bytes: AsyncIterable<Uint8Array>,
-  came: (piece: Uint8Array) => void,
+  onPiece: (piece: Uint8Array) => void,
   ended: () => void,
 ): AsyncIterable<Uint8Array> {
   const pieces = byteChunks(bytes)
-  let over = false
+  let isEnded = false
   const end = () => {
-    if (!over) ended()
-    over = true
+    if (!isEnded) ended()
+    isEnded = true
   }
   const iterator: AsyncIterator<Uint8Array> = {
     async next() {
       try {
         const step = await pieces.next()
         if (step.done) end()
-        else if (!over) came(step.value)
+        else if (!isEnded) onPiece(step.value)
         return step
       } catch (error) {
         end()

@@ -1,10 +1,10 @@
-// Takes the usage out of a stream whose client did not ask for it.
+// Removes usage from a stream whose client did not request it.
 
 import type { JsonObject } from '../../lib/values.ts'
 import { asObject, parsedJson } from '../../lib/values.ts'
 import { USAGE_HINT, usageIn } from './usage.ts'
 
-/** Says of the data of each event whether it is the extra one that only carries usage; all usage is given to `found`. */
+/** Returns whether an event is the extra one that contains only usage; `found` receives all usage. */
 export function onlyUsage(found: (usage: JsonObject) => void): (data: string) => boolean {
   return (text) => {
     if (!text.includes(USAGE_HINT)) return false
@@ -15,5 +15,5 @@ export function onlyUsage(found: (usage: JsonObject) => void): (data: string) =>
   }
 }
 
-/** Whether no choice is there; what is no list at all is not ours to keep from the client. */
+/** Whether there are no choices. A value that is not a list is passed on to the client. */
 const isNothing = (choices: unknown) => choices == null || (Array.isArray(choices) && choices.length === 0)

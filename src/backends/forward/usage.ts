@@ -1,16 +1,16 @@
-// Token counts in what a provider of the OpenAI family sends.
+// Finds token counts in what OpenAI-compatible providers send.
 import { asObject, type JsonObject } from '../../lib/values.ts'
 
-/** What every text with counts in it has. */
+/** Contained in every text with token counts. */
 export const USAGE_HINT = '"usage"'
 
-/** The counts in an answer, in a chunk of it or in an event that has the answer in it; undefined when it has none. */
+/** The token counts in a response, a chunk, or an event that contains a response; undefined when there are none. */
 export function usageIn(value: unknown): JsonObject | undefined {
   const { usage, response } = asObject(value) ?? {}
   return asObject(usage) ?? asObject(asObject(response)?.usage)
 }
 
-/** The counts in a JSON text; undefined when it is another text. */
+/** The token counts in a JSON text; undefined for any other text. */
 export function usageInText(text: string): JsonObject | undefined {
   if (!text.includes(USAGE_HINT)) return undefined
   try {

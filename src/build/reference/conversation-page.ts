@@ -48,8 +48,16 @@ export const conversationRulesPage = (): string =>
           : [`**${name}: ${title}**`, table(['rule', 'models', 'status', 'message', 'source'], rules.map(rowOf))]
       }),
     ]),
+    '## Rules about parameters',
+    'Parameters that a model does not support are rejected in the same way. Unknown parameters never are.',
+    table(
+      ['rule', 'provider', 'models', 'source'],
+      PROVIDERS.flatMap(({ name, parameters }) =>
+        parameters.map(({ id, models, source }) => [code(id), name, code(models.source), `[source](${source})`]),
+      ),
+    ),
     '## Keys of a rejection in a trace',
-    'An attempt has the key `history` when its provider rejects the conversation, or would.',
+    'An attempt has the key `history` when its provider rejects the request, or would.',
     keyTable(HistoryRecord, { io: 'output' }),
     '## Limits of these rules',
     'Sources were looked up on 26 November 2026. Providers change their messages. What could not be sourced, or differs between models in undocumented ways, is accepted.',

@@ -15,6 +15,7 @@ export const TYPES_OF_VALUES = table(
   [
     ['duration', '`300ms`, `2s`, `5m`, `1h`, or a number of milliseconds'],
     ['number or range', '`2`, `1-3`, or `2+` for two and more'],
+    ['amount or range', '`0-0.02`, or `0.01+` for one cent and more, in USD'],
     [
       'text match',
       'a text that must be equal, or a mapping with one of `equals`, `contains` and `regex`, and optionally `ignore_case` (`true` or `false`)',
@@ -63,7 +64,7 @@ export const faultsPage = (): string =>
 export const scenarioFilesPage = (): string =>
   page(
     'Scenario files',
-    'A scenario file has rules, which inject faults, and expectations. This page lists every key.',
+    'A scenario file has rules, which inject faults, or expectations, or both. This page lists every key.',
     block(
       'yaml',
       [
@@ -91,7 +92,7 @@ export const scenarioFilesPage = (): string =>
     'Every key must hold.',
     keyTable(Rule.shape.when, { depth: 2 }),
     '## expect: what must have happened',
-    'An expectation has one number of something, an order, or a condition on waits. The other keys say what is counted; without a number, at least one.',
+    'An expectation has one number of something, a cost, an order, or a condition on waits. The other keys say what is counted; without a number, at least one.',
     keyTable(Expectation, { depth: 2 }),
     '## needs: calls that a conclusive verdict requires',
     'Without them, the verdict is inconclusive.',

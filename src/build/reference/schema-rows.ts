@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { Duration } from '../../contract/core/duration.ts'
 import { textMatchSchema } from '../../contract/core/text-match.ts'
-import { Range } from '../../scenarios/match-schema.ts'
+import { Amount, Range } from '../../scenarios/match-schema.ts'
 import { code, table } from './markdown.ts'
 
 /** The part of JSON Schema that zod makes of our schemas. */
@@ -41,6 +41,7 @@ const NAMES = new Map(
       ['duration', Duration],
       ['text match', textMatchSchema],
       ['number or range', Range],
+      ['amount or range', Amount],
     ] as [string, z.ZodType][]
   ).map(named),
 )

@@ -22,32 +22,35 @@ import { fixtureNameProblems, type KnownNames, scenarioNameProblems } from './ch
 const SEED_NAME = 'workspace.yaml'
 const DEFAULT_FOLDERS = ['fixtures', 'scenarios']
 
-/** `understudy check`: validates fixtures, scenarios, seeds and known cases. Fails if a file is invalid. */
+/**
+ * `understudy check`: validates fixtures, scenarios, seeds and known cases. Fails if a file is invalid.
+ * @throws FileError if no file or folder is found
+ */
 export function checkCommand({ env, stdout, stderr }: CommandIo): Command {
   return new Command('check')
     .description('validate fixtures, scenarios, seeds (workspace.yaml) and known cases (explore.yaml), then exit')
     .argument('[DIR...]', `files or folders (default: ${[...DEFAULT_FOLDERS, KNOWN_FILE].join(', ')}, if they exist)`)
     .option('--config <FILE>', 'settings file that names your providers (default: understudy.yaml, if it exists)')
     .option('--fix', 'first rewrite former names of keys and values in these files and in the settings file')
-    .action(async (given: string[], options: { config?: string; fix?: true }) => {
+    .action(async (named: string[], options: { config?: string; fix?: true }) => {
       const defaults = [...DEFAULT_FOLDERS, KNOWN_FILE].filter((path) => existsSync(path))
-      const paths = given.length > 0 ? given : defaults
+      const paths = named.length > 0 ? named : defaults
       if (paths.length === 0) {
         throw new FileError(
           `the current folder has no ${DEFAULT_FOLDERS.join(' or ')} folder: name the files or folders to check`,
         )
       }
       const seeds = paths.flatMap(seedsIn)
-      const known = paths.filter(isKnownFile)
-      const sources = paths.filter((path) => !seeds.includes(path) && !known.includes(path))
+      const knownFailures = paths.filter(isKnownFile)
+      const sources = paths.filter((path) => !seeds.includes(path) && !knownFailures.includes(path))
       if (options.fix) {
         const settings = options.config ?? SETTINGS_FILE
-        const others = [...known, ...(existsSync(settings) ? [settings] : [])]
+        const others = [...knownFailures, ...(existsSync(settings) ? [settings] : [])]
         for (const [path, count] of fixFiles(sources.flatMap(readPath), others))
           stdout.line(`${path}: ${counted(count, 'name')} replaced`)
       }
       const files = sources.flatMap(readPath)
-      const { counts, warnings } = await check({ files, seeds, known }, namesIn(readConfig(options, env)))
+      const { counts, warnings } = await check({ files, seeds, knownFailures }, namesIn(readConfig(options, env)))
       for (const warning of warnings) stderr.line(`understudy: warning: ${warning}`)
       stdout.line([...counts, counted(warnings.length, 'warning')].join(', '))
     })
@@ -62,8 +65,8 @@ const namesIn = ({ forwarding }: Config): KnownNames => ({
 /** The seed file that a path is, or that a folder contains next to its fixtures. */
 function seedsIn(path: string): string[] {
   if (basename(path) === SEED_NAME) return [path]
-  const beside = join(path, SEED_NAME)
-  return existsSync(beside) ? [beside] : []
+  const seed = join(path, SEED_NAME)
+  return existsSync(seed) ? [seed] : []
 }
 
 /** The problems of a seed, or of a document that it names. */
@@ -82,14 +85,14 @@ async function seedProblems(path: string): Promise<string[]> {
 interface CheckedFiles {
   files: readonly FixtureFile[]
   seeds: readonly string[]
-  known: readonly string[]
+  knownFailures: readonly string[]
 }
 
 /**
  * The content of the files.
  * @throws FileError with the problems of all of them
  */
-async function check({ files, seeds, known }: CheckedFiles, names: KnownNames) {
+async function check({ files, seeds, knownFailures }: CheckedFiles, names: KnownNames) {
   const problems: string[] = []
   const collect = <T>(read: () => T): T[] => {
     try {
@@ -113,17 +116,17 @@ async function check({ files, seeds, known }: CheckedFiles, names: KnownNames) {
     }),
   )
   for (const path of seeds) problems.push(...(await seedProblems(path)))
-  const accepted = known.flatMap((path) => collect(() => readKnownFailures(path)).flat())
+  const accepted = knownFailures.flatMap((path) => collect(() => readKnownFailures(path)).flat())
   if (problems.length > 0) throw new FileError(problems)
   const fixtures = loaded.flatMap((one) => one.fixtures)
   return {
     counts: [
-      ...(fixtureFiles.length > 0 || scenarios.length + seeds.length + known.length === 0
+      ...(fixtureFiles.length > 0 || scenarios.length + seeds.length + knownFailures.length === 0
         ? [counted(fixtures.length, 'fixture')]
         : []),
       ...(seeds.length > 0 ? [counted(seeds.length, 'seed')] : []),
       ...(scenarios.length > 0 ? [counted(scenarios.length, 'scenario')] : []),
-      ...(known.length > 0 ? [counted(accepted.length, 'known case')] : []),
+      ...(knownFailures.length > 0 ? [counted(accepted.length, 'known case')] : []),
     ],
     warnings: [
       ...files.flatMap((file) => modelWarnings(parseSource(file.path, file.text), names.models)),

@@ -41,7 +41,10 @@ export function durationOf(flag: string, text: string): number {
   throw new ConfigError(`${flag} must be a duration such as 90s or 10m, got ${JSON.stringify(text)}`)
 }
 
-/** Checked before the command runs, which may take long. */
+/**
+ * Checked before the command runs, which may take long.
+ * @throws FileError
+ */
 export function rejectUnwritable(flag: string, file: string): void {
   try {
     accessSync(dirname(resolve(file)), constants.W_OK)

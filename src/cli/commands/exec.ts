@@ -1,5 +1,6 @@
 // understudy exec: runs a command, such as a test suite, against a temporary server, and reports what happened.
 import { Command } from 'commander'
+import { NOT_EMULATED_APIS } from '../../compat/not-emulated.ts'
 import { printableJson } from '../../lib/printable.ts'
 import type { CommandIo } from '../io.ts'
 import { junit } from '../print/junit.ts'
@@ -8,6 +9,7 @@ import { writeOutputFile } from '../print/output-file.ts'
 import { fittedReport, runLines } from '../print/report.ts'
 import { addCoverage, readCoverage, recoveryPathLines } from '../run/coverage-file.ts'
 import { announceAddresses } from '../run/listen.ts'
+import { leftVariables } from '../run/not-emulated.ts'
 import { runReport } from '../run/run-report.ts'
 import { runSuite } from '../run/suite.ts'
 import { exitCodeOf, runAsJson, type SuiteRun } from '../run/suite-run.ts'
@@ -23,6 +25,7 @@ interface Options extends Record<string, unknown> {
   junit?: string
   html?: string
   coverage?: string
+  leaveEnv?: string[]
   json?: boolean
   jsonFile?: string
 }
@@ -54,6 +57,11 @@ export function execCommand(io: CommandIo, exiting: Exiting): Command {
       '--coverage <FILE>',
       'count in this file, across runs, which configured recovery paths (retry, each fallback, ...) were exercised',
     )
+    .option(
+      '--leave-env <NAME>',
+      `do not point this variable to an address that refuses calls: ${NOT_EMULATED_APIS.map(({ variable }) => variable).join(', ')}; repeatable`,
+      repeated,
+    )
     .option('--json', 'print the report as JSON, on the last line')
     .option('--json-file <FILE>', 'write the report as JSON to this file')
     .option('--port <NUMBER>', 'port to listen on (default: a free port)')
@@ -67,7 +75,7 @@ export function execCommand(io: CommandIo, exiting: Exiting): Command {
         '  0  PASS',
         '  3  FAIL: an error was found, or an expectation was not met',
         '  3  INCONCLUSIVE: no fault was injected, or the scenario needs calls that were',
-        '     not made',
+        '     not made, or an API was called that is not emulated',
       ].join('\n'),
     )
     .action(exiting((typed: string[], options: Options) => exec(io, typed, options)))
@@ -87,15 +95,16 @@ async function exec(io: CommandIo, command: string[], options: Options): Promise
     hangLimit: hangLimit === undefined ? undefined : durationOf('--hang-limit', hangLimit),
     timeout: timeout === undefined ? undefined : durationOf('--timeout', timeout),
     report,
+    leaveEnv: leftVariables(options.leaveEnv ?? []),
   })
   print(io.stdout, runs, json === true)
   if (coverage !== undefined) {
-    const ways = addCoverage(
+    const covered = addCoverage(
       coverage,
       before,
       runs.map((run) => run.recovery_paths),
     )
-    if (!json) io.stdout.lines(recoveryPathLines(ways).map((text) => `Understudy: including earlier runs: ${text}`))
+    if (!json) io.stdout.lines(recoveryPathLines(covered).map((text) => `Understudy: including earlier runs: ${text}`))
   }
   if (file !== undefined) writeOutputFile(file, junit(runs))
   if (jsonFile !== undefined) writeOutputFile(jsonFile, `${reportJson(runs)}\n`)

@@ -139,7 +139,7 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   for (const [flag, path] of Object.entries(written)) if (path !== undefined) rejectUnwritable(flag, path)
   announceAddresses(io, config)
   const before = recoveryPaths === undefined ? {} : readCoverage(recoveryPaths)
-  const known = knownCells(options.knownFailures)
+  const known = readKnown(options.knownFailures)
   const state = keptState(out, { command, seed: config.seed }, resume)
   const file = openRunFile(`${out}/${RUNS}`, { add: resume, bytes: config.keep_trace_bytes })
   const progress = exploreProgress(io)
@@ -148,7 +148,7 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   const found = await explore({
     ...{ classes, only, depth, jobs, prune, limitMs, before: state.before },
     run: observer({ io, program: commandProgram(io, command, config), config, file }),
-    play: only === undefined ? player?.play : undefined,
+    runRoute: only === undefined ? player?.play : undefined,
     hasTime: () => budget === undefined || realClock.now() - began < budget,
     notify(one) {
       state.add(one.tried)
@@ -160,22 +160,22 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
     player?.close()
     file.close()
   })
-  if (found.red) return refuseRed(io, found.red, json === true)
-  if (only !== undefined && found.cells.length === 0 && !found.stopped) throw new ConfigError(unknownCase(only, found))
-  const isWhole = classes.length === 0 && only === undefined && found.left.length === 0
-  const { cells, mended } = acceptKnownFailures(found.cells, known, isWhole)
-  const problems = exploreProblems(cells, found.points)
-  const coverage = coverageOf(cells, found, found.recoveryPaths)
-  const files = writeScenarios(out, cells)
-  const report = { found, cells, problems, mended, coverage, repeat: repeater(command, options) }
+  if (found.failedBaseline) return refuseRed(io, found.failedBaseline, json === true)
+  if (only !== undefined && found.cases.length === 0 && !found.stopped) throw new ConfigError(unknownCase(only, found))
+  const isWhole = classes.length === 0 && only === undefined && found.skipped.length === 0
+  const { cases, fixed } = acceptKnownFailures(found.cases, known, isWhole)
+  const problems = exploreProblems(cases, found.points)
+  const coverage = coverageOf(cases, found, found.recoveryPaths)
+  const files = writeScenarios(out, cases)
+  const report = { found, cases, problems, fixed, coverage, repeat: repeater(command, options) }
   if (html !== undefined) await writeExploration(html, `${out}/${RUNS}`, { ...report, command: shellLine(command) })
-  const asJson = printableJson(reportAsJson(found, cells, { ...report, files }))
+  const asJson = printableJson(reportAsJson(found, cases, { ...report, files }))
   if (jsonFile !== undefined) writeOutputFile(jsonFile, `${asJson}\n`)
   if (json) stdout.text(asJson)
   else stdout.lines(['', ...fittedReport(exploreLines({ ...report, width: drawingWidth(stdout) }), stdout.width)])
   if (recoveryPaths !== undefined) addCoverage(recoveryPaths, before, [found.recoveryPaths])
-  if (junit !== undefined) writeOutputFile(junit, exploreJunit(cells))
-  return exitCode(cells, found, coverage)
+  if (junit !== undefined) writeOutputFile(junit, exploreJunit(cases))
+  return exitCode(cases, found, coverage)
 }
 
 function configOf({ seed, ...flags }: Options, env: Environment): Config {
@@ -213,7 +213,7 @@ function numberOf(name: string, text: string | undefined, most: number): number 
   throw new ConfigError(`--${name} must be a number from 1 to ${most}, got ${JSON.stringify(text)}`)
 }
 
-const knownCells = (named: string | undefined) =>
+const readKnown = (named: string | undefined) =>
   named === undefined ? (existsSync(KNOWN_FILE) ? readKnownFailures(KNOWN_FILE) : []) : readKnownFailures(named)
 
 const NONE = { of: 0, all: 0 }
@@ -229,13 +229,13 @@ const NOTHING_EXPLORED: ExploreJson = {
     runs: 0,
     runs_saved: 0,
   },
-  coverage: coverageAsJson({ delivered: NONE, held: NONE, recoveryPaths: NONE }),
+  coverage: coverageAsJson({ delivered: NONE, tolerated: NONE, recoveryPaths: NONE }),
 }
 
 /** A command that fails without a fault proves nothing. */
 function refuseRed(
   { stdout, stderr, log }: CommandIo,
-  { code, stopped, output }: NonNullable<Exploration['red']>,
+  { code, stopped, output }: NonNullable<Exploration['failedBaseline']>,
   json: boolean,
 ): number {
   stderr.raw(output)
@@ -250,8 +250,8 @@ function refuseRed(
 }
 
 /** If no fault was injected, nothing is proved: that is no success. */
-function exitCode(cells: readonly CaseResult[], { stopped }: Exploration, { delivered }: CoverageNumbers): number {
+function exitCode(results: readonly CaseResult[], { stopped }: Exploration, { delivered }: CoverageNumbers): number {
   if (stopped) return STOPPED
   if (delivered.of === 0) return NOT_PASSED
-  return cells.some(isError) ? NOT_PASSED : 0
+  return results.some(isError) ? NOT_PASSED : 0
 }

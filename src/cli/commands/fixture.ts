@@ -18,8 +18,8 @@ export function fixtureCommand({ stdout }: CommandIo): Command {
     .description('list the fixtures in files, in the order in which they are tried, and the shipped fixtures')
     .argument('[DIR...]', `files or folders (default: ${DEFAULT_FOLDER}, if it exists)`)
     .option('--json', 'print JSON, one line per fixture')
-    .action((given: string[], { json = false }: { json?: boolean }) => {
-      const paths = given.length > 0 ? given : [DEFAULT_FOLDER].filter((folder) => existsSync(folder))
+    .action((folders: string[], { json = false }: { json?: boolean }) => {
+      const paths = folders.length > 0 ? folders : [DEFAULT_FOLDER].filter((folder) => existsSync(folder))
       const { fixtures } = loadFixtures(paths.flatMap(readPath), fixtureSubjects)
       const shipped = shippedFixtures(() => embeddedFixtures(fixtureSubjects))
       if (json) return printEach(stdout, { files: fixtures, shipped })

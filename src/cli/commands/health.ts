@@ -8,7 +8,7 @@ import type { CommandIo } from '../io.ts'
 import { jsonAnswer } from '../run/server.ts'
 
 /** Less than the timeout of a container's health check. */
-const PATIENCE_MS = 2_000
+const TIMEOUT_MS = 2_000
 
 /** `understudy health`: exit code 0 if the server accepts calls, 1 if it does not respond or is shutting down. */
 export const healthCommand = ({ env, stdout }: CommandIo): Command =>
@@ -23,7 +23,7 @@ export const healthCommand = ({ env, stdout }: CommandIo): Command =>
     .action(async (flags: { url?: string }) => stdout.line(await healthOf(serverAddress(env, flags).url)))
 
 async function healthOf(url: string): Promise<string> {
-  const answer = await directFetch(`${url}/_understudy/health`, { signal: AbortSignal.timeout(PATIENCE_MS) }).catch(
+  const answer = await directFetch(`${url}/_understudy/health`, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(
     () => {
       throw new ServerError(`no server responds at ${url}`)
     },

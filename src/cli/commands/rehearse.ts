@@ -150,8 +150,12 @@ function inProcess({ env, log }: CommandIo): { send: Send; close(): void } {
   }
 }
 
-function against({ env }: CommandIo, address: string, given: string | undefined): { send: Send; close(): void } {
-  const { url, token } = serverAddress(env, { url: address, ...(given !== undefined && { token: given }) }, '--against')
+function against({ env }: CommandIo, address: string, session: string | undefined): { send: Send; close(): void } {
+  const { url, token } = serverAddress(
+    env,
+    { url: address, ...(session !== undefined && { token: session }) },
+    '--against',
+  )
   const headers = { authorization: `Bearer ${token}` }
   const unreachable = () => new ServerError(`no server responds at ${url}: start one with 'understudy serve'`)
   return {

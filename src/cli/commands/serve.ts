@@ -54,8 +54,9 @@ async function serve(io: CommandIo, config: Config): Promise<number> {
   log.useFormat(config.log)
   rejectOpenHost(config)
   if (config.ready_file) clearReadyFile(config.ready_file)
-  const understudy = withIdleCollection(withClientTime(createUnderstudy(config, log.report, { notice: log.notice })))
-  // If a program reads standard output, people read standard error.
+  const made = createUnderstudy(config, log.report, { notice: log.notice })
+  const understudy = withIdleCollection(withClientTime(made), { memory: io.memory })
+  // Where standard output is read by a program, people read the other.
   if (config.json) announceAddresses(io, config)
   for (const warning of understudy.warnings) log.line('warn', warning, { prefix: 'warning: ' })
   if (config.log === 'json') log.calls(understudy)
@@ -65,12 +66,12 @@ async function serve(io: CommandIo, config: Config): Promise<number> {
   if (!understudy.instance.named) understudy.instance.name = new URL(url).host
   const db = config.db === ':memory:' ? config.db : resolve(config.db)
   const { mode, scenario, warnings } = understudy
-  const played = scenario && { scenario: scenario.name }
+  const extra = scenario && { scenario: scenario.name }
   // Lines on the other stream may be read later, or not at all.
   const warned = warnings.length > 0 && { warnings }
   const { addresses } = config
   const outside = addresses.length > 0 && { addresses }
-  const facts = { url, pid: process.pid, mode, db, ...played, version: VERSION, ...outside, ...warned }
+  const facts = { url, pid: process.pid, mode, db, ...extra, version: VERSION, ...outside, ...warned }
   const ready = JSON.stringify(facts)
   if (config.ready_file) {
     writePrivateFile(config.ready_file, `${ready}\n`)
@@ -121,9 +122,10 @@ function readyLines(url: string, db: string, { fixtures, about, scenario }: Unde
  */
 async function balancerKnows({ watch }: Understudy, most: number): Promise<void> {
   if (!watch.isWatched()) return
-  const [asked, began] = [watch.count, realClock.now()]
+  const [countBefore, began] = [watch.count, realClock.now()]
   const passed = () => realClock.now() - began
-  while (passed() < most && (passed() < NOTICE_MS || watch.count - asked < NOTICE_COUNT)) await realClock.sleep(LOOK_MS)
+  while (passed() < most && (passed() < NOTICE_MS || watch.count - countBefore < NOTICE_COUNT))
+    await realClock.sleep(LOOK_MS)
 }
 
 /**

@@ -70,12 +70,12 @@ export function seedCommand({ env, stdout, stderr }: CommandIo): Command {
     .argument('<FILE>', 'the seed file')
     .action(async (file: string, flags: ServerFlags) => {
       const yaml = readText(file)
-      const beside = (name: string) => {
+      const readBeside = (name: string) => {
         const path = join(dirname(file), name)
         return existsSync(path) ? readFileSync(path) : undefined
       }
       // Parsed here first, so that errors name the position in this file.
-      const { documents } = parseSeed(yaml, file, beside)
+      const { documents } = parseSeed(yaml, file, readBeside)
       const encoded = [...documents].map(([name, bytes]) => [name, Buffer.from(bytes).toString('base64')])
       const seeding = callServer({ env, flags }, 'POST', SEED, {
         name: file,

@@ -25,7 +25,10 @@ interface ExportOptions extends ServerFlags {
   html?: string
 }
 
-/** Writes the page. */
+/**
+ * Writes the page.
+ * @throws ConfigError without `--html`
+ */
 export async function exportTraces(
   { env, stderr }: Pick<CommandIo, 'env' | 'stderr'>,
   options: ExportOptions,
@@ -52,12 +55,12 @@ type Calls = Pick<ReportParts, 'entries' | 'verdicts'>
 
 function ofFile(db: string, session: string | undefined): Calls {
   const store = traceStore(openReadOnly(db), READ_ONLY)
-  const wanted = session === ALL_SESSIONS ? undefined : session
-  if (wanted !== undefined && !store.sessions().includes(wanted))
+  const only = session === ALL_SESSIONS ? undefined : session
+  if (only !== undefined && !store.sessions().includes(only))
     throw new ConfigError(
-      `--session ${JSON.stringify(wanted)} is not in ${db}, which contains ${store.sessions().join(', ') || 'no calls'}`,
+      `--session ${JSON.stringify(only)} is not in ${db}, which contains ${store.sessions().join(', ') || 'no calls'}`,
     )
-  return { entries: entriesOf({ traces: store, operation: operationNamed }, wanted), verdicts: [] }
+  return { entries: entriesOf({ traces: store, operation: operationNamed }, only), verdicts: [] }
 }
 
 async function ofServer(env: Environment, options: ExportOptions): Promise<Calls> {

@@ -92,25 +92,25 @@ async function tail(io: CommandIo, options: Options): Promise<void> {
   const from = traceSource(io, options)
   const sessions = options.session === ALL_SESSIONS || options.db !== undefined
   // Reports invalid options and a missing server at once.
-  const known = await from.list({ ...options, limit: String(PAGE) })
+  const first = await from.list({ ...options, limit: String(PAGE) })
   const saved = from.follow()
-  for await (const record of saved ? meant(saved, options) : polled(from, known, options)) {
+  for await (const record of saved ? selected(saved, options) : polled(from, first, options)) {
     print(io, record, { ...options, sessions })
   }
 }
 
 /** The traces that the options select. */
-async function* meant(traces: AsyncIterable<TraceRecord>, options: Options): AsyncGenerator<TraceRecord> {
-  for await (const record of traces) if (isMeant(record, options)) yield record
+async function* selected(traces: AsyncIterable<TraceRecord>, options: Options): AsyncGenerator<TraceRecord> {
+  for await (const record of traces) if (isSelected(record, options)) yield record
 }
 
 /** Traces found by polling. */
 async function* polled(
   from: TraceSource,
-  known: readonly TraceRecord[],
+  first: readonly TraceRecord[],
   options: Options,
 ): AsyncGenerator<TraceRecord> {
-  const seen = new Set(known.map(({ id }) => id))
+  const seen = new Set(first.map(({ id }) => id))
   for (;;) {
     await realClock.sleep(TAIL_INTERVAL_MS)
     const fresh: TraceRecord[] = []
@@ -127,7 +127,7 @@ const PAGE = 200
 const TAIL_INTERVAL_MS = 300
 
 /** Whether the options select a trace. */
-function isMeant(record: TraceRecord, { model, status, thread, since, until }: Options): boolean {
+function isSelected(record: TraceRecord, { model, status, thread, since, until }: Options): boolean {
   const instant = (text: string) => (/^\d+$/.test(text) ? Number(text) : Date.parse(text))
   const started = Date.parse(record.started_at)
   return (

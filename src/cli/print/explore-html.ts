@@ -22,7 +22,7 @@ export async function writeExploration(file: string, db: string, report: PageRep
   const store = traceStore(openReadOnly(db), READ_ONLY)
   const source = { traces: store, operation: operationNamed }
   // Cases with the evidence of another run share its calls.
-  const runs = new Map(report.cells.map(({ calls }) => [calls[0], calls]))
+  const runs = new Map(report.cases.map(({ calls }) => [calls[0], calls]))
   const entries = [...runs.values()].flatMap((ids, index) => entriesOfRun(source, ids, `run ${index + 1}`))
   await writeReport(file, {
     title: `understudy explore -- ${report.command}`,
@@ -32,16 +32,16 @@ export async function writeExploration(file: string, db: string, report: PageRep
   })
 }
 
-function explorationData({ found, cells, problems, mended, coverage, command, repeat }: PageReport): ExplorationData {
+function explorationData({ found, cases, problems, fixed, coverage, command, repeat }: PageReport): ExplorationData {
   const { points, dropped, routes, runs, saved, quietMs, limitMs } = found
-  const left = found.left.filter(({ why }) => why === 'time')
-  const alike = new Set(found.left.flatMap(({ point, why }) => (why === 'similar' ? [point] : [])))
+  const skipped = found.skipped.filter(({ why }) => why === 'time')
+  const similar = new Set(found.skipped.flatMap(({ point, why }) => (why === 'similar' ? [point] : [])))
   return {
     ...{
       problems: problems.map((problem) => ({ ...problem, command: problemCommand(problem, repeat) })),
       command,
-      left,
-      alike: found.left.length - left.length,
+      skipped,
+      similar: found.skipped.length - skipped.length,
       dropped,
       coverage,
       routes,
@@ -50,17 +50,17 @@ function explorationData({ found, cells, problems, mended, coverage, command, re
       quietMs,
       limitMs,
     },
-    mended: mended.map((known) => ({ point: known.injection_point, class: known.failure_mode })),
+    fixed: fixed.map((known) => ({ point: known.injection_point, class: known.failure_mode })),
     classes: failureModes.map(({ name }) => name),
     points: points
-      .filter(({ id }) => !alike.has(id))
+      .filter(({ id }) => !similar.has(id))
       .map(({ id, operation, stream, model, session, turn, nth, unstable, discovered, label }) => ({
         ...{ id, operation, stream, model, session, turn, nth, unstable, discovered, label },
       })),
-    cells: cells.map(({ scenario, mistake: _, ...cell }) => ({
-      ...cell,
+    cells: cases.map(({ scenario, mistake: _, ...result }) => ({
+      ...result,
       scenario: scenario && stringify(scenario),
-      repeat: repeat(caseName(cell)),
+      repeat: repeat(caseName(result)),
     })),
   }
 }

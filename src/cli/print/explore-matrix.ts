@@ -35,8 +35,8 @@ const COLUMN = 4
 export interface ExploreReport {
   found: Exploration
   /** Including accepted known failures. */
-  cells: readonly CaseResult[]
-  mended: readonly KnownFailure[]
+  cases: readonly CaseResult[]
+  fixed: readonly KnownFailure[]
   coverage: CoverageNumbers
   problems: readonly ExploreProblem[]
   /** The command that runs a case again. */
@@ -46,7 +46,7 @@ export interface ExploreReport {
 
 /** The whole report, as lines. */
 export function exploreLines(report: ExploreReport): string[] {
-  const { found, mended, problems, repeat } = report
+  const { found, fixed, problems, repeat } = report
   return [
     `Understudy: explore: ${verdictLine(report)}`,
     '',
@@ -55,7 +55,7 @@ export function exploreLines(report: ExploreReport): string[] {
     '',
     ...matrixLines(report),
     ...found.routes.flatMap(routeLines),
-    ...mended.map(
+    ...fixed.map(
       (known) =>
         `  ${paint('yellow', 'fixed')}     ${known.injection_point} ${known.failure_mode}: remove it from the file of known cases`,
     ),
@@ -63,29 +63,29 @@ export function exploreLines(report: ExploreReport): string[] {
 }
 
 /** The verdict in a few words. Cases that were not run do not count as passed. */
-function verdictLine({ found, cells, problems, coverage }: ExploreReport): string {
-  const sentence = explorationSentence({ problems, cells, points: found.points })
+function verdictLine({ found, cases, problems, coverage }: ExploreReport): string {
+  const sentence = explorationSentence({ problems, cases, points: found.points })
   if (problems.some(({ severity }) => severity === 'error')) return `${paint('red', 'FAIL')}: ${sentence}`
   const unproved = (why: string) => `${paint('yellow', 'INCONCLUSIVE')}: ${why}`
   if (found.points.length === 0) return unproved('no call to a model or an agent was received')
   if (coverage.delivered.of === 0) return unproved('no fault was injected')
-  const partly = found.left.length > 0 || found.dropped > 0 ? '; other cases were not run' : ''
+  const partly = found.skipped.length > 0 || found.dropped > 0 ? '; other cases were not run' : ''
   return `${paint('green', 'PASS')}: ${sentence}${partly}`
 }
 
 /** Rows are failure modes, columns injection points; as many columns side by side as fit. */
-function matrixLines({ found, cells, width }: Pick<ExploreReport, 'found' | 'cells' | 'width'>): string[] {
-  const shown = new Set([...cells, ...found.left.filter(({ why }) => why === 'time')].map(({ point }) => point))
+function matrixLines({ found, cases, width }: Pick<ExploreReport, 'found' | 'cases' | 'width'>): string[] {
+  const shown = new Set([...cases, ...found.skipped.filter(({ why }) => why === 'time')].map(({ point }) => point))
   const tried = found.points.filter(({ id }) => shown.has(id))
-  const by = new Map(cells.map((cell) => [caseName(cell), cell]))
-  const left = new Set(found.left.map(caseName))
+  const by = new Map(cases.map((result) => [caseName(result), result]))
+  const skipped = new Set(found.skipped.map(caseName))
   const wide = Math.max(1, Math.floor((width - NAME) / COLUMN))
   const lines: string[] = []
   for (let first = 0; first < tried.length; first += wide) {
     const block = tried.slice(first, first + wide)
     lines.push(`${''.padEnd(NAME)}${block.map((_, index) => `p${first + index + 1}`.padEnd(COLUMN)).join('')}`)
     for (const { name } of failureModes) {
-      const signs = block.map((point) => signOf(caseName({ point: point.id, class: name }), by, left))
+      const signs = block.map((point) => signOf(caseName({ point: point.id, class: name }), by, skipped))
       if (signs.some((sign) => sign !== undefined))
         lines.push(`${name.padEnd(NAME)}${signs.map(inColumn).join('')}`.trimEnd())
     }
@@ -97,11 +97,11 @@ function matrixLines({ found, cells, width }: Pick<ExploreReport, 'found' | 'cel
 }
 
 /** The sign of a case, and its width in columns; undefined if the failure mode does not apply. */
-function signOf(name: string, by: ReadonlyMap<string, CaseResult>, left: ReadonlySet<string>) {
-  const cell = by.get(name)
-  if (!cell) return left.has(name) ? { text: LEFT_OUT, wide: LEFT_OUT.length } : undefined
-  const sign = `${CASE_STYLES[cell.verdict].sign}${cell.derived ? DERIVED : ''}`
-  return { text: painted(cell.verdict, sign), wide: sign.length }
+function signOf(name: string, by: ReadonlyMap<string, CaseResult>, skipped: ReadonlySet<string>) {
+  const found = by.get(name)
+  if (!found) return skipped.has(name) ? { text: LEFT_OUT, wide: LEFT_OUT.length } : undefined
+  const sign = `${CASE_STYLES[found.verdict].sign}${found.derived ? DERIVED : ''}`
+  return { text: painted(found.verdict, sign), wide: sign.length }
 }
 const inColumn = (sign: ReturnType<typeof signOf>): string =>
   `${sign?.text ?? ''}${' '.repeat(COLUMN - (sign?.wide ?? 0))}`
@@ -133,29 +133,29 @@ function routeLines({ route, outcomes }: RouteTable): string[] {
 }
 
 /** The cases that were not run, and why. */
-function leftLines({ left }: Exploration): string[] {
-  const timed = left.filter(({ why }) => why === 'time').length
-  const alike = left.filter(({ why }) => why === 'similar')
-  const calls = new Set(alike.map(({ point }) => point)).size
+function leftLines({ skipped }: Exploration): string[] {
+  const timed = skipped.filter(({ why }) => why === 'time').length
+  const similar = skipped.filter(({ why }) => why === 'similar')
+  const calls = new Set(similar.map(({ point }) => point)).size
   return [
     ...(timed > 0
       ? [`  not run   ${counted(timed, 'case')}: stopped, or --budget was reached; --resume continues`]
       : []),
     ...(calls > 0
       ? [
-          `  not run   ${counted(alike.length, 'case')} of ${counted(calls, 'call')} that are similar to others; --no-prune runs them`,
+          `  not run   ${counted(similar.length, 'case')} of ${counted(calls, 'call')} that are similar to others; --no-prune runs them`,
         ]
       : []),
   ]
 }
 
 function summaryLines({ found, coverage }: ExploreReport): string[] {
-  const { delivered, held, recoveryPaths } = coverage
+  const { delivered, tolerated, recoveryPaths } = coverage
   const share = ({ of, all }: { of: number; all: number }) => `${of} of ${all}`
   const unstable = found.points.filter((point) => point.unstable)
   return [
     `  runs      ${found.runs}, ${found.saved} saved by pruning; baseline ${lengthOf(found.quietMs)}; hang timeout ${lengthOf(found.limitMs)}`,
-    `  coverage  faults: ${share(delivered)} injected, ${share(held)} tolerated; recovery paths: ${share(recoveryPaths)}`,
+    `  coverage  faults: ${share(delivered)} injected, ${share(tolerated)} tolerated; recovery paths: ${share(recoveryPaths)}`,
     ...leftLines(found),
     ...(found.dropped > 0
       ? [

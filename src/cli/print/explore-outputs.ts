@@ -37,8 +37,8 @@ const SAVING_SHARE = 20
 export function keptState(folder: string, about: Pick<State, 'command' | 'seed'>, resume: boolean) {
   makeFolder(folder)
   const path = join(folder, STATE)
-  const cells = resume ? resumedCells(path, about) : []
-  const before = new Map(cells.map((tried) => [caseName(tried.result), tried]))
+  const results = resume ? resumedCases(path, about) : []
+  const before = new Map(results.map((tried) => [caseName(tried.result), tried]))
   const found = new Map(before)
   let pause = { from: 0, ms: 0 }
   const save = () => {
@@ -98,7 +98,7 @@ const isTried = (value: unknown): value is TriedCase =>
   Array.isArray(value.following) &&
   Array.isArray(value.discovered)
 
-function resumedCells(path: string, { command, seed }: Pick<State, 'command' | 'seed'>): TriedCase[] {
+function resumedCases(path: string, { command, seed }: Pick<State, 'command' | 'seed'>): TriedCase[] {
   if (!existsSync(path)) throw new ConfigError(`--resume requires ${path}, which does not exist`)
   const state = savedState(path)
   if (JSON.stringify(state.command) === JSON.stringify(command) && state.seed === seed) return state.cells
@@ -120,8 +120,8 @@ export function writeScenarios(folder: string, cells: readonly CaseResult[]): Ma
 
 /** The report for programs. */
 export const reportAsJson = (
-  { points, left, dropped, runs, saved, routes, recoveryPaths }: Exploration,
-  cells: readonly CaseResult[],
+  { points, skipped, dropped, runs, saved, routes, recoveryPaths }: Exploration,
+  results: readonly CaseResult[],
   {
     coverage,
     files,
@@ -138,13 +138,13 @@ export const reportAsJson = (
   injection_points: points.map(({ id, label, operation, stream, model, session, turn, nth, unstable, discovered }) => ({
     ...{ id, label, operation, stream, model, session, turn, occurrence: nth, unstable, discovered },
   })),
-  cases: cells.map((cell) => ({
-    ...{ injection_point: cell.point, failure_mode: cell.class, result: cell.verdict, reason: cell.why },
-    traces: cell.traces,
-    scenario: files.get(caseName(cell)) ?? null,
-    derived: cell.derived,
+  cases: results.map((result) => ({
+    ...{ injection_point: result.point, failure_mode: result.class, result: result.verdict, reason: result.why },
+    traces: result.traces,
+    scenario: files.get(caseName(result)) ?? null,
+    derived: result.derived,
   })),
-  not_run: left.map(({ point, class: mode, why }) => ({ injection_point: point, failure_mode: mode, reason: why })),
+  not_run: skipped.map(({ point, class: mode, why }) => ({ injection_point: point, failure_mode: mode, reason: why })),
   coverage: coverageAsJson(coverage),
   recovery_paths: recoveryPaths,
   routes,
@@ -154,30 +154,30 @@ export const reportAsJson = (
 })
 
 /** The three coverage numbers as `--json` prints them. */
-export const coverageAsJson = ({ delivered, held, recoveryPaths }: CoverageNumbers) => ({
+export const coverageAsJson = ({ delivered, tolerated, recoveryPaths }: CoverageNumbers) => ({
   faults: shareAsJson(delivered),
-  tolerance: shareAsJson(held),
+  tolerance: shareAsJson(tolerated),
   recovery_paths: shareAsJson(recoveryPaths),
 })
-const shareAsJson = ({ of, all }: CoverageNumbers['held']) => ({ count: of, total: all })
+const shareAsJson = ({ of, all }: CoverageNumbers['tolerated']) => ({ count: of, total: all })
 
 /** One test case per case. */
-export const exploreJunit = (cells: readonly CaseResult[]): string =>
+export const exploreJunit = (results: readonly CaseResult[]): string =>
   junitXml('understudy explore', [
     {
       name: 'explore',
-      took: cells.reduce((sum, { tookMs }) => sum + (tookMs ?? 0), 0),
-      cases: cells.map(
-        (cell): JunitCase => ({
-          suite: cell.point,
-          name: cell.class,
-          took: cell.derived ? 0 : (cell.tookMs ?? 0),
-          ...(isError(cell)
+      took: results.reduce((sum, { tookMs }) => sum + (tookMs ?? 0), 0),
+      cases: results.map(
+        (result): JunitCase => ({
+          suite: result.point,
+          name: result.class,
+          took: result.derived ? 0 : (result.tookMs ?? 0),
+          ...(isError(result)
             ? {
-                failure: `${cell.verdict}${cell.derived ? ', derived' : ''}: ${cell.why}`,
-                output: cell.output ?? undefined,
+                failure: `${result.verdict}${result.derived ? ', derived' : ''}: ${result.why}`,
+                output: result.output ?? undefined,
               }
-            : { output: `${cell.verdict}${cell.derived ? ', derived' : ''}: ${cell.why}` }),
+            : { output: `${result.verdict}${result.derived ? ', derived' : ''}: ${result.why}` }),
         }),
       ),
     },

@@ -17,9 +17,9 @@ export function exploreProgress({ stderr, log }: Pick<CommandIo, 'stderr' | 'log
   let last = began
   let bad = 0
   const lineOf = ({ done, total }: Step) => {
-    const left = (total - done) * ((realClock.now() - began) / Math.max(1, done))
+    const remaining = (total - done) * ((realClock.now() - began) / Math.max(1, done))
     const bar = live ? `${progressBar({ done, total })} ` : ''
-    return `${bar}${done} of ${total} cases, ${bad} failed, about ${lengthOf(left)} left`
+    return `${bar}${done} of ${total} cases, ${bad} failed, about ${lengthOf(remaining)} left`
   }
   return {
     show(step: Step) {

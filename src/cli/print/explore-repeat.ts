@@ -17,10 +17,10 @@ export function repeater(
   command: readonly string[],
   options: Record<string, unknown> & { timeout?: string },
 ): (caseId: string) => string {
-  const given = Object.entries(settingsByKey(options)).filter(
+  const flags = Object.entries(settingsByKey(options)).filter(
     ([key, value]) => (key === 'config' || key in SETTINGS) && !UNSAID.includes(key) && value !== undefined,
   )
-  const settings = given.flatMap(([key, value]) =>
+  const settings = flags.flatMap(([key, value]) =>
     value === true
       ? [flagOf(key)]
       : (Array.isArray(value) ? value : [value]).flatMap((one) => [flagOf(key), String(one)]),

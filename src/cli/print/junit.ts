@@ -64,8 +64,8 @@ const unprovedText = ({ inconclusive }: Pick<SuiteRun, 'inconclusive'>) => `INCO
 function sessionCases(report: RunSession, { name: suite, strict, times }: SuiteRun): JunitCase[] {
   const { session, expectations, notices, tasks } = report
   const unproved = report.verdict === 'inconclusive' ? [unprovedText(report)] : []
-  const said = [...unproved, ...taskLines([tasks]).map((text) => `tasks: ${text}`), ...notices]
-  const output = said.length === 0 ? undefined : said.join('; ')
+  const lines = [...unproved, ...taskLines([tasks]).map((text) => `tasks: ${text}`), ...notices]
+  const output = lines.length === 0 ? undefined : lines.join('; ')
   const findings = report.findings
   const label = sessionLabel(report)
   const own = `${suite}.${label}`
@@ -93,12 +93,12 @@ function caseOf(
 ): JunitCase {
   const { kind, severity, message, traces, accepted } = finding
   const evidence = traces.length > 0 ? ` (${traces.join(', ')})` : ''
-  const said = `${message}${evidence}`
+  const full = `${message}${evidence}`
   const failed = failsVerdict(finding, strict)
   const word = accepted ? 'accepted' : severity
   return {
     ...{ suite, name: `${kind}: ${message}`, took },
-    ...(failed ? { failure: said } : { output: `${word}: ${said}` }),
+    ...(failed ? { failure: full } : { output: `${word}: ${full}` }),
   }
 }
 

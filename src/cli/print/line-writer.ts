@@ -69,8 +69,8 @@ export function standardErrorLines(colours: () => boolean): MakeLineWriter {
       } catch {}
     })
     return {
-      add(given) {
-        const line = safeLine(given, colours())
+      add(added) {
+        const line = safeLine(added, colours())
         if (length + line.length > MAX_WAITING) {
           dropped++
           return

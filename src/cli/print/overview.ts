@@ -57,15 +57,15 @@ interface Axis {
 
 /** One character per time slot: the outcome of the calls that began in it. */
 function barOf(traces: readonly TraceRecord[], { starts, begin, total, axis }: Axis): string {
-  const slots = Array.from({ length: axis }, () => ({ calls: 0, failed: 0 }))
+  const buckets = Array.from({ length: axis }, () => ({ calls: 0, failed: 0 }))
   for (const [index, { outcome }] of traces.entries()) {
     const at = Math.min(axis - 1, Math.floor((((starts[index] ?? 0) - begin) / total) * axis))
-    const slot = slots[at]
-    if (!slot) continue
-    slot.calls++
-    if (outcome !== 'succeeded') slot.failed++
+    const bucket = buckets[at]
+    if (!bucket) continue
+    bucket.calls++
+    if (outcome !== 'succeeded') bucket.failed++
   }
-  return slots
+  return buckets
     .map(({ calls, failed }) =>
       calls === 0 ? NONE : failed === 0 ? ALL_WELL : failed < calls ? SOME_FAILED : ALL_FAILED,
     )

@@ -2,7 +2,7 @@
 import { realClock } from '../../lib/clock.ts'
 import type { CommandIo } from '../io.ts'
 
-const PATIENCE_MS = 1_000
+const BAR_AFTER_MS = 1_000
 const EVERY_MS = 200
 /** Columns of a bar. */
 const WIDTH = 20
@@ -28,9 +28,9 @@ export async function withBar<T>(
   if (!stderr.isTTY) return work
   const ended = new AbortController()
   const end = () => ended.abort()
-  const over = work.then(end, end)
-  const wait = (ms: number) => Promise.race([over, realClock.sleep(ms, ended.signal).catch(() => {})])
-  await wait(PATIENCE_MS)
+  const finished = work.then(end, end)
+  const wait = (ms: number) => Promise.race([finished, realClock.sleep(ms, ended.signal).catch(() => {})])
+  await wait(BAR_AFTER_MS)
   if (ended.signal.aborted) return work
   for (let shown = 0; !ended.signal.aborted; await wait(EVERY_MS)) {
     // If the server has ended, the request for the work itself fails.

@@ -50,6 +50,17 @@ export const ExecRun = z.object({
     .array(RunSession)
     .describe('The verdict on each session, or each part of one, failed ones first. Keys as in a verdict.'),
   recovery_paths: recoveryPaths,
+  not_emulated: z
+    .array(
+      z.object({
+        api: z.string().describe('The API.'),
+        variable: z.string().describe('The environment variable that led its client to this server.'),
+        method: z.string().describe('HTTP method.'),
+        path: z.string().describe('The path of the API, without its query.'),
+        count: z.int().min(1).describe('Number of calls.'),
+      }),
+    )
+    .describe('Calls of APIs that are not emulated. Each was refused, so the run is not a pass.'),
   url: z.string().describe('The base address that the command received.'),
   db: z.string().nullable().describe('The file of `--db` with the calls; null without one.'),
 })

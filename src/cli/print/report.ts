@@ -1,5 +1,6 @@
 // The text report of a verdict.
 import { stripVTControlCharacters } from 'node:util'
+import { EMULATED_APIS } from '../../compat/not-emulated.ts'
 import type { Finding } from '../../contract/core/finding.ts'
 import type {
   ExpectationReport,
@@ -34,6 +35,7 @@ export function runLines(run: SuiteRun): string[] {
     ...(sessions.some(wentAstray) ? [line('address', `${run.url}/v1 (OPENAI_BASE_URL)`)] : []),
     ...(several ? [line('sessions', String(sessions.length))] : []),
     ...togetherLines(sessions),
+    ...notEmulatedLines(run.not_emulated).map((text) => line('not emulated', text)),
     ...timeLines(run.clocks).map((text) => line('time', text)),
     ...recoveryPathLines(run.recovery_paths).map((text) => line('configured', text)),
     ...single.flatMap((only) => rightLines(only, strict)),
@@ -41,6 +43,17 @@ export function runLines(run: SuiteRun): string[] {
     ...(several ? sessions.flatMap((one) => sessionLines(one, strict)) : []),
     ...savedLines(run),
   ]
+}
+
+/** The calls of APIs that are not emulated, by API, and what that means. */
+function notEmulatedLines(calls: SuiteRun['not_emulated']): string[] {
+  if (calls.length === 0) return []
+  const apis = Map.groupBy(calls, ({ api, variable }) => `${api} (${variable})`)
+  const lines = [...apis].map(([api, same]) => {
+    const total = same.reduce((sum, { count }) => sum + count, 0)
+    return `${api}: ${counted(total, 'call')}, ${same.map(({ method, path }) => `${method} ${path}`).join(', ')}`
+  })
+  return [...lines, `only calls to ${EMULATED_APIS} are covered`]
 }
 
 /** A verdict as printed: PASS, FAIL, or INCONCLUSIVE with its reasons. */

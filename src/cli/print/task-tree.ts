@@ -90,7 +90,7 @@ const FORMATS: Record<TaskStep['outcome'], Format> = { succeeded: 'green', faile
 function stepNode(step: TaskStep, related: RelatedTraces, above: ReadonlySet<string>): TreeNode {
   const { kind, name, outcome, duration_ms, error, fixture, late, faults = [], trace, evaluations = [] } = step
   const own = trace === null || above.has(trace) ? undefined : related.get(trace)
-  const said = [
+  const lines = [
     ...(kind === 'wait' ? [] : [`${outcome} in ${timeText(duration_ms)}`]),
     ...(own?.task ? [endOf(own.task)] : []),
     ...(error === null ? [] : [error]),
@@ -101,7 +101,7 @@ function stepNode(step: TaskStep, related: RelatedTraces, above: ReadonlySet<str
   ]
   const inside = trace === null ? above : new Set([...above, trace])
   return {
-    text: [`${STEP_TITLES[kind]} ${name}`, said.join(', ')].filter((part) => part !== '').join(' '),
+    text: [`${STEP_TITLES[kind]} ${name}`, lines.join(', ')].filter((part) => part !== '').join(' '),
     format: FORMATS[outcome],
     children: own?.task ? iterations(own.task, related, inside) : attemptNodes(own?.attempts ?? []),
   }

@@ -77,10 +77,10 @@ function columnsOf(
 /** The widths of as many columns as fit: each at least its minimum, the rest goes to the first ones. */
 function widthsOf(columns: readonly Column[], room: number, gap: number): number[] {
   const fit = Math.min(columns.length, Math.max(0, Math.floor(room / (MIN_COUNT + gap))))
-  let left = room - fit * (MIN_COUNT + gap)
+  let remaining = room - fit * (MIN_COUNT + gap)
   return columns.slice(0, fit).map(({ most }) => {
-    const more = Math.min(left, most - MIN_COUNT)
-    left -= more
+    const more = Math.min(remaining, most - MIN_COUNT)
+    remaining -= more
     return MIN_COUNT + more
   })
 }

@@ -19,7 +19,7 @@ const LABEL = 13
 const WAIT = '·'
 /** Before and after the first content. An attempt without content has only the first kind. */
 const SILENT = '░'
-const HEARD = '█'
+const RECEIVING = '█'
 
 /** Size and colors of the drawing. */
 interface Canvas {
@@ -120,8 +120,8 @@ function barOf(attempt: Bar, { total, axis, paint }: { total: number; axis: numb
   const at = (ms: number) => Math.min(axis, Math.round((ms / total) * axis))
   const from = Math.min(at(start), axis - 1)
   const to = Math.max(from + 1, at(end))
-  const heard = first === null ? to : Math.min(at(first), to - 1)
+  const firstAt = first === null ? to : Math.min(at(first), to - 1)
   const waited = Math.min(at(start - wait), from)
-  const bar = SILENT.repeat(Math.max(0, heard - from)) + HEARD.repeat(to - Math.max(heard, from))
+  const bar = SILENT.repeat(Math.max(0, firstAt - from)) + RECEIVING.repeat(to - Math.max(firstAt, from))
   return `${' '.repeat(waited)}${paint('dim', WAIT.repeat(from - waited))}${paint(colourOf(attempt), bar)}${' '.repeat(axis - to)}`
 }

@@ -17,8 +17,12 @@ const OTHER_MODEL = 'anthropic/claude-sonnet-4'
 const RETRIED = [408, 429, 500, 502, 503, 504, 529]
 const CALL_TIMEOUT_MS = 10_000
 
+/** The rule for a call of a scenario that has only expectations. */
+const NO_RULE: Rule = { name: 'no rule', match: {}, when: {} }
+
 /** The rule for a call: calls take turns with the rules. */
-export const ruleFor = ({ rules }: Pick<Scenario, 'rules'>, index: number): Rule => rules[index % rules.length] as Rule
+export const ruleFor = ({ rules }: Pick<Scenario, 'rules'>, index: number): Rule =>
+  rules[index % rules.length] ?? NO_RULE
 
 /** So many calls, which take turns with the rules. */
 export const builtInCalls = (scenario: Pick<Scenario, 'rules'>, count: number): BuiltInCall[] =>
@@ -36,8 +40,8 @@ function callFor(rule: Rule, index: number): BuiltInCall {
   return {
     path: operation.path,
     headers: Object.fromEntries(
-      Object.entries(match.header ?? {}).flatMap(([name, wanted]) =>
-        typeof wanted === 'string' ? [[name, wanted]] : [],
+      Object.entries(match.header ?? {}).flatMap(([name, pattern]) =>
+        typeof pattern === 'string' ? [[name, pattern]] : [],
       ),
     ),
     body: {
@@ -63,12 +67,12 @@ function modelsFor(rule: Rule, standard: string): { model: string; fallback: str
   const named = exact(pattern ?? '')
   const whole = named.includes('/') ? named : named && `${provider ?? standard.split('/')[0]}/${named}`
   const ofProvider = `${provider}/${Object.keys(listedProvider(provider ?? '')?.models ?? {})[0] ?? 'model'}`
-  const wanted = whole && !whole.endsWith('/') ? whole : provider === undefined ? standard : ofProvider
+  const matching = whole && !whole.endsWith('/') ? whole : provider === undefined ? standard : ofProvider
   const ofFallback = target !== undefined && target !== 'primary' && target !== 0 && pointOf(rule) === 'provider'
-  const other = wanted.startsWith('anthropic/') ? MODEL : OTHER_MODEL
+  const other = matching.startsWith('anthropic/') ? MODEL : OTHER_MODEL
   return ofFallback
-    ? { model: wanted === standard ? standard : other, fallback: wanted === standard ? OTHER_MODEL : wanted }
-    : { model: wanted, fallback: other }
+    ? { model: matching === standard ? standard : other, fallback: matching === standard ? OTHER_MODEL : matching }
+    : { model: matching, fallback: other }
 }
 
 /** How far to advance a virtual clock between two calls, in ms, so that they cover the times in the rules. */

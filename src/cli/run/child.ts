@@ -38,7 +38,7 @@ const GRACE_MS = 5_000
 /** Maximum time between signals that mean the same: to the process group, and from our launcher. */
 const TWICE_MS = 500
 /** A command that has not ended so long after a Ctrl-C may be ignoring it. */
-const PATIENCE_MS = 2_000
+const INTERRUPT_GRACE_MS = 2_000
 const STILL_RUNS = 'the command is still running; press Ctrl-C again to kill it'
 
 /** Runs a command to its end. A request to stop is passed on to it and everything it has started. */
@@ -53,11 +53,11 @@ export async function runChild(
   // Started before the command, which must not outlive us even at its start.
   const guard = startGuard()
   const child = startGuarded(command, options, guard)
-  const over = new AbortController()
+  const ended = new AbortController()
   let timedOut = false
   let stopped: NodeJS.Signals | undefined
   let stoppedAt = 0
-  const later = (ms: number, act: () => void) => realClock.sleep(ms, over.signal).then(act, () => {})
+  const later = (ms: number, act: () => void) => realClock.sleep(ms, ended.signal).then(act, () => {})
   const end = (signal: NodeJS.Signals) => {
     signalGroup(child, signal)
     void later(GRACE_MS, () => signalGroup(child, 'SIGKILL'))
@@ -78,7 +78,7 @@ export async function runChild(
     // already.
     if (signal === 'SIGINT') {
       if (process.platform !== 'win32') signalGroup(child, signal)
-      void later(PATIENCE_MS, () => log.line('warn', STILL_RUNS))
+      void later(INTERRUPT_GRACE_MS, () => log.line('warn', STILL_RUNS))
       return
     }
     end(signal)
@@ -90,7 +90,7 @@ export async function runChild(
     })
   }
   await child.exited
-  over.abort()
+  ended.abort()
   // Ends what it has left behind.
   if (timedOut) signalGroup(child, 'SIGKILL')
   guard?.kill('SIGKILL')

@@ -125,7 +125,7 @@ class ClientTime {
     const now = this.#real()
     const first = this.#failed.take(body, mark, now)
     if (!first || !this.#clock) return this.#following
-    const waited = now - first.left
+    const waited = now - first.endedAt
     const passed = this.#clock.passed() - first.passed
     const behind = waited - passed
     // A client that honored its Retry-After must meet the recovery that it announced.
@@ -136,7 +136,7 @@ class ClientTime {
 
   /** A call with this body failed. */
   fails(body: string, about: Pick<Failed, 'wait' | 'mark'>): void {
-    if (this.#clock) this.#failed.add(body, { left: this.#real(), passed: this.#clock.passed(), ...about })
+    if (this.#clock) this.#failed.add(body, { endedAt: this.#real(), passed: this.#clock.passed(), ...about })
   }
 
   /** Events before a reset do not start a wait. */

@@ -42,7 +42,7 @@ export function addCoverage(
 export function recoveryPathLines(counts: RecoveryPathCounts): string[] {
   const all = Object.entries(counts)
   if (all.length === 0) return []
-  const never = all.filter(([, taken]) => taken === 0).map(([way]) => way)
+  const never = all.filter(([, taken]) => taken === 0).map(([path]) => path)
   return [
     `${all.length - never.length} of ${all.length} recovery paths exercised${never.length > 0 ? `; not exercised: ${never.join('; ')}` : ''}`,
   ]

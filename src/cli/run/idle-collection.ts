@@ -10,7 +10,7 @@ const PAUSE_MS = 1_000
 /** Bytes of memory from which on the server does not wait for a pause: it needs only a fraction itself. */
 const MUCH_MEMORY = 350e6
 /** Bytes from which on calls wait for a collection: a concurrent one frees less. */
-const TOO_MUCH_MEMORY = 500e6
+const TOO_MUCH_MEMORY = 400e6
 /**
  * Bytes by which memory must have grown since calls last waited: without garbage, they would wait repeatedly for
  * nothing.
@@ -36,28 +36,18 @@ interface Collection {
   memory(): number
   every: typeof everySoOften
 }
-const RUNTIME: Collection = {
+const RUNTIME: Omit<Collection, 'memory'> = {
   collect: () => Bun.gc(true),
   collectBetween: fullGC,
   collectBeside: () => Bun.gc(false),
-  memory: residentBytes,
   every: everySoOften,
 }
 
-/** 0 if the system does not report it, as with too many open files. */
-function residentBytes(): number {
-  try {
-    return process.memoryUsage.rss()
-  } catch {
-    return 0
-  }
-}
-
-/**
- * Wraps the program so that it collects garbage in the first pause after many calls, and when there is much of it: the
- * runtime by itself waits for more.
- */
-export function withIdleCollection({ app, ...rest }: Understudy, given: Partial<Collection> = {}): Understudy {
+/** The program, which collects its garbage in the first pause after many calls, and when it has become much: the runtime by itself waits for more of it. */
+export function withIdleCollection(
+  { app, ...rest }: Understudy,
+  given: Pick<Collection, 'memory'> & Partial<Collection>,
+): Understudy {
   const { collect, collectBetween, collectBeside, memory, every } = { ...RUNTIME, ...given }
   let calls = 0
   let seen = 0

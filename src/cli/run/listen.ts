@@ -24,7 +24,10 @@ export function announceAddresses(
     )
 }
 
-/** Other machines are only allowed with a token. */
+/**
+ * Other machines are only allowed with a token.
+ * @throws ConfigError if there is no token
+ */
 export function rejectOpenHost(config: Config): void {
   if (config.host !== undefined && !isLoopback(config.host) && config.token.length === 0) {
     throw new ConfigError(

@@ -17,6 +17,7 @@ import type { CommandIo } from '../io.ts'
 import { type ChildEnd, type RunChild, runChild } from './child.ts'
 import { collectAfter } from './idle-collection.ts'
 import { listen, serverUrl } from './listen.ts'
+import { leadHere, type NotEmulatedCalls, withNotEmulated } from './not-emulated.ts'
 import { countingRequests, judgeSessions } from './suite.ts'
 
 /** The session of the command if it names none. */
@@ -93,12 +94,12 @@ function keptCalls(calls: readonly ObservedCall[], findings: ObservedRun['findin
   const ids = calls.map(({ trace }) => trace.id)
   if (ids.length <= most) return new Set(ids)
   const broken = calls.filter((call) => call.trace.outcome !== 'succeeded' || !isAnswered(call))
-  const told = findings.flatMap(({ finding }) => finding.traces)
+  const evidence = findings.flatMap(({ finding }) => finding.traces)
   return new Set([
     ...ids.slice(0, atBegin),
     ...ids.slice(-atEnd),
     ...broken.slice(0, shown).map(({ trace }) => trace.id),
-    ...told.slice(0, shown),
+    ...evidence.slice(0, shown),
   ])
 }
 
@@ -106,14 +107,30 @@ function keptCalls(calls: readonly ObservedCall[], findings: ObservedRun['findin
  * A program that is a command.
  * @param run how it is run, default as a process
  */
-export const commandProgram =
-  (io: CommandIo, command: readonly string[], config: Config, run: RunChild = runChild): RunProgram =>
-  async (understudy, limitMs) => {
+export function commandProgram(
+  io: CommandIo,
+  command: readonly string[],
+  config: Config,
+  run: RunChild = runChild,
+): RunProgram {
+  // Every run of the command makes these calls.
+  const told = new Set<string>()
+  const tell = ({ api, variable }: NotEmulatedCalls) => {
+    if (told.has(api)) return
+    told.add(api)
+    io.log.line('warn', `the command calls ${api} (${variable}), which is not emulated: nothing of it is explored`)
+  }
+  return async (understudy, limitMs) => {
     const requests = new Map<string, number>()
-    const servers = await listen(config, countingRequests(understudy, requests))
+    const covered = withNotEmulated(understudy, new Map(), tell)
+    const servers = await listen(config, countingRequests(covered, requests))
     const url = serverUrl(config, servers[0]?.port)
-    const env = clientEnvironment(io.env, url, HOME, config.token[0])
-    const stop = () => Promise.all(servers.map((server) => server.stop(true)))
+    const leads = await leadHere(covered, url, io.env)
+    const env = { ...clientEnvironment(io.env, url, HOME, config.token[0]), ...leads.variables }
+    const stop = () => {
+      leads.stop()
+      return Promise.all(servers.map((server) => server.stop(true)))
+    }
     const printed = scratchFile()
     const began = realClock.now()
     try {
@@ -127,11 +144,12 @@ export const commandProgram =
       printed.remove()
     }
   }
+}
 
 /** Makes calls in this process on virtual clocks; the function `close` ends that. */
 export function routeRunner({ log }: Pick<CommandIo, 'log'>, config: Config): { play: RunRoute; close(): void } {
   const { app, sessions } = createUnderstudy({ ...config, token: [], tokens: {} }, log.report)
-  let played = 0
+  let runs = 0
   const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
     app.fetch(
       new Request(`http://localhost${path}`, {
@@ -142,7 +160,7 @@ export function routeRunner({ log }: Pick<CommandIo, 'log'>, config: Config): { 
     )
   return {
     async play({ path, request }, scenario) {
-      const name = `route-${played++}`
+      const name = `route-${runs++}`
       await post('/_understudy/sessions', { name, scenario })
       // A connection failure reaches no one here: the trace has the result.
       await post(path, request, { 'x-understudy-session': name })

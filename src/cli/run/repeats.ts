@@ -3,7 +3,7 @@ import type { ClientMark } from '../../contract/core/finding.ts'
 
 /** A failed call: its time on both clocks, and its Retry-After in ms, 0 without one. */
 export interface Failed {
-  left: number
+  endedAt: number
   passed: number
   wait: number
   mark: ClientMark
@@ -73,8 +73,10 @@ function likelyOf(
   now: number,
 ): KeptCall | undefined {
   if (key !== null || retry) return undefined
-  const over = calls.filter(({ left, wait, mark }) => now - left >= wait - ROUNDING_MS && mark.caller === caller)
-  const own = over.filter(({ mark, guessedOn }) => mark.connection === connection && guessedOn !== connection)
-  const likely = own.length > 0 ? own : over.filter(({ guessedOn }) => guessedOn === undefined)
+  const expired = calls.filter(
+    ({ endedAt: left, wait, mark }) => now - left >= wait - ROUNDING_MS && mark.caller === caller,
+  )
+  const own = expired.filter(({ mark, guessedOn }) => mark.connection === connection && guessedOn !== connection)
+  const likely = own.length > 0 ? own : expired.filter(({ guessedOn }) => guessedOn === undefined)
   return likely.find(({ wait }) => wait > 0) ?? likely.at(-1)
 }

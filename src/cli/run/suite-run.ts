@@ -5,6 +5,7 @@ import type { CallTimes } from '../../db/trace-writes.ts'
 import type { RecoveryPathCounts } from '../../exploration/recovery-paths.ts'
 import { PART_ENDS } from '../../verdict/notices.ts'
 import type { ExecRun } from '../print/report-schemas.ts'
+import type { NotEmulatedCalls } from './not-emulated.ts'
 import type { SessionTime } from './session-time.ts'
 
 /** The verdict on a session, or on a part of it that ended before the command did. */
@@ -31,7 +32,7 @@ export interface SuiteRun {
   strict: boolean
   /** Also `fail` if the command failed. */
   verdict: VerdictResult
-  /** Why the run is inconclusive: the reasons of its sessions, if each of them has one. */
+  /** Why the run is inconclusive: the reasons of its sessions, if each of them has one, and calls of APIs that are not emulated. */
   inconclusive: readonly string[]
   /** Whether the verdict is `pass`. */
   ok: boolean
@@ -43,6 +44,8 @@ export interface SuiteRun {
   sessions: RunSession[]
   /** Configured recovery paths, with how often each was exercised. */
   recovery_paths: RecoveryPathCounts
+  /** Calls of APIs that are not emulated. */
+  not_emulated: NotEmulatedCalls[]
   /** The URL that the command received. */
   url: string
   /** The file with the calls. */

@@ -24,6 +24,7 @@ import { withClientTime } from './client-time.ts'
 import { clockUrl, withClockUrl } from './clock-url.ts'
 import { HANG_LIMIT_MS, withHangLimit } from './hang-limit.ts'
 import { FLUSH_MS, listen, serverUrl } from './listen.ts'
+import { leadHere, type NotEmulatedCalls, notEmulatedReasons, withNotEmulated } from './not-emulated.ts'
 import type { RunReport } from './run-report.ts'
 import { sessionTime } from './session-time.ts'
 import type { RunSession, SuiteRun } from './suite-run.ts'
@@ -44,6 +45,8 @@ export interface SuiteOptions {
   db?: string | undefined
   cwd?: string | undefined
   output?: 'inherit' | 'ignore' | undefined
+  /** Variables of APIs that are not emulated, to be left as they are. */
+  leaveEnv?: readonly string[] | undefined
   /** Runs the command, default as a process. */
   runChild?: RunChild | undefined
   /** Collects the result of each run. */
@@ -89,7 +92,7 @@ function besideOf(file: string, label: string): string {
 }
 
 async function runOnce(command: readonly string[], options: SuiteOptions, round: Round): Promise<SuiteRun> {
-  const { io, config, timeout, db, cwd, output, report: collected } = options
+  const { io, config, timeout, db, cwd, output, leaveEnv, report: collected } = options
   const file = db === undefined ? undefined : openRunFile(db)
   const { scenario, seed } = round
   const own = scenario && fixedSource(seed === undefined ? scenario : { ...scenario, seed })
@@ -100,7 +103,8 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
   })
   const [token] = config.token
   const timed = withHangLimit(withClientTime(made), options.hangLimit ?? HANG_LIMIT_MS)
-  const understudy = withClockUrl(timed, { home: round.label, token })
+  const notEmulated = new Map<string, NotEmulatedCalls>()
+  const understudy = withNotEmulated(withClockUrl(timed, { home: round.label, token }), notEmulated)
   const requests = new Map<string, number>()
   if (config.log === 'json') io.log.calls(understudy)
   const logged = config.verbose ? withRequestLog(understudy, standardLog(io, true)) : understudy
@@ -109,17 +113,24 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
   // Its scenario starts now, so that time may pass before the first call.
   understudy.runs.current(understudy.sessions.get(round.label))
   const began = realClock.now()
-  const env = { ...clientEnvironment(io.env, url, round.label, token), UNDERSTUDY_CLOCK_URL: clockUrl(url) }
+  const leads = await leadHere(understudy, url, io.env, leaveEnv)
+  const env = {
+    ...clientEnvironment(io.env, url, round.label, token),
+    ...leads.variables,
+    UNDERSTUDY_CLOCK_URL: clockUrl(url),
+  }
   try {
     const end = await (options.runChild ?? runChild)(io, command, { env, cwd, timeout, output })
     const took = realClock.now() - began
     const ended = end.stopped !== undefined || end.timedOut ? 'stopped' : end.code === 0 ? 'unknown' : 'badly'
     const judged = await judgeSessions({ understudy, url, token, round, requests, ended })
     await file?.keep(understudy.sessions.list().map(({ traces }) => traces))
-    await collected?.add(round.name, understudy.sessions.list(), judged.verdicts)
+    const not_emulated = [...notEmulated.values()]
+    await collected?.add(round.name, understudy.sessions.list(), withReasons(judged.verdicts, not_emulated))
     const { recoveryPaths: recovery_paths } = seenIn(understudy.sessions)
-    return asRun({ ...judged, recovery_paths, url, round, end, took, strict: config.strict, db })
+    return asRun({ ...judged, recovery_paths, not_emulated, url, round, end, took, strict: config.strict, db })
   } finally {
+    leads.stop()
     await Promise.all(servers.map((server) => server.stop(true)))
     await understudy.telemetry?.stop(FLUSH_MS)
     understudy.sessions.close()
@@ -183,9 +194,9 @@ export async function judgeSessions({
     return answer.ok ? [(await answer.json()) as Verification] : []
   }
   const judged: Verification[] = []
-  const asked = names.length > 0 ? names : [round.label]
-  for (let first = 0; first < asked.length; first += JUDGED_AT_ONCE)
-    judged.push(...(await Promise.all(asked.slice(first, first + JUDGED_AT_ONCE).map(verify))).flat())
+  const toJudge = names.length > 0 ? names : [round.label]
+  for (let first = 0; first < toJudge.length; first += JUDGED_AT_ONCE)
+    judged.push(...(await Promise.all(toJudge.slice(first, first + JUDGED_AT_ONCE).map(verify))).flat())
   const parts = judged.flatMap((one) => inParts(one, there.has(one.session)))
   const verdicts = parts.length > 0 ? parts : await verify(round.label)
   const times = new Map(used.map((session) => [session.name, timesOf(session)]))
@@ -198,8 +209,8 @@ function inParts({ earlier, ...last }: Verification, isThere: boolean): RunSessi
   const isEmpty =
     last.calls === 0 && last.workspace_calls === 0 && last.pending === 0 && last.unknown_paths.length === 0
   // The parts are in the report themselves.
-  const said = earlierNotices(earlier, 0)
-  const notices = last.notices.filter((text) => !said.includes(text))
+  const earlierLines = earlierNotices(earlier, 0)
+  const notices = last.notices.filter((text) => !earlierLines.includes(text))
   const parts = earlier.map((part) => ({ ...part, earlier: [] }))
   return isEmpty && (parts.length > 0 || !isThere) ? parts : [...parts, { ...last, notices, earlier: [] }]
 }
@@ -207,8 +218,20 @@ function inParts({ earlier, ...last }: Verification, isThere: boolean): RunSessi
 const timesOf = ({ traces }: Session): ReadonlyMap<string, CallTimes> =>
   new Map([...traces.since(0)].flatMap(({ trace, heard }) => (heard ? [[trace.id, heard] as const] : [])))
 
+/** The verdicts as a page shows them, which has nothing about a run as a whole: calls that were not tested concern each session. */
+function withReasons(verdicts: readonly RunSession[], calls: readonly NotEmulatedCalls[]): readonly RunSession[] {
+  const reasons = notEmulatedReasons(calls)
+  if (reasons.length === 0) return verdicts
+  return verdicts.map((one) => ({
+    ...one,
+    verdict: one.verdict === 'pass' ? ('inconclusive' as const) : one.verdict,
+    inconclusive: [...one.inconclusive, ...reasons],
+  }))
+}
+
 interface RunParts extends Awaited<ReturnType<typeof judgeSessions>> {
   recovery_paths: RecoveryPathCounts
+  not_emulated: NotEmulatedCalls[]
   url: string
   round: Round
   end: ChildEnd
@@ -223,6 +246,7 @@ function asRun({
   clocks,
   none,
   recovery_paths,
+  not_emulated,
   url,
   round,
   end,
@@ -235,7 +259,7 @@ function asRun({
   const about = new Set(verdicts.flatMap(({ rules }) => rules.map((rule) => rule.name)))
   const broken = verdicts.filter((one) => one.verdict === 'fail')
   const fails = broken.length > 0 || end.code !== 0 || findings.some((finding) => failsVerdict(finding, strict))
-  const inconclusive = runReasons(verdicts)
+  const inconclusive = [...runReasons(verdicts), ...notEmulatedReasons(not_emulated)]
   const verdict = verdictOf(fails, inconclusive)
   return {
     name: round.name,
@@ -253,6 +277,7 @@ function asRun({
     unmatched_rules: (scenario?.rules ?? []).map((rule) => rule.name).filter((rule) => !about.has(rule)),
     sessions: [...broken, ...verdicts.filter((one) => !broken.includes(one))],
     recovery_paths,
+    not_emulated,
     url,
     db: db ?? null,
     times,

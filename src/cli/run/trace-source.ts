@@ -97,7 +97,7 @@ function serverSource(io: Pick<CommandIo, 'env' | 'stderr'>, options: TraceOptio
   }
   return {
     async list({ model, status, thread, since, until, limit, after }) {
-      const given = Object.entries({
+      const used = Object.entries({
         model,
         status,
         thread,
@@ -107,7 +107,7 @@ function serverSource(io: Pick<CommandIo, 'env' | 'stderr'>, options: TraceOptio
         starting_after: after,
         all: all ? 'true' : undefined,
       })
-      const query = new URLSearchParams(given.filter((pair): pair is [string, string] => pair[1] !== undefined))
+      const query = new URLSearchParams(used.filter((pair): pair is [string, string] => pair[1] !== undefined))
       return ((await ask(`/_understudy/traces?${query}`)) as { data: TraceRecord[] }).data
     },
     get: async (id) => (await ask(`/_understudy/traces/${encodeURIComponent(id)}?all=${all}`)) as StoredTrace,
@@ -118,9 +118,9 @@ function serverSource(io: Pick<CommandIo, 'env' | 'stderr'>, options: TraceOptio
 }
 
 /** A server's file contains its default session, that of an exec run all sessions that were used. */
-function fileSource(file: string, wanted: string | undefined): TraceSource {
+function fileSource(file: string, only: string | undefined): TraceSource {
   const store = traceStore(openReadOnly(file), READ_ONLY)
-  const session = wanted === ALL_SESSIONS ? undefined : wanted
+  const session = only === ALL_SESSIONS ? undefined : only
   const names = session === undefined ? [] : store.sessions()
   if (session !== undefined && !names.includes(session)) {
     const there = names.length > 0 ? names.join(', ') : 'no calls'

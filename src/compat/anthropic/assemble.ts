@@ -1,8 +1,8 @@
-// The message that a client of Anthropic's API has after the events of a stream, as far as they came.
+// Assembles a message of Anthropic's API from the events of a stream.
 import type { EventData } from '../../lib/sse.ts'
 import { asObject, asText, type JsonObject, parsedJson } from '../../lib/values.ts'
 
-/** The message; blocks that had not ended are in it as far as they had come. */
+/** The message so far, including unfinished blocks. */
 export function assembleMessage(events: readonly EventData[]): JsonObject {
   let message: JsonObject = {}
   const blocks: JsonObject[] = []
@@ -25,7 +25,7 @@ export function assembleMessage(events: readonly EventData[]): JsonObject {
   return { ...message, content: blocks.filter(Boolean) }
 }
 
-/** Fields of a block by the fields of deltas that add to them. */
+/** Fields of a block by the delta fields that extend them. */
 const TEXTS = { text: 'text', thinking: 'thinking', signature: 'signature' } as const
 
 function addDelta(

@@ -1,4 +1,4 @@
-// Anthropic's Messages API at /v1/messages: chat completions as its clients send and read them.
+// Anthropic's Messages API at /v1/messages, on top of chat completions.
 import type { Reply } from '../../contract/core/reply.ts'
 import type { Wire, WireCall } from '../../contract/core/wire.ts'
 import { asList, asObject, asText, type JsonObject, objectsIn, parsedJson } from '../../lib/values.ts'
@@ -8,7 +8,7 @@ import { emptyMessage, messageEnd, messageUsage, signatureOf, THREAD_NOT_FOUND, 
 import { messageEvents, messageRules } from './stream.ts'
 import { completionRequestOf, countRequestOf } from './to-chat.ts'
 
-/** Requests and answers in the words of Anthropic; a model without a provider is one of its own. */
+/** Converts requests and responses; a model without a provider is one of Anthropic's. */
 export const anthropicWire: Wire = {
   api: 'anthropic',
   idHeader: 'request-id',
@@ -28,12 +28,12 @@ export const anthropicWire: Wire = {
     }
     return { ...reply, body: { kind: 'events', events: eventsOf(body.events, reply, call), marked: true } }
   },
-  // A provider's own id is the one that is in its header.
+  // A provider's own request id is in its header.
   error: ({ status, type, code, message, headers }, id) =>
     errorBody({ status, names: [type, code], message, id: headers['request-id'] ?? id }),
 }
 
-/** The same for counts of tokens, which are answered as they are. */
+/** Converts token counts, whose responses need no conversion. */
 export const countWire: Wire = {
   api: anthropicWire.api,
   idHeader: 'request-id',
@@ -70,7 +70,7 @@ const KNOWN = [...Object.values(TYPES), 'api_error', 'invalid_request_error']
 
 interface ErrorFacts {
   status: number
-  /** What it is called by whoever says it. */
+  /** Candidates for its type, in order of preference. */
   names: readonly (string | undefined)[]
   message: string
   id: string
@@ -78,13 +78,13 @@ interface ErrorFacts {
 
 function errorBody({ status, names, message, id }: ErrorFacts) {
   const usual = TYPES[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error')
-  // What a fixture or a provider says is said, when it is known there.
+  // A type from a fixture or a provider is kept if the API knows it.
   const type = names.find((name) => name !== undefined && KNOWN.includes(name)) ?? usual
   const details = names.includes(THREAD_NOT_FOUND) && { details: { error_code: THREAD_NOT_FOUND } }
   return { type: 'error' as const, error: { type, message, ...details }, request_id: id }
 }
 
-/** A whole completion as a message. */
+/** Converts a whole completion to a message. */
 function messageOf(completion: JsonObject, stoppedBy: string | undefined): JsonObject {
   const [choice] = objectsIn(completion.choices)
   const message = asObject(choice?.message) ?? {}

@@ -1,4 +1,4 @@
-// A message as the OpenAPI document shows it: the operation of chat completions in the words of Anthropic.
+// The operations of Anthropic's API for the OpenAPI document, derived from chat completions.
 import type { Operation } from '../../contract/core/operation.ts'
 import { AnthropicCountRequest, AnthropicRequest } from './request-schema.ts'
 import { AnthropicEvent, AnthropicMessage } from './response-schema.ts'
@@ -15,14 +15,14 @@ const ask = (content: string, more: object = {}) => ({
   ...more,
 })
 
-/** A count under the name and with the request of Anthropic. */
+/** The token count operation with Anthropic's name and request. */
 export const shownCount = (operation: Operation): Operation => ({
   ...operation,
   name: 'countTokens',
   request: AnthropicCountRequest,
 })
 
-/** The operation under the name and with the shapes of messages. */
+/** The chat operation with the name and the schemas of messages. */
 export const shownMessages = (operation: Operation): Operation => ({
   ...operation,
   name: 'messages',

@@ -1,8 +1,8 @@
-// What is asked of Anthropic's Messages API.
+// The request schemas of Anthropic's Messages API.
 import { z } from 'zod'
 import { Thinking } from '../../contract/router/shared.ts'
 
-/** Blocks that tools at the provider, and the provider itself, add to an assistant's turn. Nothing here acts upon them. */
+/** Block types that provider tools, and the provider itself, add to an assistant's turn. They are accepted and ignored. */
 export const HOSTED_BLOCKS = [
   'server_tool_use',
   'web_search_tool_result',
@@ -183,7 +183,7 @@ const JsonFormat = z.looseObject({
   schema: z.looseObject({}).describe('JSON Schema of the response.'),
 })
 
-/** What counting and asking have in common. */
+/** Fields of both counts and messages. */
 const ASKED = {
   model: z.string().min(1).describe('The model. A name without a provider means an Anthropic model.'),
   messages: z.array(Message).describe('The conversation so far, of at least one message.').meta({ minItems: 1 }),
@@ -200,10 +200,10 @@ const ASKED = {
     .describe('Output settings.'),
 }
 
-/** The body of a request for the tokens of a message. */
+/** The body of a token count request. */
 export const AnthropicCountRequest = z.looseObject(ASKED)
 
-/** The body of a request for a message; unknown fields, those of the router among them, are kept. */
+/** The body of a message request. Unknown fields, including those of the router, are kept. */
 export const AnthropicRequest = z.looseObject({
   ...ASKED,
   max_tokens: z

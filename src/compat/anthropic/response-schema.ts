@@ -1,4 +1,4 @@
-// What Anthropic's Messages API answers: messages, the events of a stream, and errors.
+// The response schemas of Anthropic's Messages API: messages, stream events, errors.
 import { z } from 'zod'
 
 const tokens = z.int().describe('A number of tokens.')
@@ -28,7 +28,7 @@ const Usage = z
   })
   .describe('Token counts.')
 const AnswerBlock = z.discriminatedUnion('type', [
-  // As there, without `citations` where nothing is cited: clients that know the field want a list.
+  // Like Anthropic, without `citations` when nothing is cited: clients that read the field expect a list.
   z.object({ type: z.literal('text'), text: z.string().describe('The text.') }),
   z.object({
     type: z.literal('tool_use'),

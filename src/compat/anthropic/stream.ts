@@ -1,4 +1,4 @@
-// A stream of chat chunks as the events of a message: blocks that begin, grow and end, and the end of the message.
+// Converts a stream of chat chunks to the events of a message.
 import type { StreamRules } from '../../contract/core/operation.ts'
 import { DONE_EVENT, dataEvent, type EventBatch, type EventStream, mapEvents, type StreamEvent } from '../../lib/sse.ts'
 import { asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
@@ -7,12 +7,12 @@ import { emptyMessage, messageEnd, messageUsage, signatureOf, toolUse, usageAtEn
 const named = (type: string, more: object, tokens?: number): StreamEvent =>
   dataEvent({ type, ...more }, { event: type, tokens })
 
-/** How faults between the gateway and the client understand these events. */
+/** How faults read these events. */
 export const messageRules: StreamRules = {
   ends: ({ type }) => type === 'message_stop',
   wrongWith: ({ type }) => (typeof type === 'string' ? undefined : "it has no 'type'"),
   hasContent: ({ type }) => type === 'content_block_delta',
-  // The message is whole once it says why it ends; `message_stop` is but the mark behind it.
+  // A message is complete once it has a stop reason; `message_stop` is only an end mark.
   complete: (events) => events.some(({ data }) => endsMessage(asObject(data))),
   failureIn: (data) => (data.type === 'error' ? data : undefined),
 }
@@ -20,19 +20,19 @@ export const messageRules: StreamRules = {
 const endsMessage = (data: JsonObject | undefined): boolean =>
   data?.type === 'message_delta' && asText(asObject(data.delta)?.stop_reason) !== undefined
 
-/** What is known of a stream besides its chunks. */
+/** What is known about a stream besides its chunks. */
 interface MessageStream {
   /** A chunk with its model as the request named it. */
   rename(chunk: JsonObject): JsonObject
   /** The body of an error. */
   failure(error: JsonObject): object
-  /** The token counts, as far as they are known when it begins. */
+  /** The token counts, if known at the beginning. */
   usage: unknown
-  /** The stop sequence that ends the text, when that is known. */
+  /** The stop sequence that ends the text, if known. */
   stoppedBy: string | undefined
 }
 
-/** The events of a message from those of a completion. */
+/** Converts the events of a completion to those of a message. */
 export function messageEvents(events: EventStream, stream: MessageStream): EventStream {
   const message = growingMessage(stream)
   return mapEvents(events, ({ data, text, tokens }): EventBatch => {
@@ -46,15 +46,15 @@ export function messageEvents(events: EventStream, stream: MessageStream): Event
 const delta = (index: number, type: string, more: object, tokens?: number): StreamEvent =>
   named('content_block_delta', { index, delta: { type, ...more } }, tokens)
 
-/** The blocks of a message as far as they have come: one of them is open. */
+/** The blocks of a message so far; the last one may be open. */
 function growingBlocks() {
   let index = -1
   let open: string | undefined
   let thoughts = ''
   let signed = false
-  const sign = (given: unknown): StreamEvent => {
+  const sign = (signature: unknown): StreamEvent => {
     signed = true
-    return delta(index, 'signature_delta', { signature: signatureOf(thoughts, given) })
+    return delta(index, 'signature_delta', { signature: signatureOf(thoughts, signature) })
   }
   const close = (): StreamEvent[] => {
     if (open === undefined) return []
@@ -69,10 +69,10 @@ function growingBlocks() {
     index++
     return [...before, named('content_block_start', { index, content_block })]
   }
-  function* think(given: JsonObject, tokens: number | undefined): Generator<StreamEvent> {
-    const thought = asText(given.reasoning)
-    const signature = asText(given.reasoning_signature)
-    const redacted = asText(given.redacted_reasoning)
+  function* think(piece: JsonObject, tokens: number | undefined): Generator<StreamEvent> {
+    const thought = asText(piece.reasoning)
+    const signature = asText(piece.reasoning_signature)
+    const redacted = asText(piece.redacted_reasoning)
     if (thought || signature) yield* block('thinking', { type: 'thinking', thinking: '', signature: '' })
     if (thought) {
       thoughts += thought
@@ -83,14 +83,14 @@ function growingBlocks() {
   }
   return {
     close,
-    *grow(given: JsonObject, tokens: number | undefined): Generator<StreamEvent> {
-      yield* think(given, tokens)
-      const text = asText(given.content) || asText(given.refusal)
+    *grow(piece: JsonObject, tokens: number | undefined): Generator<StreamEvent> {
+      yield* think(piece, tokens)
+      const text = asText(piece.content) || asText(piece.refusal)
       if (text) {
         yield* block('text', { type: 'text', text: '' })
         yield delta(index, 'text_delta', { text }, tokens)
       }
-      for (const { index: at, id, function: called } of objectsIn(given.tool_calls)) {
+      for (const { index: at, id, function: called } of objectsIn(piece.tool_calls)) {
         const { name, arguments: json } = asObject(called) ?? {}
         yield* block(`call ${at}`, toolUse(id, name))
         if (asText(json)) yield delta(index, 'input_json_delta', { partial_json: json }, tokens)
@@ -99,27 +99,27 @@ function growingBlocks() {
   }
 }
 
-/** A message as far as it has come, and why it ends. */
-function growingMessage({ usage: known, stoppedBy }: MessageStream) {
+/** A message so far, and its stop reason. */
+function growingMessage({ usage: initialUsage, stoppedBy }: MessageStream) {
   const blocks = growingBlocks()
   let begun = false
   let finish: unknown
   let refused = false
-  let usage = known
+  let usage = initialUsage
   return {
     *add(chunk: JsonObject, tokens: number | undefined): Generator<StreamEvent> {
       if (!begun) {
         begun = true
         const open = messageEnd({ finish: null, stoppedBy: undefined, refused: false })
-        // As there, one token of the answer is counted when it begins.
-        const counted = { ...messageUsage(known), output_tokens: 1 }
+        // Like Anthropic, counts one output token at the beginning.
+        const counted = { ...messageUsage(initialUsage), output_tokens: 1 }
         yield named('message_start', { message: { ...emptyMessage(chunk), ...open, usage: counted } })
       }
       usage = chunk.usage ?? usage
       const [choice] = objectsIn(chunk.choices)
-      const given = asObject(choice?.delta) ?? {}
-      if (asText(given.refusal)) refused = true
-      yield* blocks.grow(given, tokens)
+      const piece = asObject(choice?.delta) ?? {}
+      if (asText(piece.refusal)) refused = true
+      yield* blocks.grow(piece, tokens)
       finish = choice?.finish_reason ?? finish
     },
     *end(): Generator<StreamEvent> {

@@ -1,4 +1,4 @@
-// A request of Anthropic's Messages API as a chat completion: its blocks as messages, parts and tool calls.
+// Converts a request of Anthropic's Messages API to a chat completion.
 import type { z } from 'zod'
 import { ApiError } from '../../contract/core/error.ts'
 import { asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
@@ -7,15 +7,15 @@ import { THREAD_NOT_FOUND } from './from-chat.ts'
 import { AnthropicCountRequest, AnthropicRequest, HOSTED_BLOCKS } from './request-schema.ts'
 
 /**
- * The body of a chat completion that asks the same; fields that both APIs have, and those of the router, stay as they are.
- * What is wrong is found here, where it still has the names that the client gave it.
+ * The equivalent body of a chat completion; shared fields and those of the router are unchanged. Validated first, so
+ * that errors have the client's field names.
  */
 export const completionRequestOf = (body: unknown): JsonObject =>
   asCompletion(parseRequest(AnthropicRequest, withoutThread(body)))
 
 /**
- * A body without the thread in which the provider would keep the conversation: none is kept here, and clients who would go on
- * in one send all of it when they are told so. What is called a thread by the router stays.
+ * A body without Anthropic's `thread`. Conversations are not stored here: clients that continue a thread get an error,
+ * and then send the whole conversation. A `thread` of the router is kept.
  */
 function withoutThread(body: unknown): unknown {
   const { thread, ...rest } = asObject(body) ?? {}
@@ -26,11 +26,11 @@ function withoutThread(body: unknown): unknown {
   throw new ApiError(404, THREAD_NOT_FOUND, message, { param: 'thread' })
 }
 
-/** The same of a request that only counts. */
+/** The equivalent body for a token count. */
 export const countRequestOf = (body: unknown): JsonObject =>
   asCompletion(parseRequest(AnthropicCountRequest, withoutThread(body)))
 
-function asCompletion(given: z.infer<typeof AnthropicCountRequest> & JsonObject): JsonObject {
+function asCompletion(fields: z.infer<typeof AnthropicCountRequest> & JsonObject): JsonObject {
   const {
     system,
     messages,
@@ -40,7 +40,7 @@ function asCompletion(given: z.infer<typeof AnthropicCountRequest> & JsonObject)
     metadata,
     output_config: out,
     ...rest
-  } = given
+  } = fields
   const user = asText(asObject(metadata)?.user_id)
   const effort = out?.effort === 'max' ? 'xhigh' : out?.effort
   const schema = out?.format?.schema
@@ -54,17 +54,17 @@ function asCompletion(given: z.infer<typeof AnthropicCountRequest> & JsonObject)
     ...(user !== undefined && { metadata: { user_id: user } }),
     ...(effort != null && { reasoning_effort: effort }),
     ...(schema && { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } } }),
-    ...(given.stream === true && { stream_options: { include_usage: true } }),
+    ...(fields.stream === true && { stream_options: { include_usage: true } }),
   }
 }
 
-/** What the provider itself would run, such as a search, has no schema: it is accepted, and never called here. */
+/** Provider tools, such as web search, have no schema: they are accepted, and never called. */
 const toolsOf = (tools: unknown): unknown =>
   objectsIn(tools).flatMap(({ name, description, input_schema: parameters, strict }) =>
     parameters === undefined ? [] : [{ type: 'function', function: { name, description, parameters, strict } }],
   )
 
-/** Whether a choice leaves nothing but tools of the provider, which are never called here. */
+/** Whether a tool choice leaves only provider tools, which are never called. */
 function choosesHosted({ type, name }: JsonObject, tools: readonly JsonObject[]): boolean {
   const chosen = type === 'tool' ? tools.filter((tool) => tool.name === name) : type === 'any' ? tools : []
   return chosen.length > 0 && chosen.every((tool) => tool.input_schema === undefined)
@@ -75,19 +75,19 @@ function choiceOf({ type, name }: JsonObject): unknown {
   return type === 'any' ? 'required' : type
 }
 
-/** Instructions as a message; as none when they have no text. */
+/** Instructions as a system message; an empty list when they have no text. */
 function systemMessages(content: unknown): unknown[] {
   const texts = asText(content) ?? objectsIn(content).filter(({ type }) => type === 'text')
   return content == null || (Array.isArray(content) && texts.length === 0) ? [] : [{ role: 'system', content: texts }]
 }
 
-/** One message as one or more: the results of tools are messages of their own there. */
+/** A message as one or more: tool results are separate messages in chat completions. */
 function messagesOf(message: unknown): unknown[] {
-  const given = asObject(message)
-  if (given?.role === 'system') return systemMessages(given.content)
-  if (!given || !Array.isArray(given.content)) return [message]
-  const blocks = given.content
-  if (given.role === 'assistant') {
+  const fields = asObject(message)
+  if (fields?.role === 'system') return systemMessages(fields.content)
+  if (!fields || !Array.isArray(fields.content)) return [message]
+  const blocks = fields.content
+  if (fields.role === 'assistant') {
     const own = objectsIn(blocks).filter((block) => !isHosted(block))
     return own.length === 0 && blocks.length > 0 ? [] : [assistantOf(own)]
   }
@@ -99,11 +99,11 @@ function messagesOf(message: unknown): unknown[] {
       tool_call_id: result.tool_use_id,
       content: textIn(result.content),
     })),
-    ...(parts.length > 0 || results.length === 0 ? [{ ...given, content: parts.map(partOf) }] : []),
+    ...(parts.length > 0 || results.length === 0 ? [{ ...fields, content: parts.map(partOf) }] : []),
   ]
 }
 
-/** Whether a block is of a tool at the provider: a chat completion has no place for it. */
+/** Whether a block belongs to a provider tool, which chat completions cannot express. */
 const isHosted = ({ type }: JsonObject) => HOSTED_BLOCKS.some((hosted) => hosted === type)
 
 const textIn = (content: unknown): string =>
@@ -133,21 +133,21 @@ function assistantOf(blocks: readonly JsonObject[]): JsonObject {
   }
 }
 
-/** A block of a user as a part: pictures and documents by address, by file, or in the request. */
+/** A user block as a content part: images and documents by URL, by file id, or inline. */
 function partOf(block: unknown): unknown {
-  const given = asObject(block)
-  if (given?.type === 'search_result') return { type: 'text', text: searchResultText(given) }
-  if (given?.type === 'container_upload') return { type: 'file', file: { file_id: given.file_id } }
-  const source = asObject(given?.source)
-  if (!given || !source) return block
+  const fields = asObject(block)
+  if (fields?.type === 'search_result') return { type: 'text', text: searchResultText(fields) }
+  if (fields?.type === 'container_upload') return { type: 'file', file: { file_id: fields.file_id } }
+  const source = asObject(fields?.source)
+  if (!fields || !source) return block
   if (source.type === 'file') return { type: 'file', file: { file_id: source.file_id } }
   const data = `data:${source.media_type};base64,${source.data}`
-  if (given.type === 'image')
+  if (fields.type === 'image')
     return { type: 'image_url', image_url: { url: source.type === 'url' ? source.url : data } }
-  if (given.type !== 'document') return block
+  if (fields.type !== 'document') return block
   if (source.type === 'text') return { type: 'text', text: source.data }
   if (source.type === 'content') return { type: 'text', text: textIn(source.content) }
-  const name = asText(given.title)
+  const name = asText(fields.title)
   const file = source.type === 'url' ? { uri: source.url } : { file_data: data }
   return { type: 'file', file: { ...file, ...(name !== undefined && { filename: name }) } }
 }

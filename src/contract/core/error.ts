@@ -78,9 +78,9 @@ type EnvelopeContent = Pick<ApiError, 'status' | 'message' | 'param' | 'code'> &
  * body.error // => { message: 'no such model', type: 'not_found_error', param: 'model', code: 'model_not_found' }
  */
 export function envelope({ status, message, param, code, type = errorType(status) }: EnvelopeContent) {
-  const said = shortened(message, MAX_MESSAGE)
-  const error = { message: said, type, param: param && shortened(param, MAX_PARAM), code }
-  return { code: String(status), message: said, error }
+  const shortMessage = shortened(message, MAX_MESSAGE)
+  const error = { message: shortMessage, type, param: param && shortened(param, MAX_PARAM), code }
+  return { code: String(status), message: shortMessage, error }
 }
 
 /** The body of an error response. */

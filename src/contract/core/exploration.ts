@@ -174,7 +174,7 @@ export interface CoverageNumbers {
   /** Injected faults of the applicable ones. */
   delivered: Share
   /** Tolerated faults of the injected ones. */
-  held: Share
+  tolerated: Share
   /** Exercised recovery paths of the configured ones. */
   recoveryPaths: Share
 }
@@ -226,15 +226,15 @@ export interface ExplorationData {
   /** The problems, each with the command that reproduces its first case. */
   problems: (ExploreProblem & { command: string })[]
   /** Cases that were not run because the time was up. */
-  left: SkippedCase[]
+  skipped: SkippedCase[]
   /**
    * Number of cases that were not run because their calls are among very many similar ones, which are not in `points`.
    */
-  alike: number
+  similar: number
   /** Calls of a baseline run whose traces were dropped or deleted. */
   dropped: number
   /** Known failures that no longer occur. */
-  mended: { point: string; class: string }[]
+  fixed: { point: string; class: string }[]
   coverage: CoverageNumbers
   routes: RouteTable[]
   runs: number

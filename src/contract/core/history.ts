@@ -1,4 +1,4 @@
-// What a provider thinks of the conversation in a request: how strictly that is taken, and what a trace says of it.
+// Whether a provider would accept the conversation in a request: the modes, and the record in a trace.
 import { z } from 'zod'
 import type { JsonObject } from '../../lib/values.ts'
 import { HISTORY_MODES } from './history-mode.ts'
@@ -24,26 +24,26 @@ export const HistoryRecord = z.object({
 })
 export type HistoryRecord = z.infer<typeof HistoryRecord>
 
-/** What is known of earlier responses, and thus of what a request for a response refers to. */
+/** What is known about earlier responses, to which a request may refer. */
 export interface EarlierResponses {
-  /** The id of the response that the request continues, where that is not stored. */
+  /** The id of the response that the request continues, if that is not stored. */
   readonly missing: string | undefined
-  /** Ids of the tool calls of the response that the request continues; undefined when it continues none. */
+  /** Ids of the tool calls of the response that the request continues; undefined if it continues none. */
   readonly openCalls: readonly string[] | undefined
-  /** Whether a call of this id was made before in the conversation that the request continues. */
+  /** Whether the continued conversation already contains a call with this id. */
   wasCalled(id: string): boolean
   /**
-   * The items of a response by the id of one of its items: those that were stored, or `unstored` where nobody can have stored it: this
-   * server did not create it, or was told not to store it. Undefined where it may have been dropped.
+   * The items of a response by the id of one of them: the stored ones, or `unstored` if they cannot have been stored:
+   * this server did not create it, or the client disabled storage. Undefined if it may have been dropped.
    */
   itemsBeside(id: string): readonly JsonObject[] | 'unstored' | undefined
-  /** Whether a response can have been stored here, and dropped since. */
+  /** Whether a response may have been stored here, and dropped since. */
   mayHaveStored(id: string): boolean
-  /** Whether the encrypted content of a reasoning item is certain not to be what this server sent. */
+  /** Whether the encrypted content of a reasoning item certainly differs from what this server sent. */
   isChanged(id: string, encrypted: string): boolean
 }
 
-/** The conversation of a request, in the form that its API gives it. */
+/** The conversation of a request, in the form of its API. */
 export type ModelConversation =
   | { form: 'chat'; messages: readonly unknown[] }
   | { form: 'responses'; items: readonly unknown[]; earlier: EarlierResponses }

@@ -39,7 +39,7 @@ function regexProblems(source: string): [string, string][] {
   }
 }
 
-type Given<Names extends string> = { readonly [Name in Names]?: unknown }
+type WithFields<Names extends string> = { readonly [Name in Names]?: unknown }
 const countOf = (values: readonly unknown[]) => values.filter((one) => one !== undefined).length
 
 /**
@@ -54,11 +54,13 @@ export const rules = {
   isInteger: (value: unknown) => Number.isInteger(value),
   isNothing: (value: unknown) => value == null,
   hasFewPairs: (pairs: object) => Object.keys(pairs).length <= MAX_METADATA_PAIRS,
-  hasContent: (file: Given<'file_data' | 'uri' | 'file_id'>) => (file.file_data ?? file.uri ?? file.file_id) != null,
-  saysSomething: (script: Given<'content' | 'tool_calls' | 'refusal'>) =>
+  hasContent: (file: WithFields<'file_data' | 'uri' | 'file_id'>) =>
+    (file.file_data ?? file.uri ?? file.file_id) != null,
+  saysSomething: (script: WithFields<'content' | 'tool_calls' | 'refusal'>) =>
     script.content !== undefined || Boolean(script.tool_calls) || script.refusal !== undefined,
-  hasOneReply: ({ reply, replies }: Given<'reply' | 'replies'>) => (reply === undefined) !== (replies === undefined),
-  hasOneComparison: (match: Given<'equals' | 'contains' | 'regex'>) =>
+  hasOneReply: ({ reply, replies }: WithFields<'reply' | 'replies'>) =>
+    (reply === undefined) !== (replies === undefined),
+  hasOneComparison: (match: WithFields<'equals' | 'contains' | 'regex'>) =>
     countOf([match.equals, match.contains, match.regex]) === 1,
   isDuration: (value: string | number) => parseDuration(value) !== undefined,
   milliseconds: (value: string | number) => parseDuration(value) ?? 0,

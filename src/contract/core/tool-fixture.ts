@@ -5,9 +5,9 @@ import { Duration } from './duration.ts'
 import { type FixtureSubject, TOOL_CALLS } from './fixture-subject.ts'
 import { textMatchSchema } from './text-match.ts'
 
-const Wanted = z.unknown().superRefine((wanted, context) => {
-  if (!isTextMatch(wanted)) return
-  for (const { path, message } of textMatchSchema.safeParse(wanted).error?.issues ?? [])
+const ExpectedArgument = z.unknown().superRefine((pattern, context) => {
+  if (!isTextMatch(pattern)) return
+  for (const { path, message } of textMatchSchema.safeParse(pattern).error?.issues ?? [])
     context.addIssue({ code: 'custom', path, message })
 })
 
@@ -25,7 +25,7 @@ export const ToolMatch = z.strictObject({
     ),
   agent: z.string().optional().describe('Key of the calling agent. `*` matches any characters.'),
   arguments: z
-    .record(z.string(), Wanted)
+    .record(z.string(), ExpectedArgument)
     .optional()
     .describe('Values by path in the arguments, such as `order.number`, or how a text there is compared.'),
   iteration: z

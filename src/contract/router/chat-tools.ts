@@ -64,7 +64,7 @@ const customTool = ({ name, description, format }: CustomFields, param: string):
   param: `${param}.format.grammar.definition`,
 })
 
-function givenTools({ tools, functions }: ToolFields): ChatTool[] {
+function providedTools({ tools, functions }: ToolFields): ChatTool[] {
   const own = (tools ?? []).flatMap((tool, index): ChatTool[] => {
     const { function: called, custom } = tool as { function?: FunctionFields; custom?: CustomFields }
     if (tool.type === 'function' && called) return [functionTool(called, `tools[${index}].function`)]
@@ -95,21 +95,21 @@ export function offerOf(request: ToolFields): ToolOffer {
 }
 
 function offered(request: ToolFields): ToolOffer {
-  const given = givenTools(request)
+  const provided = providedTools(request)
   const legacy = (request.functions?.length ?? 0) > 0
   const { tool_choice: chosen, function_call: called } = request
-  if (legacy) return narrowed(given, called ?? 'auto', legacy)
+  if (legacy) return narrowed(provided, called ?? 'auto', legacy)
   const names = chosenTools(chosen)
-  if (typeof chosen !== 'object' || chosen === null) return narrowed(given, chosen ?? 'auto', legacy)
+  if (typeof chosen !== 'object' || chosen === null) return narrowed(provided, chosen ?? 'auto', legacy)
   const allowed = (chosen as { allowed_tools?: { mode: 'auto' | 'required' } }).allowed_tools
-  if (!allowed) return narrowed(given, { name: names?.[0] ?? '' }, legacy)
-  return { given, tools: given.filter(({ name }) => names?.includes(name)), choice: allowed.mode, legacy }
+  if (!allowed) return narrowed(provided, { name: names?.[0] ?? '' }, legacy)
+  return { given: provided, tools: provided.filter(({ name }) => names?.includes(name)), choice: allowed.mode, legacy }
 }
 
-function narrowed(given: readonly ChatTool[], choice: ToolOffer['choice'], legacy: boolean): ToolOffer {
-  if (choice === 'none') return { given, tools: [], choice, legacy }
-  const tools = typeof choice === 'object' ? given.filter(({ name }) => name === choice.name) : given
-  return { given, tools, choice, legacy }
+function narrowed(provided: readonly ChatTool[], choice: ToolOffer['choice'], legacy: boolean): ToolOffer {
+  if (choice === 'none') return { given: provided, tools: [], choice, legacy }
+  const tools = typeof choice === 'object' ? provided.filter(({ name }) => name === choice.name) : provided
+  return { given: provided, tools, choice, legacy }
 }
 
 /** One call in an assistant's message. */

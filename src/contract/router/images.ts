@@ -116,7 +116,7 @@ export const ImageEvent = z.discriminatedUnion('type', [
 ])
 export type ImageEvent = z.infer<typeof ImageEvent>
 
-const GivenImage = z.base64().refine((text) => imageFormatOf(text) !== undefined, {
+const ProvidedImage = z.base64().refine((text) => imageFormatOf(text) !== undefined, {
   error: 'must be a PNG, JPEG or WebP file as base64',
 })
 
@@ -131,7 +131,7 @@ export const ImageScript = z
       .optional()
       .describe('Generates the images from this prompt instead of the prompt of the call.'),
     images: z
-      .array(z.union([GivenImage, FileName]))
+      .array(z.union([ProvidedImage, FileName]))
       .min(1)
       .optional()
       .describe(

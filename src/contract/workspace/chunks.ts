@@ -29,7 +29,7 @@ const statuses = z.union([SourceStatus, z.array(SourceStatus)])
 /** One status or several in a query: `status=a&status=b` or `status=a,b`. */
 export const StatusQuery = z
   .union([z.string(), z.array(z.string())])
-  .transform((given) => [given].flat().flatMap((one) => one.split(',')))
+  .transform((value) => [value].flat().flatMap((one) => one.split(',')))
   .pipe(z.array(SourceStatus))
   .optional()
   .describe(`One status, or several separated by commas: ${STATUSES.join(', ')}.`)

@@ -48,11 +48,11 @@ const review = {
   source: z.string().describe('Source of the evaluation: the name of the service options (`svc`), or `external`.'),
   reviewed_at: timestamp,
 }
-const said = 'What the reviewer entered.'
+const description = 'What the reviewer entered.'
 /** A human review of a datapoint. */
 const HumanReview = z.discriminatedUnion('type', [
-  z.looseObject({ ...review, type: z.literal('string'), value: z.string().describe(said) }),
-  z.looseObject({ ...review, type: z.literal('number'), value: z.number().describe(said) }),
+  z.looseObject({ ...review, type: z.literal('string'), value: z.string().describe(description) }),
+  z.looseObject({ ...review, type: z.literal('number'), value: z.number().describe(description) }),
   z.looseObject({
     ...review,
     type: z.literal('string_array'),

@@ -141,7 +141,7 @@ const configuration = z.discriminatedUnion('type', [
         .default(500),
       chunk_overlap: z.int().min(0).describe('Number of characters shared with the previous chunk.').default(0),
     })
-    .refine((given) => given.chunk_overlap < given.chunk_max_characters, {
+    .refine((options) => options.chunk_overlap < options.chunk_max_characters, {
       error: 'must be less than chunk_max_characters',
       path: ['chunk_overlap'],
     }),

@@ -52,7 +52,9 @@ export interface Records {
   update(id: string, change: { key: string | null; body: Fields }): void
   /** Removes records with all their children. */
   remove(ids: readonly string[]): void
-  /** The number of the next record: 1, 2, ...; continues after a restart and never repeats. */
+  /** Removes the records of a list, which has no keys, and everything that lies in them: how many the list had. */
+  empty(list: Pick<PageFilter, 'kind' | 'parent'>): number
+  /** The number of the next record: 1, 2, ...; goes on after a restart and never comes twice. */
   nextNumber(): number
   /** Whether there has never been a record. */
   isNew(): boolean

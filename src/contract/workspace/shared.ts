@@ -5,7 +5,7 @@ import { z } from 'zod'
 export interface IdForm {
   readonly pattern: RegExp
   /** Completes the sentence "... must be". */
-  readonly says: string
+  readonly requirement: string
   readonly schema: z.ZodString
   /** The id of a new record, from a new ULID or UUID. */
   make(fresh: { ulid(): string; uuid(): string }): string
@@ -15,7 +15,7 @@ const ULID = '[0-9A-HJKMNP-TV-Z]{26}'
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
 const form = (pattern: string, says: string, make: IdForm['make']): IdForm => {
   const whole = new RegExp(`^${pattern}$`)
-  return { pattern: whole, says, make, schema: z.string().regex(whole, { error: `must be ${says}` }) }
+  return { pattern: whole, requirement: says, make, schema: z.string().regex(whole, { error: `must be ${says}` }) }
 }
 
 /**

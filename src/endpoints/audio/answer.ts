@@ -1,4 +1,4 @@
-// The five forms of an answer: an object with the text, the bare text, two kinds of subtitles, and everything at once.
+// The five response formats: an object with the text, plain text, two kinds of subtitles, and all details.
 import { deflateSync } from 'node:zlib'
 import type {
   Translation,
@@ -10,34 +10,34 @@ import { chance } from '../../lib/chance.ts'
 import { encodeTokens } from '../../lib/tokens.ts'
 import { charactersOf, type Segment, type TimedText } from './timeline.ts'
 
-/** A script laid over the file of its call. */
-interface AudioAnswer {
+/** A script with timings for the file of its call. */
+interface AudioResponse {
   request: TranslationRequest
   script: TranslationScript
   segments: readonly Segment[]
 }
 
-/** The answer in the form that the call asks for. */
-export function answerOf(heard: AudioAnswer): Translation {
-  const format = heard.request.response_format
+/** The response in the requested format. */
+export function answerOf(response: AudioResponse): Translation {
+  const format = response.request.response_format
   switch (format) {
     case 'json':
-      return { text: translationText(heard) }
+      return { text: translationText(response) }
     case 'text':
-      return translationText(heard)
+      return translationText(response)
     case 'srt':
-      return heard.segments.map((segment, index) => `${index + 1}\n${cue(segment, ',', labelled(segment))}`).join('')
+      return response.segments.map((segment, index) => `${index + 1}\n${cue(segment, ',', labelled(segment))}`).join('')
     case 'vtt':
-      return `WEBVTT\n\n${heard.segments.map((segment) => cue(segment, '.', escapeCue(labelled(segment)))).join('')}`
+      return `WEBVTT\n\n${response.segments.map((segment) => cue(segment, '.', escapeCue(labelled(segment)))).join('')}`
     case 'verbose_json':
-      return verbose(heard)
+      return verbose(response)
     default:
       return format satisfies never
   }
 }
 
-/** The whole text; where speakers are told apart each begins a line with the name. */
-export function translationText({ request, script, segments }: AudioAnswer): string {
+/** The whole text; with diarization, every change of speaker begins a line with the speaker's name. */
+export function translationText({ request, script, segments }: AudioResponse): string {
   if (script.text !== undefined && !request.diarize) return script.text
   return segments
     .map((segment, index) => {
@@ -49,7 +49,7 @@ export function translationText({ request, script, segments }: AudioAnswer): str
 
 const labelled = ({ speaker, text }: Segment) => (speaker === undefined ? text : `[${speaker}] ${text}`)
 
-/** One cue; SubRip writes the fraction of a second after a comma, WebVTT after a point. */
+/** One cue; SubRip has a comma before the fraction of a second, WebVTT a point. */
 const cue = ({ start, end }: TimedText, point: string, text: string) =>
   `${stamp(start, point)} --> ${stamp(end, point)}\n${text}\n\n`
 
@@ -60,19 +60,19 @@ function stamp(milliseconds: number, point: string): string {
   return `${clock.join(':')}${point}${pad(milliseconds % 1000, 3)}`
 }
 
-/** WebVTT reads tags and character references in a cue (its section 3.2), and an arrow would begin the next one. */
+/** WebVTT interprets tags and character references in a cue (section 3.2), and an arrow would begin the next cue. */
 const escapeCue = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
 const seconds = ({ start, end }: TimedText) => ({ start: start / 1000, end: end / 1000 })
-const said = (speaker: string | undefined) => (speaker === undefined ? {} : { speaker })
+const speakerField = (speaker: string | undefined) => (speaker === undefined ? {} : { speaker })
 
-function verbose({ request, script, segments }: AudioAnswer): VerboseTranslation {
+function verbose({ request, script, segments }: AudioResponse): VerboseTranslation {
   const { timestamps_granularity: granularity, file } = request
   const words = segments.flatMap(({ words, speaker }) =>
     words.map((word) => ({
       word: word.text,
       ...seconds(word),
-      ...said(speaker),
+      ...speakerField(speaker),
       ...(granularity === 'character'
         ? { characters: charactersOf(word).map((one) => ({ text: one.text, ...seconds(one) })) }
         : {}),
@@ -84,11 +84,16 @@ function verbose({ request, script, segments }: AudioAnswer): VerboseTranslation
     duration: file.seconds,
     text: script.text ?? segments.map((segment) => segment.text).join(' '),
     ...(granularity === 'none' ? {} : { words }),
-    segments: segments.map((segment, id) => ({ id, ...measured(segment, id, request), ...said(segment.speaker) })),
+    segments: segments.map((segment, id) => ({
+      id,
+      ...measured(segment, id, request),
+      ...speakerField(segment.speaker),
+    })),
   }
 }
 
-// Whisper, whose answer this is the form of, hears windows of 30 seconds in frames of 10 ms; `seek` is the window's first frame.
+// Whisper, whose format this is, processes windows of 30 seconds in frames of 10 ms; `seek` is the first frame of the
+// window.
 const WINDOW_MS = 30_000
 const FRAMES_A_WINDOW = 3_000
 const round = (value: number) => Math.round(value * 1e4) / 1e4
@@ -101,7 +106,7 @@ function measured(segment: Segment, id: number, { temperature = 0, file }: Trans
     text,
     tokens: encodeTokens(text),
     temperature,
-    // What a model is sure of cannot be known here: values of a clear recording.
+    // The confidence of a model is not known here: these are values of a clear recording.
     avg_logprob: round(-0.1 - 0.3 * chance(0, file.sha256, 'logprob', id)),
     compression_ratio: round(Buffer.byteLength(text) / deflateSync(text).length),
     no_speech_prob: round(0.05 * chance(0, file.sha256, 'no speech', id)),

@@ -1,9 +1,9 @@
-// What a file says when no fixture tells: everyday sentences, as many words as fit its length, the same for the same bytes.
+// Generates a text for a file without a fixture: everyday sentences that fit its length, the same for equal bytes.
 import type { ScriptSegment, TranslationRequest, TranslationScript } from '../../contract/router/translations.ts'
 import { chance } from '../../lib/chance.ts'
 
 const WORDS_A_SECOND = 2.5
-// Two hours of speech; a longer file is spoken more slowly, since a small one may claim to last for months.
+// Two hours of speech. A longer file is spoken more slowly, since a small file may claim to last for months.
 const MAX_WORDS = 18_000
 const SPEAKERS = 2
 const EVENT_CHANCE = 0.15
@@ -34,28 +34,28 @@ const SENTENCES = [
   'Everyone agreed that it was worth the effort.',
   'Thank you for listening, and see you next time.',
 ]
-// For the last one to five words, which no sentence above is short enough for.
+// For the last one to five words, for which every sentence above is too long.
 const ENDINGS = ['', 'Yes.', 'All right.', 'That is fine.', 'See you next time.', 'Let us leave it there.']
 const EVENTS = ['laughter', 'applause', 'footsteps', 'coughing', 'music']
 
-/** A conversation as long as the file: a function of its bytes and of the prompt. */
+/** A conversation as long as the file, determined by its bytes and by the prompt. */
 export function generate({ file, prompt = '', num_speakers }: TranslationRequest): TranslationScript {
-  const luck = (purpose: string, index: number) => chance(0, file.sha256, prompt, purpose, index)
-  const pick = <T>(values: readonly T[], luck: number) => values[Math.floor(luck * values.length)] as T
-  // A step that shares no factor with the number of sentences visits all of them before one comes again.
-  const first = Math.floor(luck('first', 0) * SENTENCES.length)
-  const step = pick([5, 7, 11, 13, 17, 19], luck('step', 0))
+  const random = (purpose: string, index: number) => chance(0, file.sha256, prompt, purpose, index)
+  const pick = <T>(values: readonly T[], random: number) => values[Math.floor(random * values.length)] as T
+  // A step without a common factor visits all sentences before one repeats.
+  const first = Math.floor(random('first', 0) * SENTENCES.length)
+  const step = pick([5, 7, 11, 13, 17, 19], random('step', 0))
   const segments: ScriptSegment[] = []
   let speaker = 0
-  let left = Math.min(MAX_WORDS, Math.max(1, Math.round(file.seconds * WORDS_A_SECOND)))
-  for (let index = 0; left > 0; index++) {
-    const text = ENDINGS[left] ?? SENTENCES[(first + index * step) % SENTENCES.length] ?? ''
+  let remaining = Math.min(MAX_WORDS, Math.max(1, Math.round(file.seconds * WORDS_A_SECOND)))
+  for (let index = 0; remaining > 0; index++) {
+    const text = ENDINGS[remaining] ?? SENTENCES[(first + index * step) % SENTENCES.length] ?? ''
     const words = text.split(' ').length
-    if (words > left) continue
-    if (segments.length > 0 && luck('turn', index) < 0.5) speaker = (speaker + 1) % (num_speakers ?? SPEAKERS)
-    const event = luck('event', index) < EVENT_CHANCE ? pick(EVENTS, luck('kind', index)) : undefined
+    if (words > remaining) continue
+    if (segments.length > 0 && random('turn', index) < 0.5) speaker = (speaker + 1) % (num_speakers ?? SPEAKERS)
+    const event = random('event', index) < EVENT_CHANCE ? pick(EVENTS, random('kind', index)) : undefined
     segments.push({ text, speaker, ...(event === undefined ? {} : { event }) })
-    left -= words
+    remaining -= words
   }
   return { segments }
 }

@@ -1,4 +1,4 @@
-// Reads the audio file of a call, and refuses what is none. Its bytes decide what it is, whatever its name says or leaves out.
+// Reads and validates the audio file of a call. Its bytes determine its type, not its name.
 import { ApiError } from '../../contract/core/error.ts'
 import type { AudioFile } from '../../contract/router/translations.ts'
 import { sha256 } from '../../lib/ids.ts'
@@ -11,9 +11,9 @@ const refused = (problem: string) =>
     param: 'file',
   })
 
-/** What the file is and how long it lasts; 422 naming `file`, what was found and what would be valid otherwise. */
+/** Type and length of the file. Throws 422 that names `file`, what was found and what is valid. */
 export async function readAudioFile(file: File): Promise<AudioFile> {
-  // A part of a form may come without a file name.
+  // A form part may have no file name.
   const name = file.name ?? ''
   const shown = JSON.stringify(name)
   const bytes = await file.bytes()
@@ -26,7 +26,7 @@ export async function readAudioFile(file: File): Promise<AudioFile> {
     type: file.type,
     size: bytes.length,
     sha256: sha256(bytes),
-    // Never rounded up, so that no timing of an answer lies behind the end of the file.
+    // Rounded down, so that no timing lies after the end of the file.
     seconds: Math.floor(info.seconds * 1000 + 1e-6) / 1000,
     container: info.container,
     source: file,

@@ -1,16 +1,16 @@
-// Lays what was said over the length of the file: every segment, word and character gets its time, in order, none past the end.
+// Assigns times to a text over the length of a file: to every segment, word and character, in order.
 import type { ScriptSegment, TranslationRequest, TranslationScript } from '../../contract/router/translations.ts'
 
-/** A piece of the text with its time in milliseconds from the start of the file. */
+/** A piece of text with its time, in ms from the start of the file. */
 export interface TimedText {
   text: string
   start: number
   end: number
 }
 
-/** What one speaker says in one go. */
+/** A passage of one speaker. */
 export interface Segment extends TimedText {
-  /** There when the call asked who speaks. */
+  /** Present when the call requested diarization. */
   speaker?: string
   words: TimedText[]
 }
@@ -23,17 +23,17 @@ const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
 const split = (segmenter: Intl.Segmenter, text: string) => [...segmenter.segment(text)].map(({ segment }) => segment)
 const wordsOf = (text: string) => text.split(/\s+/).filter((word) => word !== '')
 
-/** The segments of a script, as long as the file and with what the call asks for. */
+/** The segments of a script, for the length and the options of a call. */
 export function segmentsOf(script: TranslationScript, options: Options): Segment[] {
-  const said = script.segments ?? split(sentences, script.text ?? '').map((text): ScriptSegment => ({ text }))
-  const parts = said
+  const scriptSegments = script.segments ?? split(sentences, script.text ?? '').map((text): ScriptSegment => ({ text }))
+  const parts = scriptSegments
     .map(({ text, event, ...part }): Part => {
       const tags = event !== undefined && options.tag_audio_events ? [`(${event})`] : []
       return { ...part, words: [...wordsOf(text), ...tags] }
     })
     .filter((part) => part.words.length > 0)
   const names = [...new Set(parts.map((part) => part.speaker))]
-  const most = options.num_speakers ?? 32
+  const maxSpeakers = options.num_speakers ?? 32
   const times = timesOf(parts, Math.round(options.file.seconds * 1000))
   return parts.map(({ words, speaker }, index) => {
     const { start = 0, end = 0 } = times[index] ?? {}
@@ -41,22 +41,22 @@ export function segmentsOf(script: TranslationScript, options: Options): Segment
       text: words.join(' '),
       start,
       end,
-      ...(options.diarize ? { speaker: `speaker_${names.indexOf(speaker) % most}` } : {}),
+      ...(options.diarize ? { speaker: `speaker_${names.indexOf(speaker) % maxSpeakers}` } : {}),
       words: spread(words, start, end),
     }
   })
 }
 
-/** The characters of a word, over its time. */
+/** The characters of a word with their times. */
 export const charactersOf = ({ text, start, end }: TimedText): TimedText[] => spread(split(graphemes, text), start, end)
 
 const clamp = (value: number, low: number, high: number) => Math.min(Math.max(value, low), high)
 const weightOf = ({ words }: Part) => words.join(' ').length
 
-/** Given times where there are some; the others share what lies between by the length of their text. */
+/** Times of the script where it has some; other parts share the gaps by the length of their text. */
 function timesOf(parts: readonly Part[], total: number): { start: number; end: number }[] {
   const milliseconds = (seconds: number) => clamp(Math.round(seconds * 1000), 0, total)
-  // From the back: where the run of parts without a start of their own ends, and how much text is left until there.
+  // Backward pass: the end of each run of parts without a start time, and the remaining text up to it.
   const runs: { limit: number; weight: number }[] = []
   let run = { limit: total, weight: 0 }
   for (let index = parts.length - 1; index >= 0; index--) {
@@ -74,7 +74,7 @@ function timesOf(parts: readonly Part[], total: number): { start: number; end: n
   })
 }
 
-/** Pieces one after the other from `start` to `end`, each as long as its share of the text. */
+/** Pieces in order from `start` to `end`, with durations proportional to their length. */
 function spread(pieces: readonly string[], start: number, end: number): TimedText[] {
   const total = pieces.reduce((sum, piece) => sum + piece.length, 0)
   let length = 0

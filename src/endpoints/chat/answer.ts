@@ -1,4 +1,4 @@
-// Makes the answer of a chat call from a script: its parts first, then whole or as chunks from the same parts.
+// Composes a chat response from a script: first its parts, then a whole body or chunks from them.
 import { inWorker } from '../../answers/in-worker.ts'
 import { logprobsOf } from '../../answers/logprobs.ts'
 import { cutText, joinTokenChunks, type TextAnswer, type TextChunk } from '../../answers/text-answer.ts'
@@ -32,7 +32,7 @@ export function composeChat(
   const speaking =
     script.audio === undefined
       ? speech(joinTokenChunks(answer.content), audio, answerContext)
-      : givenSound(script.audio)
+      : fixtureAudio(script.audio)
   return composedWithSound(request, script, answerContext, { answer, speaking })
 }
 
@@ -50,12 +50,12 @@ async function composedWithSound(
 
 function answerOf(request: ChatRequest, script: TextScript): TextAnswer {
   const { thinking } = request
-  const mute = request.reasoning_effort === 'none' || thinking?.type === 'disabled'
+  const isReasoningOff = request.reasoning_effort === 'none' || thinking?.type === 'disabled'
   const { given, legacy } = offerOf(request)
   const answer = cutText(script, {
     maxTokens: request.max_completion_tokens ?? request.max_tokens ?? undefined,
     stop: typeof request.stop === 'string' ? [request.stop] : (request.stop ?? []),
-    reasoningTokens: mute ? 0 : thinking?.type === 'enabled' ? thinking.budget_tokens : undefined,
+    reasoningTokens: isReasoningOff ? 0 : thinking?.type === 'enabled' ? thinking.budget_tokens : undefined,
     parallelToolCalls: legacy ? false : (request.parallel_tool_calls ?? undefined),
     customTools: given.length === 0 ? NO_NAMES : given.filter(isCustom).map(nameOf),
   })
@@ -77,8 +77,8 @@ const speech = (
   { signal }: AttemptContext,
 ): Promise<SpokenText> => inWorker('speak', { text, voice, format }, { signal })
 
-/** The sound of a fixture, as it is; files were read with the fixture. */
-async function givenSound(audio: NonNullable<TextScript['audio']>): Promise<SpokenText> {
+/** The audio of a fixture, unchanged. Files were read with the fixture. */
+async function fixtureAudio(audio: NonNullable<TextScript['audio']>): Promise<SpokenText> {
   const { readAudioInfo } = await import('../../lib/media/audio-info.ts')
   const bytes = Buffer.from(String(audio), 'base64')
   return { bytes, seconds: (await readAudioInfo(bytes))?.seconds ?? 0 }
@@ -124,25 +124,25 @@ function composed(
 const NO_CALLS: readonly string[] = []
 const answerIn = ({ answer }: ChoiceParts) => answer
 
-/** The ids of the calls of tools in a choice. */
+/** The ids of the tool calls in a choice. */
 const callIdsOf = ({ toolCalls }: TextAnswer, answer: string, choice: number): readonly string[] =>
   toolCalls.length === 0
     ? NO_CALLS
     : toolCalls.map(({ id }, call) => id ?? `call_${fingerprint(`${answer}:${choice}:${call}`)}`)
 
 const logprobsIn =
-  ({ top_logprobs: most }: ChatRequest, model: string): NonNullable<ChoiceParts['logprobs']> =>
+  ({ top_logprobs: topLogprobs }: ChatRequest, model: string): NonNullable<ChoiceParts['logprobs']> =>
   (pieces) =>
-    logprobsOf(pieces, most ?? 0, `${model}:${joinTokenChunks(pieces)}`)
+    logprobsOf(pieces, topLogprobs ?? 0, `${model}:${joinTokenChunks(pieces)}`)
 
-/** An answer, each form of which is made when it is asked for. */
+/** A chat response; each form is created on demand. */
 class ComposedChat implements RenderedAnswer {
   readonly usage: Usage
   readonly tokens: number
   readonly stoppedBy?: string
   readonly #frame: ChatFrame
   readonly #choices: readonly ChoiceParts[]
-  /** Whether a stream says what it used. */
+  /** Whether a stream includes its usage. */
   readonly #counted: boolean
 
   constructor(
@@ -163,7 +163,7 @@ class ComposedChat implements RenderedAnswer {
     return this.#whole(this.usage)
   }
 
-  /** Written around what differs, where the answer is one text: the rest is known. */
+  /** JSON composed from a template: faster for a response that is a single text. */
   get text(): string | undefined {
     const [choice, ...others] = this.#choices
     if (!choice || others.length > 0 || !isText(choice)) return undefined
@@ -190,23 +190,23 @@ class ComposedChat implements RenderedAnswer {
 }
 
 const textChoices = new WeakMap<readonly TextChunk[], string>()
-/** The one choice of an answer that is a text, as JSON: a fixture gives the same pieces each time. */
+/** The only choice of a text response, as JSON. Cached, since a fixture returns the same pieces each time. */
 function textChoice(choice: TextChoice): string {
   const { content } = choice.answer
-  const known = textChoices.get(content)
-  if (known !== undefined) return known
-  const made = JSON.stringify(wholeChoice(choice, 0))
-  textChoices.set(content, made)
-  return made
+  const cached = textChoices.get(content)
+  if (cached !== undefined) return cached
+  const json = JSON.stringify(wholeChoice(choice, 0))
+  textChoices.set(content, json)
+  return json
 }
 
 const systemFingerprint = (model: string): string => `fp_${fingerprint(model).slice(0, 10)}`
 
-/** Whether a choice is the same whole and put together from its chunks: sound and a refusal cut to nothing come in another form. */
+/** Whether assembling the chunks of a choice gives the whole choice. Audio and an empty refusal differ. */
 const isPlain = ({ answer, logprobs, sound }: ChoiceParts): boolean =>
   !logprobs && !sound && answer.refusal?.length !== 0
 
-/** The calls of an answer, in the field in which the client looks for them. */
+/** The tool calls, in the field that the client reads. */
 function callFields({ answer: { toolCalls }, callIds, legacy }: ChoiceParts) {
   const [first] = toolCalls
   if (!first) return {}

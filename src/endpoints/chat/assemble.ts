@@ -1,4 +1,4 @@
-// The whole chat completion that a client has put together from some chunks.
+// Assembles a whole chat completion from chunks.
 import type { AnswerAssembly } from '../../contract/core/assembly.ts'
 import { asText, type JsonObject } from '../../lib/values.ts'
 import {
@@ -10,7 +10,7 @@ import {
   normalizeChat,
 } from './normalize.ts'
 
-/** A choice as far as it has come; everything in it was read from pieces. */
+/** A choice so far, assembled from its pieces. */
 interface Choice {
   index: number
   message: JsonObject & { role: 'assistant'; content: string | null; refusal: string | null }
@@ -19,13 +19,13 @@ interface Choice {
   calls: NormalCall[]
 }
 
-/** Puts a completion together from its chunks. */
+/** Assembles a completion from its chunks. */
 export function chatAssembly(): AnswerAssembly {
   let first: NormalChat | undefined
-  // The first chunk that says which answer it belongs to.
+  // The first chunk with an id.
   let named: NormalChat | undefined
   let usage: NormalChat['usage']
-  // Numbers of choices are a provider's: they are names here, never places in a list.
+  // Choice numbers come from the provider, so they are keys here, never array indexes.
   const choices = new Map<number, Choice>()
   return {
     add({ data }) {
@@ -73,7 +73,7 @@ function addPiece(choice: Choice, { texts, calls, functionCall, audio, logprobs,
   choice.finish_reason = finish ?? choice.finish_reason
 }
 
-/** A piece belongs to the call of its number, without one to that of its id, with neither to the last. */
+/** Adds a piece to the call with its number; without a number to the one with its id, otherwise to the last. */
 function addCall(calls: NormalCall[], piece: NormalCall): void {
   const { index, id } = piece
   const call =
@@ -113,7 +113,7 @@ function wholeCall({ id = '', custom, name = '', input, signature }: NormalCall,
   return signature ? { ...called, thought_signature: signature } : called
 }
 
-/** A stream may have as many as it has chunks, so they are added to those that are there. */
+/** Appends in place, since a stream may have as many as it has chunks. */
 function joined(before: NormalChoice['logprobs'], more: NormalChoice['logprobs']): NormalChoice['logprobs'] {
   if (!more) return before
   return { content: appended(before?.content, more.content), refusal: appended(before?.refusal, more.refusal) }

@@ -1,4 +1,4 @@
-// A chat answer as chunks.
+// Streams a chat response as chunks.
 import { joinTokenChunks, jsonOf, type TextChunk } from '../../answers/text-answer.ts'
 import type { ChatChunk, ChatCompletion, Usage } from '../../contract/router/chat.ts'
 import { byteCache } from '../../lib/byte-cache.ts'
@@ -16,9 +16,9 @@ interface Step {
   tokens?: number
 }
 
-/** The chunks of all choices, step by step; with `usage`, one more chunk that carries it. */
+/** The chunks of all choices, step by step; with `usage`, a last chunk contains it. */
 export function chatChunks(frame: ChatFrame, choices: readonly ChoiceParts[], usage: Usage | undefined): EventBatch {
-  // Written around what differs: the rest is the same in every chunk.
+  // Only the varying part of each chunk is serialized.
   const beginning = JSON.stringify({ ...frame, object: 'chat.completion.chunk' }).slice(0, -1)
   const begun = encoder.encode(`data: ${beginning}`)
   return chunkEnds(choices, usage).map(
@@ -27,11 +27,11 @@ export function chatChunks(frame: ChatFrame, choices: readonly ChoiceParts[], us
 }
 const encoder = new TextEncoder()
 
-/** What a chunk is behind the beginning that all have. */
+/** The part of a chunk after the common beginning. */
 interface ChunkEnd {
   text: string
   tokens: number
-  /** The text as it is on the wire, with the end of its event. */
+  /** The text as bytes, with the end of its event. */
   bytes: Uint8Array
 }
 const chunkEnd = (text: string, tokens: number): ChunkEnd => ({ text, tokens, bytes: encoder.encode(`${text}\n\n`) })
@@ -45,7 +45,7 @@ function allEnds(choices: readonly ChoiceParts[], usage: Usage | undefined): Chu
   const tail = usage ? ',"usage":null}' : '}'
   const steps = choices.map(stepsOf)
   const ends: ChunkEnd[] = []
-  // Those made here are of one length, those of a provider need not be.
+  // Generated choices have equally many steps; those of a provider may not.
   const longest = Math.max(0, ...steps.map((own) => own.length))
   const plainEnd = `,"logprobs":null,"finish_reason":null}]${tail}`
   for (let step = 0; step < longest; step++) {
@@ -64,20 +64,20 @@ function allEnds(choices: readonly ChoiceParts[], usage: Usage | undefined): Chu
   return ends
 }
 
-/** Characters of a text whose chunks are remembered. */
-const SHORT = 4_000
-const known = byteCache<readonly ChunkEnd[]>(8 << 20)
-/** What the chunk of a piece takes beside its text. */
+/** Maximum length of a text whose chunks are cached, in characters. */
+const MAX_CACHED_TEXT = 4_000
+const endsByText = byteCache<readonly ChunkEnd[]>(8 << 20)
+/** Estimated size of a cached chunk, without its text. */
 const CHUNK_BYTES = 500
 
-/** The chunks of a choice that is a text and nothing else, remembered by it: the same texts are answered over and over. */
+/** The chunks of a choice that is a plain text, cached because the same texts are returned repeatedly. */
 function textEnds(choice: TextChoice): readonly ChunkEnd[] {
   const text = joinTokenChunks(choice.answer.content)
-  if (text.length > SHORT) return allEnds([choice], undefined)
-  const before = known.get(text)
-  if (before) return before
+  if (text.length > MAX_CACHED_TEXT) return allEnds([choice], undefined)
+  const cached = endsByText.get(text)
+  if (cached) return cached
   const ends = allEnds([choice], undefined)
-  known.set(text, ends, 2 * text.length + ends.length * CHUNK_BYTES)
+  endsByText.set(text, ends, 2 * text.length + ends.length * CHUNK_BYTES)
   return ends
 }
 
@@ -86,7 +86,7 @@ const opening = (content: '' | null) => jsonDelta({ role: 'assistant', content, 
 const OPENING = opening('')
 const OPENING_WITHOUT_TEXT = opening(null)
 
-/** The steps of one streamed choice: role, reasoning, text or sound, tool calls, finish reason. */
+/** The steps of a streamed choice: role, reasoning, text or audio, tool calls, finish reason. */
 function stepsOf(parts: ChoiceParts): Step[] {
   const { answer, signature, logprobs, sound, more } = parts
   const steps: Step[] = [{ delta: answer.content && !sound ? OPENING : OPENING_WITHOUT_TEXT }]
@@ -105,7 +105,7 @@ function stepsOf(parts: ChoiceParts): Step[] {
 
 const NO_PIECES: readonly TextChunk[] = []
 
-/** A step for each piece of a text. */
+/** Adds a step for each piece of a text. */
 function addTextSteps(
   steps: Step[],
   pieces: readonly TextChunk[],
@@ -121,7 +121,7 @@ function addTextSteps(
   }
 }
 
-/** One call: its name, then its text piece by piece. */
+/** The steps of a tool call: its name, then its arguments piece by piece. */
 function callSteps({ answer, callIds, legacy }: ChoiceParts, index: number): Step[] {
   const call = answer.toolCalls[index]
   if (!call) return []
@@ -139,7 +139,7 @@ function callSteps({ answer, callIds, legacy }: ChoiceParts, index: number): Ste
   ]
 }
 
-/** Bytes of sound in one chunk: a multiple of three, so that the base64 texts of all chunks join to that of the whole. */
+/** Audio bytes in one chunk: a multiple of three, so that the base64 of all chunks can be joined. */
 const SOUND_BYTES = 12_000
 
 function soundSteps({ id, bytes, expiresAt }: ChatAudio, transcript: readonly TextChunk[]): Step[] {

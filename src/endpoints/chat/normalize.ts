@@ -1,8 +1,8 @@
-// The one reader of chat completions and of their chunks, whoever made them: what it understands, all others go by.
+// Reads chat completions and their chunks of any origin; all other code uses its result.
 import type { ChatCompletion } from '../../contract/router/chat.ts'
 import { asIndex, asList, asObject, asText, type JsonObject, objectsIn, textOrJson } from '../../lib/values.ts'
 
-/** The texts of a message; in a stream they come in pieces. */
+/** The text fields of a message; a stream sends them in pieces. */
 const TEXT_FIELDS = [
   'content',
   'refusal',
@@ -14,21 +14,21 @@ const TEXT_FIELDS = [
 type TextField = (typeof TEXT_FIELDS)[number]
 const TEXT_NAMES: ReadonlySet<string> = new Set(TEXT_FIELDS)
 
-/** A tool call, or what a chunk adds to it. */
+/** A tool call, or the part that a chunk adds. */
 export interface NormalCall {
-  /** Its number among the calls of the message, where it is told. */
+  /** Its number among the calls of the message, if sent. */
   index?: number | undefined
   id?: string | undefined
-  /** A tool of the caller's own kind, which takes a text as it is. */
+  /** Whether it calls a custom tool, which takes a plain text. */
   custom: boolean
   name?: string | undefined
-  /** The arguments of a function as JSON text, or the text for a custom tool. */
+  /** The arguments of a function as JSON, or the text for a custom tool. */
   input: string
-  /** The mark of a provider that is to be sent back with it. */
+  /** The provider's signature, which clients must send back. */
   signature?: string | undefined
 }
 
-/** The sound of a message, or what a chunk adds to it. */
+/** The audio of a message, or the part that a chunk adds. */
 export interface NormalAudio {
   id?: string | undefined
   data: string
@@ -36,29 +36,29 @@ export interface NormalAudio {
   expires_at?: number | undefined
 }
 
-/** A choice, or what a chunk adds to it. */
+/** A choice, or the part that a chunk adds. */
 export interface NormalChoice {
   index: number
-  /** Whether it has a message, or a piece of one. */
+  /** Whether it has a message or a part of one. */
   hasMessage: boolean
   texts: Partial<Record<TextField, string>>
   calls: readonly NormalCall[]
   functionCall?: { name?: string | undefined; arguments: string } | undefined
   audio?: NormalAudio | undefined
   logprobs: ChatCompletion['choices'][number]['logprobs']
-  /** The finish reason; undefined as long as there is none. */
+  /** The finish reason; undefined until it arrives. */
   finish?: string | undefined
 }
 
-/** A chat completion, or one chunk of it. */
+/** A chat completion, or one of its chunks. */
 export interface NormalChat {
-  /** What came, if it was an object. */
+  /** The received object; empty for any other value. */
   data: JsonObject
   choices: NormalChoice[]
   usage?: JsonObject | undefined
 }
 
-/** What a chat completion or a chunk says; what does not make sense in it is left out. */
+/** Reads a chat completion or a chunk; invalid parts are left out. */
 export function normalizeChat(value: unknown): NormalChat {
   const data = asObject(value) ?? {}
   const choices: NormalChoice[] = []
@@ -70,7 +70,7 @@ export function normalizeChat(value: unknown): NormalChat {
   return { data, choices, usage: asObject(data.usage) }
 }
 
-/** Everything but choices and counts, as it came. */
+/** All fields other than choices and usage. */
 export function chatFrame({ data }: Pick<NormalChat, 'data'>): JsonObject {
   const { choices: _, usage: __, ...frame } = data
   return frame
@@ -82,7 +82,7 @@ function choiceOf(choice: JsonObject, position: number): NormalChoice {
   const message = asObject(choice.delta) ?? asObject(choice.message)
   const texts: NormalChoice['texts'] = {}
   if (message) {
-    // A piece of a message has one or two fields, so those are gone through and not all that a text may be in.
+    // A piece has one or two fields, so looping over them beats looking up each text field.
     for (const field in message) {
       const value = message[field]
       if (value == null || !TEXT_NAMES.has(field)) continue
@@ -102,18 +102,19 @@ function choiceOf(choice: JsonObject, position: number): NormalChoice {
   }
 }
 
-/** A text, or the texts of some parts; undefined when it is neither. */
+/** A text, or the joined texts of content parts; undefined for anything else. */
 function contentOf(value: unknown): string | undefined {
   if (!Array.isArray(value)) return asText(value)
-  return objectsIn(value)
-    .map((part) => asText(part.text) ?? '')
-    .join('')
+  // A provider may send millions of parts.
+  let text = ''
+  for (const part of value as unknown[]) text += asText(asObject(part)?.text) ?? ''
+  return text
 }
 
 function callOf(call: JsonObject): NormalCall {
-  const own = asObject(call.custom)
-  const custom = own !== undefined || call.type === 'custom'
-  const called = own ?? asObject(call.function) ?? {}
+  const customCall = asObject(call.custom)
+  const custom = customCall !== undefined || call.type === 'custom'
+  const called = customCall ?? asObject(call.function) ?? {}
   return {
     index: asIndex(call.index),
     id: asText(call.id) || undefined,
@@ -150,25 +151,25 @@ function logprobsIn(value: unknown): Logprobs | null {
   return content || refusal ? { content, refusal } : null
 }
 
-/** Why a value is not a chat completion, undefined when it is one. A filtered choice need not have a message. */
+/** Why a value is not a chat completion; undefined for a valid one. A filtered choice needs no message. */
 export function chatProblem(value: unknown): string | undefined {
-  const given = asObject(value)
-  if (!given) return 'it is not an object'
-  const { choices } = normalizeChat(given)
+  const completion = asObject(value)
+  if (!completion) return 'it is not an object'
+  const { choices } = normalizeChat(completion)
   if (choices.length === 0) return "it has no 'choices'"
-  if (choices.length < asList(given.choices).length) return 'a choice is not an object'
+  if (choices.length < asList(completion.choices).length) return 'a choice is not an object'
   const open = choices.findIndex(({ finish }) => finish === undefined)
   if (open >= 0) return `choices[${open}] has no finish reason`
   const empty = choices.findIndex(({ hasMessage, finish }) => !hasMessage && finish !== 'content_filter')
   return empty < 0 ? undefined : `choices[${empty}] has no 'message'`
 }
 
-/** Why the data of an event is not a chunk of a completion, chat or legacy: a chunk has choices, be it none, or counts. */
+/** Why the data of an event is not a chunk of a chat or legacy completion. A chunk has choices, possibly none, or usage. */
 export function chunkProblem({ choices, usage }: JsonObject): string | undefined {
   return Array.isArray(choices) || (choices == null && asObject(usage)) ? undefined : "it has no 'choices'"
 }
 
-/** Whether a choice carries a part of the answer that a reader sees. */
+/** Whether a choice contains visible content. */
 export const hasChatContent = ({ texts, calls, functionCall, audio }: NormalChoice): boolean =>
   calls.length > 0 ||
   functionCall !== undefined ||

@@ -1,30 +1,30 @@
-// The parts of a chat answer before they are put on the wire.
+// The parts of a chat response, before they are serialized.
 import type { TextAnswer, TextChunk } from '../../answers/text-answer.ts'
 import type { TokenLogprob } from '../../contract/router/chat.ts'
 
-/** The sound of an answer. */
+/** The audio of a response. */
 export interface ChatAudio {
   id: string
   expiresAt: number
   bytes: Uint8Array
 }
 
-/** One choice with everything it may carry. */
+/** A choice with all of its parts. */
 export interface ChoiceParts {
   answer: TextAnswer
   callIds: readonly string[]
   signature: string | undefined
   logprobs: ((pieces: readonly TextChunk[]) => TokenLogprob[]) | undefined
   sound: ChatAudio | undefined
-  /** What only a provider's answer has, as one more piece of a stream. */
+  /** Fields that only a provider's response has, as one more piece of a stream. */
   more?: object | undefined
-  /** Whether the client is from before there were tools, and reads a `function_call`. */
+  /** Whether the client uses the deprecated `functions`, and reads `function_call`. */
   legacy: boolean
 }
 
-/** A choice with a text. */
+/** A choice that has a text. */
 export type TextChoice = ChoiceParts & { answer: { content: readonly TextChunk[] } }
-/** Whether a choice is a text that came to its own end, with nothing beside it. */
+/** Whether a choice is only a text with the finish reason `stop`. */
 export function isText(choice: ChoiceParts): choice is TextChoice {
   const { answer, signature, logprobs, sound, more } = choice
   const { content, refusal, reasoning, toolCalls, finish } = answer
@@ -32,7 +32,7 @@ export function isText(choice: ChoiceParts): choice is TextChoice {
   return content !== null && finish === 'stop' && !besides
 }
 
-/** Fields that every form of an answer begins with. */
+/** Fields at the beginning of every form of a response. */
 export interface ChatFrame {
   id: string
   created: number

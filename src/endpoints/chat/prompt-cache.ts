@@ -1,5 +1,5 @@
-// Prompt caching: the prompt up to a message with a part marked with `cache_control` is written at its first call, and read
-// by any later prompt that begins with it, within the time that the mark gives. It changes what usage says, never the answer.
+// Prompt caching: a prompt up to a part with `cache_control` is written at its first call, and read by later prompts
+// that begin with it, until it expires. It affects only the reported usage.
 
 import type { KeyValueEntry } from '../../contract/core/key-value.ts'
 import type { AnswerContext } from '../../contract/core/operation.ts'
@@ -15,11 +15,11 @@ interface CacheMarkedPart {
   cache_control?: { ttl: keyof typeof LIFETIME_MS } | null
 }
 
-/** The prompt up to one message. */
+/** A prompt up to and including one message. */
 interface Prefix {
   id: string
   tokens: number
-  /** Milliseconds it is kept; undefined when the message has no mark. */
+  /** Lifetime in ms; undefined when the message has no mark. */
   lifetime: number | undefined
 }
 
@@ -28,7 +28,7 @@ const markOf = ({ content }: Message) =>
     ? (content as CacheMarkedPart[]).findLast((part) => part.cache_control)?.cache_control
     : undefined
 
-/** The prefixes of a prompt up to its last mark, each longer than the one before; marks are no part of what is the same. */
+/** The prefixes of a prompt up to its last mark, from short to long. Marks do not affect whether prefixes are equal. */
 function prefixesOf(request: ChatRequest): readonly Prefix[] {
   const { messages } = request
   const end = messages.findLastIndex(markOf)
@@ -59,14 +59,14 @@ const NOTHING_CACHED = { cached: 0, cacheCreation: 0 }
 
 const isCount = (value: unknown): value is number => typeof value === 'number'
 
-/** Of what is damaged nothing is cached. */
+/** Damaged entries count as not cached. */
 function cachedOf(prefixes: readonly Prefix[], { keyValues: store, now }: Pick<AnswerContext, 'keyValues' | 'now'>) {
   const cached =
     prefixes.findLast(({ id }) => readableRow(() => store.get(KIND, id, now, isCount))[0] !== undefined)?.tokens ?? 0
   return { cached, cacheCreation: (prefixes.at(-1)?.tokens ?? 0) - cached }
 }
 
-/** The marked prefixes; writing one again makes it live on. */
+/** The marked prefixes; writing one again extends its lifetime. */
 export function keepPrefixes(request: ChatRequest, { now }: AnswerContext): readonly KeyValueEntry[] {
   const entries: KeyValueEntry[] = []
   for (const { id, tokens, lifetime } of prefixesOf(request))

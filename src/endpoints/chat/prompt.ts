@@ -1,4 +1,4 @@
-// Reads a chat request: what fixtures match on, what it counts, and what the generator is asked for.
+// Reads a chat request: what fixtures match, its token counts, and the input of the generator.
 
 import type { AnswerRequest } from '../../answers/generate.ts'
 import { attachmentName, audioTokens, fileTokens, imageTokens } from '../../answers/input-tokens.ts'
@@ -8,14 +8,14 @@ import type { ChatRequest, Message } from '../../contract/router/chat-request.ts
 import { callsOf, offerOf } from '../../contract/router/chat-tools.ts'
 import { defaultEffort } from '../../providers/catalogue.ts'
 
-/** All text of a message's content; parts that are not text have none. */
+/** All text of a message's content; other parts are ignored. */
 export function chatContentText(content: Message['content']): string {
   if (content == null) return ''
   if (typeof content === 'string') return content
   return content.map((part) => ('text' in part && typeof part.text === 'string' ? part.text : '')).join('')
 }
 
-/** What the answer must be. */
+/** The kind of response that the request demands. */
 function demanded(
   { response_format: format }: ChatRequest,
   choice: ReturnType<typeof offerOf>['choice'],
@@ -24,7 +24,7 @@ function demanded(
   return format && format.type !== 'text' ? 'json' : 'text'
 }
 
-/** Whether a message is what a tool gave: clients from before there were tools call it a function. */
+/** Whether a message is a tool result, including a function result of the deprecated format. */
 const isResult = (message: Message | undefined) => message?.role === 'tool' || message?.role === 'function'
 
 /** Reads from a chat request what fixtures match, what is counted, and what a generated response must contain. */
@@ -55,14 +55,14 @@ export function chatPrompt(request: ChatRequest): Prompt {
   return prompt
 }
 
-/** How a conversation begins: its instructions, and what the user says first. */
+/** The beginning of a conversation: its instructions, and the first user message. */
 export function chatOpening({ messages }: ChatRequest): Pick<Prompt, 'system' | 'user'> {
   const first = messages.findIndex(({ role }) => role === 'user')
   const instructions = messages.slice(0, Math.max(0, first)).map(({ content }) => chatContentText(content))
   return { system: instructions.join('\n'), user: chatContentText((messages[first] ?? messages[0])?.content) }
 }
 
-/** Names of the tools whose results have come since the last user message. */
+/** Names of the tools with a result after the last user message. */
 function finishedTools(messages: readonly Message[]): string[] {
   const round = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1)
   if (round.length === 0) return []
@@ -74,7 +74,7 @@ function finishedTools(messages: readonly Message[]): string[] {
   })
 }
 
-/** How hard the call asks to think, or the model does when it is not told; undefined is not at all. */
+/** The requested reasoning effort, or the model's default; undefined for no reasoning. */
 export function effortOf({ model, reasoning_effort: effort, thinking }: ChatRequest): string | undefined {
   if (effort === 'none' || thinking?.type === 'disabled') return undefined
   if (effort) return effort
@@ -82,7 +82,7 @@ export function effortOf({ model, reasoning_effort: effort, thinking }: ChatRequ
   return thinking ? 'medium' : defaultEffort(model)
 }
 
-/** What the generator has to satisfy. */
+/** The input of the generator. */
 export function chatAnswerRequest(request: ChatRequest): AnswerRequest {
   const { user, turn, toolText } = chatPrompt(request)
   const { tools, choice } = offerOf(request)
@@ -103,10 +103,10 @@ export function chatAnswerRequest(request: ChatRequest): AnswerRequest {
   }
 }
 
-/** Where the schema of a structured answer stands in the request. */
+/** Path of the schema for a structured response in the request. */
 export const CHAT_SCHEMA_PARAM = 'response_format.json_schema.schema'
 
-/** The request with the variables in its messages filled in. */
+/** The request with its prompt variables filled in. */
 export function fillChatTexts(request: ChatRequest, fill: FillText): ChatRequest {
   const messages = request.messages.map((message, index) => {
     const { content } = message
@@ -121,7 +121,7 @@ export function fillChatTexts(request: ChatRequest, fill: FillText): ChatRequest
   return { ...request, messages }
 }
 
-/** The pictures, sounds and files of the user's messages. */
+/** The images, audio and files of the user's messages. */
 export function chatAttachments({ messages }: ChatRequest): Attachment[] {
   return userParts(messages).flatMap(attachmentsOf)
 }
@@ -140,7 +140,7 @@ function attachmentsOf(part: UserPart): Attachment[] {
 }
 
 type FilePart = Extract<UserPart, { type: 'file' }>['file']
-/** The name or address of a file, or the type of one that came as bare data. */
+/** The name or URL of a file, or the type of inline data. */
 function fileName({ filename, uri, file_id, file_data, mimeType }: FilePart): string {
   const data = file_data?.startsWith('data:') ? file_data : mimeType
   return attachmentName(uri ?? file_id ?? data, filename)
@@ -148,7 +148,7 @@ function fileName({ filename, uri, file_id, file_data, mimeType }: FilePart): st
 
 type UserPart = Extract<Extract<Message, { role: 'user' }>['content'], unknown[]>[number]
 const NO_PARTS: readonly UserPart[] = []
-/** Most users say one text, without parts. */
+/** Returns a shared empty list in the common case of text without parts. */
 function userParts(messages: readonly Message[]): readonly UserPart[] {
   let parts: UserPart[] | undefined
   for (const message of messages) {
@@ -159,7 +159,7 @@ function userParts(messages: readonly Message[]): readonly UserPart[] {
   return parts ?? NO_PARTS
 }
 
-// Counts of OpenAI's cookbook: 3 tokens frame every message, 1 a name, and 3 open the answer.
+// Counts of OpenAI's cookbook: 3 tokens for each message, 1 for a name, and 3 for the response.
 const PER_MESSAGE = 3
 const PER_NAME = 1
 const OPENING = 3
@@ -177,7 +177,7 @@ function partTokens(part: UserPart, count: CountTokens): number {
   }
 }
 
-/** Returns the number of tokens of a message, with its frame. */
+/** Returns the number of tokens of a message, including its overhead. */
 export function messageTokens(message: Message, count: CountTokens = countCached): number {
   let tokens = PER_MESSAGE + count(message.role) + count(chatContentText(message.content))
   if (message.name) tokens += PER_NAME + count(message.name)
@@ -200,7 +200,7 @@ export function chatPromptTokens(
   return offered?.length ? tokens + count(JSON.stringify(offered)) : tokens
 }
 
-/** Tokens of the sounds in the input. */
+/** Tokens of the audio in the input. */
 export function audioInputTokens({ messages }: ChatRequest): number {
   let tokens = 0
   for (const part of userParts(messages))

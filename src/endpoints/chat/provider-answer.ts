@@ -1,4 +1,4 @@
-// How an answer of a chat model is read when a provider made it, and told again when the cache has it.
+// Reads a provider's chat response, and replays one from the cache.
 import { textScriptOf } from '../../answers/script-of.ts'
 import type { TextAnswer, TextChunk } from '../../answers/text-answer.ts'
 import { tokenChunks } from '../../answers/text-answer.ts'
@@ -12,14 +12,14 @@ import { chatFrame, chatProblem, chunkProblem, hasChatContent, type NormalChoice
 import type { ChatFrame, ChoiceParts } from './parts.ts'
 import { chatContentText } from './prompt.ts'
 
-/** What a stream of chat chunks must be like. */
+/** The rules for a stream of chat chunks. */
 export const chatEvents: StreamRules = {
   wrongWith: chunkProblem,
   hasContent: (data) => addsText(data) || normalizeChat(data).choices.some(hasChatContent),
   begins: ({ choices }) => objectsIn(choices).some(({ delta }) => asObject(delta)?.role != null),
   complete(events) {
     const finished = new Map<number, boolean>()
-    // A stream may have very many chunks, so of each only this is read.
+    // Reads only this of each chunk, since a stream may have very many.
     for (const { data } of events) {
       let position = 0
       for (const item of asList(asObject(data)?.choices)) {
@@ -35,13 +35,13 @@ export const chatEvents: StreamRules = {
   },
 }
 
-/** Whether the first choice of a chunk adds to its text: as nearly all do, so most need no other look at what they hold. */
+/** Whether the first choice of a chunk adds text. Nearly all do, so most chunks need no full parse. */
 function addsText({ choices }: JsonObject): boolean {
   const delta = Array.isArray(choices) ? asObject(asObject(choices[0])?.delta) : undefined
   return Boolean(asText(delta?.content))
 }
 
-/** A stored answer under a new id, whole or as chunks. */
+/** A stored response with a new id, whole or as chunks. */
 export function replayChat(
   request: ChatRequest,
   stored: object,
@@ -62,7 +62,7 @@ export function replayChat(
 
 function partsOf({ texts, calls, functionCall, audio, finish, logprobs }: NormalChoice): ChoiceParts {
   const split = (text: string | undefined) => (text === undefined ? null : tokenChunks(text))
-  // One that has calls of both kinds tells the older one by itself.
+  // A message with both kinds of calls replays `function_call` separately.
   const legacy = calls.length === 0 ? functionCall : undefined
   const called = legacy ? [{ name: legacy.name, input: legacy.arguments, custom: false, id: undefined }] : calls
   const answer: TextAnswer = {
@@ -72,7 +72,7 @@ function partsOf({ texts, calls, functionCall, audio, finish, logprobs }: Normal
     toolCalls: called.map(({ custom, id, name = '', input }) => {
       return { kind: custom ? 'custom' : 'function', name, id, arguments: tokenChunks(input) }
     }),
-    // A provider may have reasons of its own.
+    // A provider may have other finish reasons.
     finish: (finish ?? 'stop') as TextAnswer['finish'],
     tokens: 0,
     reasoningTokens: 0,
@@ -99,23 +99,23 @@ function partsOf({ texts, calls, functionCall, audio, finish, logprobs }: Normal
   }
 }
 
-/** Gives out stored log probabilities as their token chunks come: text first, then a refusal. */
+/** Distributes stored log probabilities over token chunks: those of the text first, then of the refusal. */
 function inOrder(stored: readonly TokenLogprob[]): (tokenChunks: readonly TextChunk[]) => TokenLogprob[] {
-  const left = [...stored]
-  return (asked) =>
-    left.splice(
+  const remaining = [...stored]
+  return (chunks) =>
+    remaining.splice(
       0,
-      asked.reduce((total, piece) => total + piece.tokens, 0),
+      chunks.reduce((total, piece) => total + piece.tokens, 0),
     )
 }
 
-/** What the user says anywhere in the conversation. */
+/** All texts of the user and of tools in the conversation. */
 export const chatInputTexts = ({ messages }: ChatRequest): string[] =>
   messages
     .filter(({ role }) => role === 'user' || role === 'tool' || role === 'function')
     .map(({ content }) => chatContentText(content))
 
-/** What the model says in any choice, the arguments of its calls included. */
+/** All texts of the model in any choice, including tool arguments. */
 export const chatOutputTexts = (answer: unknown): string[] =>
   normalizeChat(answer).choices.flatMap(({ texts, calls, functionCall }) =>
     [texts.content, texts.refusal, ...calls.map(({ input }) => input), functionCall?.arguments].filter(
@@ -123,13 +123,13 @@ export const chatOutputTexts = (answer: unknown): string[] =>
     ),
   )
 
-/** The request with a system message of what was found before all others. */
+/** The request with the retrieved context as its first system message. */
 export const addChatContext = (request: ChatRequest, context: string): ChatRequest => ({
   ...request,
   messages: [{ role: 'system', content: `Use this context to answer:\n\n${context}` } as Message, ...request.messages],
 })
 
-/** The script of the first choice of an answer. */
+/** The script that reproduces the first choice of a response. */
 export function chatScriptOf(answer: unknown): TextScript | undefined {
   if (chatProblem(answer) !== undefined) return undefined
   const { choices, usage } = normalizeChat(answer)

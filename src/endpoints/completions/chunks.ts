@@ -1,4 +1,4 @@
-// A legacy completion as chunks, and the whole one that a client has put together from some.
+// Streams a legacy completion as chunks, and assembles one from chunks.
 import type { TextChunk } from '../../answers/text-answer.ts'
 import type { AnswerAssembly } from '../../contract/core/assembly.ts'
 import type { Usage } from '../../contract/router/chat.ts'
@@ -10,16 +10,16 @@ import { normalizeCompletion } from './normalize.ts'
 
 /** One choice of a legacy completion. */
 export type CompletionChoice = Completion['choices'][number]
-/** Fields that the answer and each of its chunks begin with. */
+/** Fields at the beginning of a response and of each of its chunks. */
 export type CompletionFrame = Omit<Completion, 'choices' | 'usage'>
 
-/** One choice before it is put on the wire. */
+/** A choice before it is serialized. */
 export interface CompletionParts {
   pieces: readonly TextChunk[]
   finish: CompletionChoice['finish_reason']
 }
 
-/** What `system_fingerprint` is in answers that were made here. */
+/** The `system_fingerprint` of generated responses. */
 export const systemFingerprint = (model: string): string => `fp_${fingerprint(model).slice(0, 10)}`
 
 /** A choice with its text and finish reason, without log probabilities. */
@@ -35,9 +35,9 @@ export const completionChoice = (
 })
 
 /**
- * The chunks of all choices in turn; each choice is closed by a chunk without text. Every chunk carries the reason with which
- * its choice will end: a strict client throws on null and on a missing key, while the others keep the reason that came last
- * and go on reading until `[DONE]`. With the true reason throughout, no client ever reads a wrong one.
+ * The chunks of all choices, interleaved; each choice ends with a chunk without text. Every chunk carries the final
+ * finish reason: strict clients reject null and a missing key, others keep the last value and read until `[DONE]`. So
+ * no client ever reads a wrong reason.
  */
 export function completionChunks(
   frame: CompletionFrame,
@@ -63,15 +63,15 @@ interface OpenChoice {
   finish_reason: string | null
 }
 
-/** Whether chunks with this frame give the reason at the end alone, as providers do; those made here give it throughout. */
+/** Whether chunks have the finish reason only at the end, as those of providers do. Generated ones repeat it. */
 const isForeign = ({ model, system_fingerprint: own }: JsonObject): boolean => own !== systemFingerprint(String(model))
 
-/** Puts a completion together from its chunks; a choice that did not end has no reason. */
+/** Assembles a completion from its chunks; an unfinished choice has no finish reason. */
 export function completionAssembly(): AnswerAssembly {
   let frame: JsonObject | undefined
   let foreign = false
   let usage: JsonObject | undefined
-  // Numbers of choices are a provider's: they are names here, never places in a list.
+  // Choice numbers come from the provider, so they are keys here, never array indexes.
   const choices = new Map<number, OpenChoice>()
   return {
     add({ data }) {

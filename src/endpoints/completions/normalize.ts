@@ -1,24 +1,24 @@
-// The one reader of legacy completions and of their chunks, whoever made them.
+// Reads legacy completions and their chunks of any origin.
 import { asIndex, asList, asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
 
-/** A choice, or what a chunk adds to it. */
+/** A choice, or the part that a chunk adds. */
 interface NormalCompletionChoice {
   index: number
-  /** Undefined when it has none. */
+  /** Undefined when it is missing. */
   text?: string | undefined
-  /** The finish reason; undefined as long as there is none. */
+  /** The finish reason; undefined until it arrives. */
   finish?: string | undefined
 }
 
-/** A legacy completion, or one chunk of it. */
+/** A legacy completion, or one of its chunks. */
 interface NormalCompletion {
-  /** Everything but choices and counts, as it came. */
+  /** All fields other than choices and usage. */
   frame: JsonObject
   choices: NormalCompletionChoice[]
   usage?: JsonObject | undefined
 }
 
-/** What a completion or a chunk says; what does not make sense in it is left out. */
+/** Reads a completion or a chunk; invalid parts are left out. */
 export function normalizeCompletion(value: unknown): NormalCompletion {
   const { choices, usage, ...frame } = asObject(value) ?? {}
   return {
@@ -32,13 +32,13 @@ export function normalizeCompletion(value: unknown): NormalCompletion {
   }
 }
 
-/** Why a value is not a completion, undefined when it is one. A filtered choice need not have a text. */
+/** Why a value is not a completion; undefined for a valid one. A filtered choice needs no text. */
 export function completionProblem(value: unknown): string | undefined {
-  const given = asObject(value)
-  if (!given) return 'it is not an object'
-  const { choices } = normalizeCompletion(given)
+  const completion = asObject(value)
+  if (!completion) return 'it is not an object'
+  const { choices } = normalizeCompletion(completion)
   if (choices.length === 0) return "it has no 'choices'"
-  if (choices.length < asList(given.choices).length) return 'a choice is not an object'
+  if (choices.length < asList(completion.choices).length) return 'a choice is not an object'
   const open = choices.findIndex(({ finish }) => finish === undefined)
   if (open >= 0) return `choices[${open}] has no finish reason`
   const empty = choices.findIndex(({ text, finish }) => text === undefined && finish !== 'content_filter')

@@ -1,4 +1,4 @@
-// How a legacy completion is read when a provider made it, and told again when the cache has it.
+// Reads a provider's legacy completion, and replays one from the cache.
 
 import { usageScriptOf } from '../../answers/script-of.ts'
 import { tokenChunks } from '../../answers/text-answer.ts'
@@ -12,14 +12,14 @@ import { completionProblem, normalizeCompletion } from './normalize.ts'
 type Reason = CompletionParts['finish']
 type Usage = Parameters<typeof completionChunks>[2]
 
-/** What a stream of completion chunks must be like. */
+/** The rules for a stream of completion chunks. */
 export const completionEvents: StreamRules = {
   wrongWith: chunkProblem,
   hasContent: (data) => normalizeCompletion(data).choices.some(({ text }) => Boolean(text)),
   complete: (events) => completionProblem(assembled(completionAssembly(), events)) === undefined,
 }
 
-/** A stored answer under a new id, whole or as chunks. */
+/** A stored response with a new id, whole or as chunks. */
 export function replayCompletion(
   request: CompletionRequest,
   stored: object,
@@ -30,7 +30,7 @@ export function replayCompletion(
     body: () => ({ ...stored, ...named }),
     events() {
       const { frame, choices, usage } = normalizeCompletion(stored)
-      // A provider may have reasons of its own.
+      // A provider may have other finish reasons.
       const parts = choices.map(({ text = '', finish }) => ({
         pieces: tokenChunks(text),
         finish: finish as Reason,
@@ -45,7 +45,7 @@ export function replayCompletion(
 export const completionOutputTexts = (answer: unknown): string[] =>
   normalizeCompletion(answer).choices.flatMap(({ text }) => text ?? [])
 
-/** The script of an answer: a text for each choice, which is one for each prompt when the call asked for no more. */
+/** The script that reproduces a response: a text for each choice, which is one per prompt unless the call requested more. */
 export function completionScriptOf(answer: unknown): CompletionScript | undefined {
   if (completionProblem(answer) !== undefined) return undefined
   const { choices, usage } = normalizeCompletion(answer)

@@ -1,4 +1,4 @@
-// A picture as a stream of events: partial ones, then the whole one; and what a client has after some of them.
+// Streams images as events, partial ones first, and assembles a response from them.
 import type { AnswerAssembly } from '../../contract/core/assembly.ts'
 import type { RenderedAnswer, StreamRules } from '../../contract/core/operation.ts'
 import type { ImageEvent, ImageResult, ImageUsage } from '../../contract/router/images.ts'
@@ -6,7 +6,7 @@ import { dataEvent, type EventData, type StreamEvent } from '../../lib/sse.ts'
 
 const typeOf = (data: unknown) => String((data as { type?: unknown }).type)
 
-/** What a stream of pictures must be like. */
+/** The rules for a stream of images. */
 export const imageEvents: StreamRules = {
   wrongWith: (data) => (typeof data.type === 'string' ? undefined : "it has no 'type'"),
   hasContent: (data) => typeof data.b64_json === 'string',
@@ -23,7 +23,7 @@ const NO_USAGE: ImageUsage = {
   total_tokens: 0,
 }
 
-/** The events of a whole answer, its partial pictures (base64) first. */
+/** The events of a whole response, after its partial images (base64). */
 export function imageStream(result: ImageResult, partial: readonly string[]): StreamEvent[] {
   const { created, data, usage = NO_USAGE, background = '', output_format = '', quality = '', size = '' } = result
   const about = { created_at: created, background, output_format, quality, size }
@@ -35,7 +35,7 @@ export function imageStream(result: ImageResult, partial: readonly string[]): St
   ]
 }
 
-/** Puts the answer of a client together: the last picture that came. */
+/** Assembles a response: the last image that arrived. */
 export function imageAssembly(): AnswerAssembly {
   let last: EventData | undefined
   return {
@@ -59,7 +59,7 @@ function resultOf({ data }: EventData): object {
   return { created, data: [{ b64_json }], ...about }
 }
 
-/** A stored answer, whole or as the one event that it takes. */
+/** A stored response, whole or as one event. */
 export const replayImages = (_: object, stored: object): Pick<RenderedAnswer, 'body' | 'events'> => ({
   body: () => stored,
   events: () => imageStream(stored as ImageResult, []),

@@ -1,4 +1,4 @@
-// Makes a model response of a script, in both of its forms.
+// Composes a model response from a script, whole or as events.
 import { cutText, type TextAnswer } from '../../answers/text-answer.ts'
 import { usageOf } from '../../answers/usage.ts'
 import type { AttemptContext, RenderedAnswer } from '../../contract/core/operation.ts'
@@ -12,18 +12,18 @@ import { eventsOf } from './events.ts'
 import { incompleteReason, outputOf, outputText } from './output.ts'
 import { responsesPromptTokens } from './reading.ts'
 
-/** The answer to a request, as the script has it and the request's limits allow. */
+/** The response to a request: the script within the limits of the request. */
 export function composeResponse(
   request: ResponsesRequest,
   script: TextScript,
   answerContext: AttemptContext,
 ): RenderedAnswer {
   const { reasoning, thinking } = request
-  const mute = reasoning?.effort === 'none' || thinking?.type === 'disabled'
+  const isReasoningOff = reasoning?.effort === 'none' || thinking?.type === 'disabled'
   const answer = cutText(script, {
     maxTokens: request.max_output_tokens ?? undefined,
     stop: [],
-    reasoningTokens: mute ? 0 : thinking?.type === 'enabled' ? thinking.budget_tokens : undefined,
+    reasoningTokens: isReasoningOff ? 0 : thinking?.type === 'enabled' ? thinking.budget_tokens : undefined,
     parallelToolCalls: request.parallel_tool_calls ?? undefined,
     customTools: calledTools(request.tools).flatMap(({ type, name }) => (type === 'custom' ? [name] : [])),
   })

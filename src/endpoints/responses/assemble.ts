@@ -1,4 +1,4 @@
-// Puts a response together from the events of a stream, as far as they went.
+// Assembles a response from the events of a stream.
 import { type AnswerAssembly, assembled } from '../../contract/core/assembly.ts'
 import type { ModelResponse, OutputItem } from '../../contract/router/responses-answer.ts'
 import type { EventData } from '../../lib/sse.ts'
@@ -6,13 +6,13 @@ import { asObject, asText } from '../../lib/values.ts'
 import { type NormalEvent, type NormalResponse, normalizeEvent, normalizePart } from './normalize.ts'
 import { outputText } from './output.ts'
 
-/** Items by their place, which is a provider's: it is a name here, never one in a list. */
+/** Output items by index. The index comes from the provider, so it is a key here, never an array index. */
 type Items = Map<number, OutputItem>
 
-/** The response that a client has after these events: the whole one from the last event, else what the deltas add up to. */
+/** The response after these events: that of the last event with one, and the deltas after it. */
 export const assembleResponse = (events: readonly EventData[]): object => assembled(responseAssembly(), events)
 
-/** Puts a response together from its events. */
+/** Assembles a response from its events. */
 export function responseAssembly(): AnswerAssembly {
   let response: NormalResponse | undefined
   let items: Items = new Map()
@@ -67,7 +67,7 @@ function addToMessage({ content }: Extract<OutputItem, { type: 'message' }>, eve
   const part = at === undefined ? undefined : content[at]
   if (part?.type === 'output_text' && type === 'response.output_text.delta') {
     part.text += delta
-    // A provider may leave them out.
+    // A provider may omit them.
     part.logprobs = [...(part.logprobs ?? []), ...event.logprobs]
   }
   if (part?.type === 'refusal' && type === 'response.refusal.delta') part.refusal += delta

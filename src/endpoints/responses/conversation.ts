@@ -1,5 +1,5 @@
-// The conversation that a call for a response belongs to. Each stored response carries what matters of all steps before
-// and in it, so that a call is as quick at the end of a long chain as at its start.
+// The conversation of a call for a response. Each stored response has a summary of all steps before it, so that calls
+// take the same time in a long chain as in a short one.
 import { checkSchemaField } from '../../answers/schema-sample.ts'
 import type { ModelConversation } from '../../contract/core/history.ts'
 import type { KeyValueEntry } from '../../contract/core/key-value.ts'
@@ -13,22 +13,22 @@ import { checkEffort } from '../../providers/catalogue.ts'
 import { isMessage, itemsTokens, itemText, ownItems } from './items.ts'
 import { normalizeResponse } from './normalize.ts'
 
-/** What matters of the steps up to some point. */
+/** A summary of the steps up to some point. */
 interface Summary {
   /** Texts of the system and developer messages. */
   system: readonly string[]
   /** Text of the last user message. */
   user: string
-  /** Fingerprint of the first one, once there is one: the text itself would be stored with each response of the conversation. */
+  /** Fingerprint of the first user message, if any. The text itself would be stored again with every response. */
   first?: string
   /** Number of user messages. */
   turn: number
   tokens: number
-  /** The calls of tools in the last of these steps: their ids and names. */
+  /** Ids and names of the tool calls in the last of these steps. */
   calls?: readonly (readonly [id: string, name: string])[]
 }
 
-/** What is kept of a response: its own steps, where those before them are, and the summary of all. */
+/** A stored response: its own steps, the response before it, and the summary of all steps. */
 interface StoredResponse {
   previous: string | null
   items: InputItem[]
@@ -47,12 +47,12 @@ const isStoredResponse = (value: unknown): value is StoredResponse => {
 }
 
 const KIND = 'response'
-/** What is kept of a response that was not to be stored: that there was one. */
+/** Marks a response that was not stored on request. */
 const UNSTORED_KIND = 'unstored-response'
 const isUnstored = (value: unknown): value is true => value === true
 const BEGINNING: Summary = { system: [], user: '', turn: 0, tokens: 0 }
 
-/** What comes with some more steps; their tokens are counted when somebody asks. */
+/** The summary after more steps; their tokens are counted on demand. */
 function continued(earlier: Summary, items: readonly InputItem[]): Summary {
   const { system, user, turn } = earlier
   const messages = items.filter(isMessage)
@@ -71,23 +71,23 @@ function continued(earlier: Summary, items: readonly InputItem[]): Summary {
   }
 }
 
-const firstOf = (known: string | undefined, user: InputMessage | undefined): Pick<Summary, 'first'> =>
-  known === undefined && !user ? {} : { first: known ?? fingerprint(itemText(user?.content ?? '')) }
+const firstOf = (earlier: string | undefined, user: InputMessage | undefined): Pick<Summary, 'first'> =>
+  earlier === undefined && !user ? {} : { first: earlier ?? fingerprint(itemText(user?.content ?? '')) }
 
 const callsIn = (items: readonly InputItem[]) =>
   items.flatMap((item) =>
     item.type === 'function_call' || item.type === 'custom_tool_call' ? [[item.call_id, item.name] as const] : [],
   )
 
-/** The names of the tools that were called, by the id of the call: in the input, or in the response before it. */
+/** The names of called tools by call id, in the input and in the previous response. */
 export const callNames = (request: RequestWithHistory): ReadonlyMap<string, string> =>
   new Map([...(request[EARLIER]?.calls ?? []), ...callsIn(ownItems(request))])
 
-// What came before travels with the request, under a key that no body can have.
+// The summary of earlier responses travels with the request, under a key that no body can contain.
 const EARLIER = Symbol('earlier')
 type RequestWithHistory = ResponsesRequest & { [EARLIER]?: Summary }
 
-/** The conversation up to and with the input of this call, from the first response of the chain on. */
+/** The summary of the conversation, from its first response through the input of this call. */
 export const summaryOf = (request: RequestWithHistory): Summary =>
   continued(request[EARLIER] ?? BEGINNING, ownItems(request))
 
@@ -95,20 +95,21 @@ export const summaryOf = (request: RequestWithHistory): Summary =>
 export const conversationTokens = (request: RequestWithHistory, count: CountTokens): number =>
   (request[EARLIER] ?? BEGINNING).tokens + itemsTokens(ownItems(request), count)
 
-/** The id of a response's item: it tells the response, so that a reference to the item can be followed. */
+/** The id of an output item. It contains the call, so that a reference to the item can be resolved. */
 export const itemId = (prefix: string, call: string, index: number): string => `${prefix}_${call}_${index}`
 const ITEM_ID = /^[a-z]+_([0-9A-HJKMNP-TV-Z]{26})_\d+$/
 
-/** Id of the response that a call makes. */
+/** The id of a call's response. */
 export const responseId = (call: string): string => `resp_${call}`
 const RESPONSE_ID = /^resp_[0-9A-HJKMNP-TV-Z]{26}$/
 
-/** Where the schema of a structured answer stands in the request. */
+/** Path of the schema for a structured response in the request. */
 export const RESPONSES_SCHEMA_PARAM = 'text.format.schema'
 
 /**
- * The request with the conversation it continues, as far as that is stored. References to unknown items stay, and stand for nothing here.
- * @throws ApiError 400 when its schema is malformed or its model does not take the effort
+ * The request with the stored conversation that it continues. References to unknown items stay as they are, and are
+ * ignored.
+ * @throws ApiError 400 when its schema is malformed or its model does not support the effort
  */
 export async function resolve(request: ResponsesRequest, answerContext: AnswerContext): Promise<ResponsesRequest> {
   checkEffort(request.model, request.reasoning?.effort, 'reasoning.effort')
@@ -128,7 +129,7 @@ export async function resolve(request: ResponsesRequest, answerContext: AnswerCo
 
 type ResponseStore = Pick<AnswerContext, 'keyValues' | 'workspace' | 'now'>
 
-// Ids are no secret: a session that begins anew gives the same ones.
+// Scoped by workspace, because ids are not secret: a session that is reset produces the same ones.
 const keptId = (id: string, { workspace }: Pick<ResponseStore, 'workspace'>) => `${workspace()}/${id}`
 const storedResponse = (id: string, store: ResponseStore) =>
   store.keyValues.get(KIND, keptId(id, store), store.now, isStoredResponse)
@@ -136,10 +137,10 @@ const storedResponse = (id: string, store: ResponseStore) =>
 const wasUnstored = (id: string, store: ResponseStore) =>
   store.keyValues.get(UNSTORED_KIND, keptId(id, store), store.now, isUnstored) === true
 
-/** Steps back in a conversation that are looked at for a call. */
+/** Maximum number of earlier responses that are searched for a call. */
 const MAX_STEPS_BACK = 1_000
 
-/** The conversation of a request, and what is known of the responses that it refers to. */
+/** The conversation of a request, and what is known about the responses that it refers to. */
 export function responsesConversation(request: RequestWithHistory, answerContext: AnswerContext): ModelConversation {
   const previous = request.previous_response_id
   const continued = previous == null ? undefined : request[EARLIER]
@@ -170,10 +171,10 @@ export function responsesConversation(request: RequestWithHistory, answerContext
   }
 }
 
-/** How long a stored response can be continued, in ms of the session's clock: as long as OpenAI's. */
+/** Lifetime of a stored response in ms of the session's clock: the same as OpenAI's. */
 const RESPONSE_LIFE = 30 * 24 * 60 * 60 * 1000
 
-/** What a response leaves for calls that continue it. */
+/** The entries that a response stores for calls that continue it. */
 export function keep(
   request: ResponsesRequest,
   answer: object,
@@ -183,22 +184,22 @@ export function keep(
   if (!id || (status !== 'completed' && status !== 'incomplete')) return []
   const about = { id: keptId(id, store), expires: store.now + RESPONSE_LIFE }
   if (request.store === false) return [{ kind: UNSTORED_KIND, value: true, ...about }]
-  const said = output.flatMap(storedItem)
+  const outputItems = output.flatMap(storedItem)
   const value: StoredResponse = {
     previous: request.previous_response_id ?? null,
-    items: [...ownItems(request), ...said],
-    summary: continued(summaryOf(request), said),
+    items: [...ownItems(request), ...outputItems],
+    summary: continued(summaryOf(request), outputItems),
   }
   return [{ kind: KIND, value, ...about }]
 }
 
-/** An item as a step of the conversation, without parts and items that only its provider knows how to read. */
+/** An output item as an input step, without parts and items that only its provider understands. */
 function storedItem(item: OutputItem): InputItem[] {
   if (item.type === 'message') {
-    const known = item.content.filter(({ type }) => type === 'output_text' || type === 'refusal')
-    return [{ ...item, content: known } as InputItem]
+    const supported = item.content.filter(({ type }) => type === 'output_text' || type === 'refusal')
+    return [{ ...item, content: supported } as InputItem]
   }
   return 'role' in item || FOREIGN.includes(item.type) ? [] : [item as InputItem]
 }
-// Steps of a request that no answer has.
+// Steps of requests that no response has.
 const FOREIGN = ['function_call_output', 'custom_tool_call_output', 'item_reference']

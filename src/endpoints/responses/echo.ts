@@ -1,8 +1,8 @@
-// What a response tells of its request, in the forms that strict clients accept.
+// The fields of a request that its response repeats, in the forms that strict clients accept.
 import type { ResponsesRequest } from '../../contract/router/responses.ts'
 import type { ModelResponse } from '../../contract/router/responses-answer.ts'
 
-/** The fields of a response that are its request's, or the default where that has none. */
+/** The fields of the request that a response repeats, with their defaults. */
 export const echoOf = (request: ResponsesRequest) => ({
   background: request.background ?? false,
   instructions: request.instructions ?? null,
@@ -27,11 +27,11 @@ export const echoOf = (request: ResponsesRequest) => ({
   metadata: request.metadata ?? {},
 })
 
-/** Whether the text comes with log probabilities. */
+/** Whether the text includes log probabilities. */
 export const withLogprobs = ({ include, top_logprobs }: ResponsesRequest): boolean =>
   include?.includes('message.output_text.logprobs') === true || (top_logprobs ?? 0) > 0
 
-/** Whether the answer shows what the model thought, or only counts it. */
+/** Whether the response contains a summary of its reasoning, or only counts it. */
 export const showsSummary = ({ reasoning, thinking }: ResponsesRequest): boolean =>
   reasoning?.summary != null || (thinking != null && thinking.type !== 'disabled')
 
@@ -42,7 +42,7 @@ function formatEcho({ text }: ResponsesRequest): ModelResponse['text']['format']
   return { type: 'json_schema', name, ...(description ? { description } : {}), schema, strict: strict ?? true }
 }
 
-// A strict client accepts a function only in the nested form, and no other kind of choice at all.
+// Strict clients accept a function only in the nested form, and no other object.
 function choiceEcho({ tool_choice: choice }: ResponsesRequest): ModelResponse['tool_choice'] {
   if (choice == null) return 'auto'
   if (typeof choice === 'string') return choice
@@ -54,6 +54,6 @@ const toolsEcho = ({ tools }: ResponsesRequest): ModelResponse['tools'] =>
   (tools ?? []).map((tool) => {
     if (tool.type !== 'function') return tool
     const { type, name, description, parameters, strict } = tool
-    const given = { ...(description == null ? {} : { description }), ...(parameters == null ? {} : { parameters }) }
-    return { type, name, ...given, strict: strict ?? true }
+    const optional = { ...(description == null ? {} : { description }), ...(parameters == null ? {} : { parameters }) }
+    return { type, name, ...optional, strict: strict ?? true }
   })

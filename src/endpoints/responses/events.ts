@@ -1,4 +1,4 @@
-// A response as a stream of events, in the order in which a model writes it.
+// Streams a response as events, in the order in which a model produces it.
 import { type TextChunk, tokenChunks } from '../../answers/text-answer.ts'
 import type { ContentPart, ModelResponse, OutputItem, ResponseEvent } from '../../contract/router/responses-answer.ts'
 import { dataEvent, type StreamEvent } from '../../lib/sse.ts'
@@ -6,7 +6,7 @@ import { dataEvent, type StreamEvent } from '../../lib/sse.ts'
 type WithoutNumber<Event> = Event extends ResponseEvent ? Omit<Event, 'sequence_number'> : never
 type Send = (event: WithoutNumber<ResponseEvent>, tokens?: number) => void
 
-/** The full sequence of events of a response. */
+/** All events of a response. */
 export function eventsOf(response: ModelResponse): StreamEvent[] {
   const events: StreamEvent[] = []
   const send: Send = ({ type, ...rest }, tokens) => {
@@ -27,7 +27,7 @@ export function eventsOf(response: ModelResponse): StreamEvent[] {
   for (const [index, item] of output.entries()) {
     send({ type: 'response.output_item.added', output_index: index, item: emptied(item) })
     sendTexts(send, item, { item_id: item.id, output_index: index })
-    // What was thought costs its time even when it is not shown.
+    // Reasoning takes its time even when it is not shown.
     const hidden = item.type === 'reasoning' && item.summary.length === 0
     const tokens = hidden ? usage?.output_tokens_details?.reasoning_tokens : 0
     send({ type: 'response.output_item.done', output_index: index, item }, tokens)
@@ -36,7 +36,7 @@ export function eventsOf(response: ModelResponse): StreamEvent[] {
   return events
 }
 
-/** An item as it is when it begins; a provider's own steps are told as they are. */
+/** An item at its beginning; a provider's own items are sent unchanged. */
 function emptied(item: OutputItem): OutputItem {
   const status = 'in_progress'
   if (item.type === 'message') return { ...item, status, content: [] }
@@ -86,20 +86,20 @@ function sendPart(send: Send, part: ContentPart, at: ItemPosition & { content_in
       send({ type: 'response.refusal.delta', ...at, delta: text }, tokens)
     send({ type: 'response.refusal.done', ...at, refusal: part.refusal })
   } else if (part.type === 'output_text') {
-    // A provider may leave out the log probabilities.
+    // A provider may omit the log probabilities.
     const { text: whole, logprobs = [] } = part
     send({ type: 'response.content_part.added', ...at, part: { ...part, text: '', logprobs: [] } })
     for (const { text, tokens, share } of shared(tokenChunks(whole), logprobs))
       send({ type: 'response.output_text.delta', ...at, delta: text, logprobs: share }, tokens)
     send({ type: 'response.output_text.done', ...at, text: whole, logprobs })
   } else {
-    // A provider's own kind of part.
+    // A part of a type that only the provider knows.
     send({ type: 'response.content_part.added', ...at, part })
   }
   send({ type: 'response.content_part.done', ...at, part })
 }
 
-/** The token chunks with the log probabilities that belong to each: one, unless a provider split the text otherwise. */
+/** Assigns log probabilities to token chunks: one each, unless a provider split the text otherwise. */
 function shared<Entry>(texts: readonly TextChunk[], entries: readonly Entry[]) {
   const upTo = (index: number) => Math.floor((index * entries.length) / texts.length)
   return texts.map((piece, index) => ({ ...piece, share: entries.slice(upTo(index), upTo(index + 1)) }))

@@ -1,4 +1,4 @@
-// The steps of a conversation: their texts, and what they cost in tokens.
+// The steps of a conversation: their texts and tokens.
 import { fileTokens, imageTokens } from '../../answers/input-tokens.ts'
 import { countCached } from '../../answers/text-answer.ts'
 import type { CountTokens } from '../../contract/core/operation.ts'
@@ -10,17 +10,17 @@ export type MessageContent = InputMessage['content']
 /** Whether an input item is a message. */
 export const isMessage = (item: InputItem): item is InputMessage => 'role' in item && 'content' in item
 
-/** The result of a tool. */
+/** Whether an item is a tool result. */
 export const isResult = (
   item: InputItem,
 ): item is Extract<InputItem, { type: 'function_call_output' | 'custom_tool_call_output' }> =>
   item.type === 'function_call_output' || item.type === 'custom_tool_call_output'
 
-/** The steps that the body itself holds; a text is one user message. */
+/** The steps in the body; a plain text is one user message. */
 export const ownItems = ({ input }: ResponsesRequest): InputItem[] =>
   typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input
 
-/** All text of a content; pictures and files have none. */
+/** All text of a content; images and files are ignored. */
 export function itemText(content: MessageContent): string {
   if (typeof content === 'string') return content
   return content
@@ -35,7 +35,7 @@ export const partsOf = (items: readonly InputItem[]): MessagePart[] =>
     return typeof content === 'string' ? [] : content
   })
 
-// Counts of OpenAI's cookbook: 3 tokens frame every message.
+// Count of OpenAI's cookbook: 3 tokens for each message.
 const PER_ITEM = 3
 
 function contentTokens(content: MessageContent, count: CountTokens): number {
@@ -72,6 +72,6 @@ function itemTokens(item: InputItem, count: CountTokens): number {
 export const itemsTokens = (items: readonly InputItem[], count: CountTokens = countCached): number =>
   items.reduce((sum, item) => sum + itemTokens(item, count), 0)
 
-/** Returns the number of tokens of instructions, which stand before the conversation as a message. */
+/** Returns the number of tokens of instructions, which count as a message before the conversation. */
 export const instructionsTokens = (instructions: string | null | undefined, count: CountTokens): number =>
   instructions ? PER_ITEM + count(instructions) : 0

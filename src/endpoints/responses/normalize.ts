@@ -1,19 +1,19 @@
-// The one reader of model responses and of their events, whoever made them. What is of a known type has all that is relied
-// on; what is of another type stays as it came.
+// Reads model responses and their events of any origin. Items of known types get all required fields; other types stay
+// unchanged.
 import type { ContentPart, ModelResponse, OutputItem, ResponseUsage } from '../../contract/router/responses-answer.ts'
 import { asIndex, asList, asObject, asText, type JsonObject, objectsIn, textOrJson } from '../../lib/values.ts'
 
-/** A response; providers leave its id out. */
+/** A response; providers may omit the id. */
 export type NormalResponse = Omit<ModelResponse, 'id'> & { id?: string }
 
-/** What an event of a stream adds to its response. */
+/** The content of an event. */
 export interface NormalEvent {
   type: string
-  /** The whole response as far as it has come. */
+  /** The whole response so far. */
   response?: NormalResponse | undefined
   item?: OutputItem | undefined
   part?: JsonObject | undefined
-  /** Places, each where it is told. */
+  /** Indexes, if sent. */
   output_index?: number | undefined
   content_index?: number | undefined
   summary_index?: number | undefined
@@ -21,7 +21,7 @@ export interface NormalEvent {
   logprobs: Extract<ContentPart, { type: 'output_text' }>['logprobs']
 }
 
-/** What an event says; what does not make sense in it is left out. */
+/** Reads an event; invalid parts are left out. */
 export function normalizeEvent(value: unknown): NormalEvent {
   const event = asObject(value) ?? {}
   const item = asObject(event.item)
@@ -38,20 +38,20 @@ export function normalizeEvent(value: unknown): NormalEvent {
   }
 }
 
-/** What a response says; what does not make sense in it is left out. */
+/** Reads a response; invalid parts are left out. */
 export function normalizeResponse(value: unknown): NormalResponse {
-  const given = asObject(value) ?? {}
-  const response = { ...given, output: objectsIn(given.output).map(itemOf) } as JsonObject
-  if (!asText(given.id)) delete response.id
-  if ('usage' in given) {
-    const usage = usageOf(given.usage)
+  const fields = asObject(value) ?? {}
+  const response = { ...fields, output: objectsIn(fields.output).map(itemOf) } as JsonObject
+  if (!asText(fields.id)) delete response.id
+  if ('usage' in fields) {
+    const usage = usageOf(fields.usage)
     if (usage) response.usage = usage
     else delete response.usage
   }
   return response as unknown as NormalResponse
 }
 
-/** An item; all that is relied on in one of its type is there. */
+/** An item with all fields that its type requires. */
 function itemOf(item: JsonObject): OutputItem {
   if (item.type === 'message' || (item.type === undefined && 'role' in item)) {
     const role = asText(item.role) ?? 'assistant'
@@ -93,7 +93,7 @@ function usageOf(value: unknown): ResponseUsage | undefined {
   return { ...usage, ...(details && { output_tokens_details }) } as ResponseUsage
 }
 
-/** Why a value is not a response: without items, or not finished although nobody asked for it to be made in the background. */
+/** Why a value is not a response: it has no items, or it is unfinished without having been requested in the background. */
 export function responseProblem(value: unknown): string | undefined {
   const response = asObject(value)
   if (!response) return 'it is not an object'

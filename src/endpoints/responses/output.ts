@@ -1,4 +1,4 @@
-// The items of a response as a script has them.
+// Composes the items of a response from a script.
 import { logprobsOf } from '../../answers/logprobs.ts'
 import { joinTokenChunks, type TextAnswer } from '../../answers/text-answer.ts'
 import type { AnswerContext } from '../../contract/core/operation.ts'
@@ -9,13 +9,13 @@ import { encryptReasoning } from '../../lib/issued.ts'
 import { itemId } from './conversation.ts'
 import { showsSummary, withLogprobs } from './echo.ts'
 
-/** Why an answer ended before it was whole; undefined when it is whole. */
+/** Why a response is incomplete; undefined for a complete one. */
 export function incompleteReason({ finish }: TextAnswer): 'max_output_tokens' | 'content_filter' | undefined {
   if (finish === 'length') return 'max_output_tokens'
   return finish === 'content_filter' ? 'content_filter' : undefined
 }
 
-/** The text of all text parts together. */
+/** The joined text of all text parts. */
 export const outputText = (output: readonly OutputItem[]): string =>
   output
     .flatMap((item) => (item.type === 'message' ? item.content : []))
@@ -29,7 +29,7 @@ interface ItemContext {
   index: number
 }
 
-/** The items in the order in which a model writes them; where an answer was cut, the last one is incomplete. */
+/** The items in the order in which a model writes them; the last one is incomplete if the response was cut. */
 export function outputOf(request: ResponsesRequest, answer: TextAnswer, answerContext: AnswerContext): OutputItem[] {
   const kinds = [
     ...(answer.reasoning.length > 0 ? [reasoningItem] : []),
@@ -42,7 +42,7 @@ export function outputOf(request: ResponsesRequest, answer: TextAnswer, answerCo
   return output
 }
 
-// An empty message says nothing when there is a call beside it, or when the limit left no room for it.
+// There is no empty message next to a tool call, or when the token limit left no room for one.
 const speaks = ({ content, refusal, toolCalls, finish }: TextAnswer): boolean =>
   (content?.length ?? 0) + (refusal?.length ?? 0) > 0 || (toolCalls.length === 0 && finish !== 'length')
 
@@ -59,11 +59,11 @@ function reasoningItem({ request, answer, answerContext, index }: ItemContext): 
 }
 
 function messageItem({ request, answer, answerContext, index }: ItemContext): OutputItem {
-  const { content: said, refusal } = answer
+  const { content: chunks, refusal } = answer
   const content: ContentPart[] = []
-  if (said && (said.length > 0 || !refusal)) {
-    const logprobs = withLogprobs(request) ? logprobsOf(said, request.top_logprobs ?? 0, answerContext.id) : []
-    content.push({ type: 'output_text', text: joinTokenChunks(said), annotations: [], logprobs })
+  if (chunks && (chunks.length > 0 || !refusal)) {
+    const logprobs = withLogprobs(request) ? logprobsOf(chunks, request.top_logprobs ?? 0, answerContext.id) : []
+    content.push({ type: 'output_text', text: joinTokenChunks(chunks), annotations: [], logprobs })
   }
   if (refusal) content.push({ type: 'refusal', refusal: joinTokenChunks(refusal) })
   return {
@@ -76,9 +76,9 @@ function messageItem({ request, answer, answerContext, index }: ItemContext): Ou
 }
 
 const callItem =
-  ({ kind, name, id, arguments: said }: TextAnswer['toolCalls'][number]) =>
+  ({ kind, name, id, arguments: chunks }: TextAnswer['toolCalls'][number]) =>
   ({ answerContext, index }: ItemContext): OutputItem => {
-    const text = joinTokenChunks(said)
+    const text = joinTokenChunks(chunks)
     const call = {
       status: 'completed' as const,
       call_id: id ?? `call_${fingerprint(`${answerContext.id}:${index}`)}`,

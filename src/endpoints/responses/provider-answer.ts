@@ -1,4 +1,4 @@
-// How a response is read when a provider made it, told again when the cache has it, and told of when it breaks off.
+// Reads a provider's response, replays one from the cache, and reports failures in a stream.
 import { type TextAnswerFields, textScriptOf } from '../../answers/script-of.ts'
 import type { envelope } from '../../contract/core/error.ts'
 import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/core/operation.ts'
@@ -15,7 +15,7 @@ import { type NormalResponse, normalizeResponse, responseProblem } from './norma
 
 const typeOf = (data: unknown): string => asText(asObject(data)?.type) ?? ''
 
-/** What a stream of response events must be like. */
+/** The rules for a stream of response events. */
 export const responseEvents: StreamRules = {
   last: (data) => /^response\.(completed|incomplete)$/.test(typeOf(data)),
   wrongWith: (data) => (typeof data.type === 'string' ? undefined : "it has no 'type'"),
@@ -29,20 +29,20 @@ export const responseEvents: StreamRules = {
   failed,
 }
 
-// The `error` inside the first event is what makes the OpenAI SDK throw; the second is the response as far as it came.
+// OpenAI's SDK throws for the `error` in the first event; the second contains the response so far.
 function failed({ error }: ReturnType<typeof envelope>, sent: readonly EventData[]): StreamEvent[] {
   const event = (data: ResponseEvent) => dataEvent(data, { event: data.type })
   const { code, message, param } = error
   const number = sent.length
   const first = event({ type: 'error', sequence_number: number, code, message, param, error })
   const response = assembleResponse(sent) as NormalResponse
-  // A provider's stream may begin without one.
+  // A provider's stream may begin without an id.
   if (response.id === undefined) return [first]
   const ended = { ...(response as ModelResponse), status: 'failed' as const, error: { code, message } }
   return [first, event({ type: 'response.failed', sequence_number: number + 1, response: ended })]
 }
 
-/** A stored answer under new ids and with the metadata of this call, whole or as events. */
+/** A stored response with new ids and the metadata of this call, whole or as events. */
 export function replayResponse(
   request: ResponsesRequest,
   stored: object,
@@ -70,14 +70,14 @@ const PREFIXES: Partial<Record<string, string>> = {
   reasoning: 'rs',
 }
 
-/** What the user says in this call, results of tools included. */
+/** All texts of the user in this call, including tool results. */
 export const responsesInputTexts = (request: ResponsesRequest): string[] =>
   ownItems(request).flatMap((item) => {
     if (isMessage(item)) return item.role === 'user' ? [itemText(item.content)] : []
     return isResult(item) ? [itemText(item.output)] : []
   })
 
-/** What the model says, arguments of calls included. */
+/** All texts of the model, including tool arguments. */
 export const responsesOutputTexts = (answer: unknown): string[] =>
   normalizeResponse(answer).output.flatMap((item): string[] => {
     if (item.type === 'function_call') return [item.arguments]
@@ -90,7 +90,7 @@ const partTexts = (part: ContentPart): string[] => {
   return part.type === 'output_text' ? [part.text] : []
 }
 
-/** The request with a system message of what was found before all others. */
+/** The request with the retrieved context as its first system message. */
 export const addResponsesContext = (request: ResponsesRequest, context: string): ResponsesRequest => ({
   ...request,
   input: [{ role: 'system', content: `Use this context to answer:\n\n${context}` }, ...ownItems(request)],
@@ -99,7 +99,7 @@ export const addResponsesContext = (request: ResponsesRequest, context: string):
 const REASONS: Partial<Record<string, string>> = { max_output_tokens: 'length', content_filter: 'content_filter' }
 
 type CallFields = NonNullable<TextAnswerFields['calls']>[number]
-/** The script of an answer. */
+/** The script that reproduces a response. */
 export function responseScriptOf(answer: unknown): TextScript | undefined {
   if (responseProblem(answer) !== undefined) return undefined
   const { output, usage, incomplete_details: details } = normalizeResponse(answer)

@@ -1,4 +1,4 @@
-// What a request for a response says: what fixtures match on, what it counts, and what the generator is asked for.
+// Reads a request for a response: what fixtures match, its token counts, and the input of the generator.
 
 import type { AnswerRequest, OfferedTool } from '../../answers/generate.ts'
 import { attachmentName } from '../../answers/input-tokens.ts'
@@ -10,7 +10,7 @@ import { modelOf } from '../../providers/catalogue.ts'
 import { callNames, conversationTokens, RESPONSES_SCHEMA_PARAM, summaryOf } from './conversation.ts'
 import { instructionsTokens, isMessage, isResult, itemText, type MessageContent, ownItems, partsOf } from './items.ts'
 
-/** The conversation as fixtures match on it. */
+/** The prompt that fixtures match. */
 export function responsesPrompt(request: ResponsesRequest): Prompt {
   const { system, user, turn } = summaryOf(request)
   const last = ownItems(request).at(-1)
@@ -27,13 +27,13 @@ export function responsesPrompt(request: ResponsesRequest): Prompt {
   }
 }
 
-/** How the conversation begins: what the user says first. Instructions may be others in each call. */
+/** The beginning of the conversation: its first user message. Instructions may differ between calls. */
 export function responsesOpening(request: ResponsesRequest): Pick<Prompt, 'system' | 'user'> {
   const { system, user, first = user } = summaryOf(request)
   return { system: system[0] ?? '', user: first }
 }
 
-/** What the answer must be. */
+/** The kind of response that the request demands. */
 function demanded(request: ResponsesRequest): Prompt['answer'] {
   const choice = choiceOf(request)
   if (choice === 'required' || typeof choice === 'object') return 'tool'
@@ -41,7 +41,7 @@ function demanded(request: ResponsesRequest): Prompt['answer'] {
   return format && format.type !== 'text' ? 'json' : 'text'
 }
 
-/** Names of the tools that may be called: none, those that the choice names, or all. */
+/** Names of the tools that may be called: none, those of the tool choice, or all. */
 function offered({ tools, tool_choice: choice }: ResponsesRequest): string[] {
   if (choice === 'none') return []
   const names = calledTools(tools).map(({ name }) => name)
@@ -50,7 +50,7 @@ function offered({ tools, tool_choice: choice }: ResponsesRequest): string[] {
   return chosen && (chosen.length > 0 || narrows) ? names.filter((name) => chosen.includes(name)) : names
 }
 
-/** The same tools as the generator knows them. */
+/** Those tools in the format of the generator. */
 function offeredTools(request: ResponsesRequest): OfferedTool[] {
   const names = offered(request)
   return (request.tools ?? [])
@@ -64,7 +64,7 @@ function offeredTools(request: ResponsesRequest): OfferedTool[] {
     .filter(({ name }) => names.includes(name))
 }
 
-/** Names of the tools whose results have come since the user last said something. */
+/** Names of the tools with a result after the last user message. */
 function finishedTools(request: ResponsesRequest): string[] {
   const items = ownItems(request)
   const names = callNames(request)
@@ -72,7 +72,7 @@ function finishedTools(request: ResponsesRequest): string[] {
   return round.flatMap((item) => (isResult(item) ? [names.get(item.call_id) ?? ''] : []))
 }
 
-/** How hard the call asks to think; undefined is not at all. */
+/** The requested reasoning effort; undefined for no reasoning. */
 function effortOf({ reasoning, thinking }: ResponsesRequest): string | undefined {
   if (reasoning?.effort === 'none' || thinking?.type === 'disabled') return undefined
   if (reasoning?.effort) return reasoning.effort
@@ -80,7 +80,7 @@ function effortOf({ reasoning, thinking }: ResponsesRequest): string | undefined
   return thinking || reasoning?.summary ? 'medium' : undefined
 }
 
-/** What the generator has to satisfy. */
+/** The input of the generator. */
 export function responsesAnswerRequest(request: ResponsesRequest): AnswerRequest {
   const { user, turn, toolText } = responsesPrompt(request)
   const { text } = request
@@ -101,7 +101,7 @@ export function responsesAnswerRequest(request: ResponsesRequest): AnswerRequest
   }
 }
 
-// Tools that run elsewhere are never called here, so a call that must use one is answered with text.
+// Provider tools are never called, so a call that must use one gets a text.
 function choiceOf(request: ResponsesRequest): AnswerRequest['toolChoice'] {
   const { tool_choice: choice } = request
   if (typeof choice !== 'object')
@@ -113,10 +113,10 @@ function choiceOf(request: ResponsesRequest): AnswerRequest['toolChoice'] {
   return name === undefined ? 'auto' : { name }
 }
 
-// 3 tokens open the answer, as OpenAI's cookbook counts.
+// OpenAI's cookbook counts 3 tokens for the response.
 const OPENING = 3
 
-/** Tokens of the whole conversation; with `truncation: auto` no more than the model takes, since the rest is dropped. */
+/** Tokens of the whole conversation; with `truncation: auto` at most the model's context, since the rest is dropped. */
 export function responsesPromptTokens(request: ResponsesRequest, count: CountTokens = countCached): number {
   const { instructions, tools } = request
   const offering = tools && tools.length > 0 ? count(JSON.stringify(tools)) : 0
@@ -124,7 +124,7 @@ export function responsesPromptTokens(request: ResponsesRequest, count: CountTok
   return request.truncation === 'auto' ? Math.min(all, modelOf(request.model)?.context ?? all) : all
 }
 
-/** Pictures and files of the body, by file name, id or address; data is named by its type. */
+/** Images and files of the body, by file name, id or URL; inline data by its type. */
 export const responsesAttachments = (request: ResponsesRequest): Attachment[] =>
   partsOf(ownItems(request)).flatMap((part): Attachment[] => {
     if (part.type === 'input_image') return [{ kind: 'image', name: attachmentName(part.file_id ?? part.image_url) }]
@@ -133,7 +133,7 @@ export const responsesAttachments = (request: ResponsesRequest): Attachment[] =>
     return [{ kind: 'file', name: attachmentName(id ?? url ?? data, filename) }]
   })
 
-/** The request with its instructions and the texts of its messages made anew. */
+/** The request with `fill` applied to its instructions and message texts. */
 export function fillResponsesTexts(request: ResponsesRequest, fill: (text: string) => string): ResponsesRequest {
   const { instructions, input } = request
   const filled = (content: MessageContent) =>

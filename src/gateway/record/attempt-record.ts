@@ -1,16 +1,16 @@
-// What the trace says of one attempt, written down while it goes on.
+// Records one attempt for the trace.
 import type { HistoryRecord } from '../../contract/core/history.ts'
 import type { AttemptRecord } from '../../contract/core/trace.ts'
 import { requestIdOf } from '../../providers/request-id.ts'
 import type { Failure } from '../outcome.ts'
 import type { AttemptInfo, AttemptRecorder } from './recording.ts'
 
-/** One attempt of a call that is being recorded. */
+/** An attempt that is being recorded. */
 export class AttemptRecording implements AttemptRecorder {
   readonly record: AttemptRecord
   readonly #call: AttemptedCall
-  #over = false
-  /** That of the reply, as far as one came. */
+  #ended = false
+  /** Status of the reply; null before it arrives. */
   #httpStatus: number | null = null
 
   constructor({ target, number, why, waited }: AttemptInfo, call: AttemptedCall) {
@@ -51,23 +51,23 @@ export class AttemptRecording implements AttemptRecorder {
   }
 
   end(failure?: Failure, httpStatus: number | null = this.#httpStatus): void {
-    if (this.#over) return
-    this.#over = true
+    if (this.#ended) return
+    this.#ended = true
     const { record } = this
     record.duration_ms = Math.max(0, this.#call.elapsed() - record.started_ms)
     if (failure) {
       record.request_id ??= requestIdOf(failure.headers) ?? null
       Object.assign(record, { outcome: failure.kind, status: failure.status, error: failure.message })
     }
-    // Of a reply that broke before its first byte there is no head.
+    // A reply that broke before its first byte has no status.
     this.#call.attemptEnded(record, failure?.status === 0 ? null : httpStatus)
   }
 }
 
-/** The call that an attempt is part of. */
+/** The call of an attempt. */
 interface AttemptedCall {
-  /** Milliseconds since it began. */
+  /** Milliseconds since the call began. */
   elapsed(): number
-  /** `httpStatus` is null where no reply came. */
+  /** `httpStatus` is null when no reply arrived. */
   attemptEnded(record: AttemptRecord, httpStatus: number | null): void
 }

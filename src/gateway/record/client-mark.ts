@@ -1,4 +1,4 @@
-// What a call says of the client behind it: its connection, which repetition it is, its idempotency key.
+// What a call reveals about its client: connection, retry count, idempotency key.
 import type { ClientMark, ClientNote, ClientTimeout } from '../../contract/core/finding.ts'
 import { HangReset } from '../../lib/hang-reset.ts'
 import { fingerprint, unguessable } from '../../lib/ids.ts'
@@ -7,28 +7,28 @@ import { rememberingAll } from '../../lib/remember.ts'
 import type { Call } from '../call.ts'
 import { isDated } from '../retry.ts'
 
-/** Headers that count repetitions from 0, by SDKs of model providers, proxies and gRPC. */
+/** Headers that count retries from 0: of SDKs, proxies and gRPC. */
 const COUNTS = ['x-stainless-retry-count', 'x-retry-count', 'grpc-previous-rpc-attempts']
 /** AWS counts attempts from 1: `attempt=2; max=3`. */
 const AWS_ATTEMPT = /\battempt=(\d+)/
 
 /** How a call ended for its client. */
 interface CallEnded {
-  /** Headers of the answer. */
+  /** Headers of the response. */
   headers: Record<string, string>
-  /** Whether there was one, and it went well: no connection was then reset. */
-  answered: boolean
+  /** Whether the call succeeded: its connection was then not reset. */
+  succeeded: boolean
 }
 
-/** The note of a call that has ended. */
-export function clientNote(call: Call, { headers: answerHeaders, answered }: CallEnded): ClientNote {
+/** The client note of a call that has ended. */
+export function clientNote(call: Call, { headers: answerHeaders, succeeded }: CallEnded): ClientNote {
   const { headers, hold, session, retained, text } = call
   const note = clientMark(headers, session.secret) as ClientNote
   note.until = session.calls
   note.connection = hold?.peer?.() ?? null
   const timeout = timeoutOf(headers)
   if (timeout !== undefined) note.timeout = timeout
-  const reason: unknown = !answered && call.aborted ? call.signal.reason : undefined
+  const reason: unknown = !succeeded && call.aborted ? call.signal.reason : undefined
   if (reason instanceof HangReset) {
     const { limit, silence } = reason
     note.hung = { limit, ...(silence !== undefined && { silence }) }
@@ -42,10 +42,10 @@ export function clientNote(call: Call, { headers: answerHeaders, answered }: Cal
   return note
 }
 
-/** Where clients of providers put their API key. */
+/** Headers in which clients send their API key. */
 const KEYS = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key']
 
-/** A fingerprint of the API key of a call, without the session that it names; undefined when there is none. */
+/** A fingerprint of the API key of a call, without the session name in it; undefined when there is no key. */
 function callerOf(headers: Headers, secret: string): string | undefined {
   for (const name of KEYS) {
     const value = headers.get(name)
@@ -54,13 +54,13 @@ function callerOf(headers: Headers, secret: string): string | undefined {
   return undefined
 }
 
-/** Digits of a fingerprint of a key: enough to tell those of one program apart. */
+/** Length of a key's fingerprint: enough to distinguish the keys of one program. */
 const KEY_DIGITS = 12
 const keyPrint = rememberingAll((secret: string, value: string): string =>
   unguessable(secret, value.replace(/^Bearer\s+/i, '').replace(/#.*$/s, '')).slice(0, KEY_DIGITS),
 )
 
-/** What headers say of the client behind a call; `secret` keeps the fingerprint of its API key from being guessed. */
+/** What headers reveal about the client; `secret` prevents guessing the API key from its fingerprint. */
 export function clientMark(headers: Headers, secret: string): ClientMark {
   const key = headers.get('idempotency-key')
   const mark: ClientMark = { connection: null, retry: retryOf(headers), key: key === null ? null : fingerprint(key) }
@@ -69,15 +69,15 @@ export function clientMark(headers: Headers, secret: string): ClientMark {
   return mark
 }
 
-/** Headers that declare how long a client waits for a response, in seconds: by SDKs of OpenAI, Anthropic and Google. */
+/** Headers with the client's timeout in seconds: of the SDKs of OpenAI, Anthropic and Google. */
 const TIMEOUTS = ['x-stainless-timeout', 'x-stainless-read-timeout', 'x-server-timeout']
-/** gRPC has units: `10S`, `500m`. */
+/** gRPC timeouts have units: `10S`, `500m`. */
 const GRPC_TIMEOUT = /^(\d{1,8})([HMSmun])$/
 const GRPC_UNITS: Record<string, number> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 0.001, n: 0.000_001 }
-/** What the SDKs that send `x-stainless-*` wait for by default; openai-node declares a timeout only when a call sets its own. */
+/** Default timeout of the SDKs that send `x-stainless-*`; openai-node sends a timeout header only for a call with its own. */
 const STAINLESS_DEFAULT_MS = 600_000
 
-/** How long a client waits for a response; undefined when it does not say. Those below one second are rounded to nothing. */
+/** The client's timeout; undefined when no header declares it. SDKs round a timeout below one second to 0. */
 function timeoutOf(headers: Headers): ClientTimeout | undefined {
   for (const name of TIMEOUTS) {
     const seconds = Number(headers.get(name) ?? Number.NaN)

@@ -1,5 +1,5 @@
-// The one end of every call, whatever it was: its trace is queued before anything else can go wrong, a bug on the way is
-// reported and written into it, and it lies outside of everything that happens to an answer, faults included.
+// Ends every call. The trace is queued before anything else can fail, and a bug on the way is reported and recorded.
+// The end is outside of everything that changes a response, including faults.
 import { ApiError, bugError, envelope } from '../../contract/core/error.ts'
 import type { ExchangeNote } from '../../contract/core/exchange-note.ts'
 import type { KeyValueEntry, KeyValueStore } from '../../contract/core/key-value.ts'
@@ -30,15 +30,15 @@ import {
   withoutContent,
 } from './trace-record.ts'
 
-/** What the end of a call needs beside it. */
+/** What the end of a call needs besides its recording. */
 export interface CallEnding {
-  /** Takes notice of bugs. */
+  /** Reports a bug. */
   report(error: unknown): void
-  /** How often the headers of a call that went well are kept. */
+  /** Limits how often the headers of successful calls are kept. */
   headers: Allowance
 }
 
-/** The end of a call that is being recorded. */
+/** Creates the end of a recorded call. */
 export const callEndOf = (recording: TraceRecorder, ending: CallEnding): CallEnd => new RecordedEnd(recording, ending)
 
 class RecordedEnd implements CallEnd {
@@ -56,27 +56,27 @@ class RecordedEnd implements CallEnd {
     return this.#saved
   }
 
-  async refuse(thrown: unknown): Promise<ApiError> {
+  async fail(thrown: unknown): Promise<ApiError> {
     const recording = this.#recording
-    const known = thrown instanceof ApiError
-    if (!known && this.#saved) this.#ending.report(thrown)
+    const isApiError = thrown instanceof ApiError
+    if (!isApiError && this.#saved) this.#ending.report(thrown)
     const { call } = recording
     const { signal } = call
     const ownFailure = failureOf(thrown, signal)
-    const failure = known && !signal.aborted ? recording.failure : ownFailure
-    // What an abort breaks off on the way is no bug: it is the failure that the abort is.
-    const unknown = signal.aborted ? errorOf(ownFailure) : bugError()
-    const error = known ? (call.inOwnTerms?.(thrown) ?? thrown) : unknown
-    // A provider's own id of the call is the one that its client asks it about.
+    const failure = isApiError && !signal.aborted ? recording.failure : ownFailure
+    // An error that an abort causes is not a bug: the failure is the abort itself.
+    const otherError = signal.aborted ? errorOf(ownFailure) : bugError()
+    const error = isApiError ? (call.inDeploymentTerms?.(thrown) ?? thrown) : otherError
+    // The provider's own request id wins, because the client may quote it to the provider.
     Object.assign(error.headers, { ...headersOf(recording), ...error.headers })
-    if (!this.#saved) recording.sent = refusalSent(error, call)
+    if (!this.#saved) recording.sent = errorSent(error, call)
     await this.end({ status: error.status, headers: error.headers, failure, error })
     return error
   }
 }
 
-/** The refusal of a call, as its client gets it. */
-function refusalSent(error: ApiError, { aborted, signal, wire }: Call): SentResponse {
+/** The error response as its client receives it. */
+function errorSent(error: ApiError, { aborted, signal, wire }: Call): SentResponse {
   const ended = aborted ? endOfAborted(signal) : 'complete'
   if (ended !== 'complete') return { ended, nothing: true }
   return { body: sentWhole(JSON.stringify(refusalOf(error, wire))), type: REFUSAL_TYPE }
@@ -104,14 +104,14 @@ async function save(
     saved = record
     value = answer.value
   } catch (error) {
-    const refusal = storageError(error)
-    if (!refusal) report(error)
-    return refusal ?? bugError()
+    const storageProblem = storageError(error)
+    if (!storageProblem) report(error)
+    return storageProblem ?? bugError()
   } finally {
-    // Whatever could not be stored: it is under way no more.
+    // The call is no longer in flight, even if it could not be stored.
     call.session.underWay.delete(seq)
     if (!saved) observers.notify({ type: 'call-lost', session: call.session.name, trace: recording.id })
-    call.over?.(saved)
+    call.onEnd?.(saved)
   }
   const { request } = recording
   if (!observers.active) {
@@ -126,7 +126,7 @@ async function save(
 
 const isBug = (failure: Failure | undefined) => failure?.kind === 'internal_error'
 
-/** Reports each bug once, those of the steps and those that failures are. */
+/** Reports each bug once: those of the steps, and failures that are bugs. */
 function reportBugs(
   failures: readonly (Failure | undefined)[],
   bugs: readonly unknown[],
@@ -138,15 +138,15 @@ function reportBugs(
   for (const bug of all) report(bug)
 }
 
-/** What became of the call, from what its client heard and from what the gateway had answered behind the faults. */
+/** The outcome of a call: from the client's response, otherwise from the gateway's response before the faults. */
 function outcomeOf({ call, failure: last, steps, answer }: TraceRecorder, result: CallResult): TraceOutcome {
   const { status, headers, error } = result
-  const unheard = answer !== undefined && !answer.complete
-  const behind =
-    answer?.failure ?? (unheard ? failureOf(new ConnectionFailure(NOT_RECEIVED.message), call.signal) : undefined)
-  const failure = result.failure ?? (result.read ? undefined : behind)
+  const isIncomplete = answer !== undefined && !answer.complete
+  const gatewayFailure =
+    answer?.failure ?? (isIncomplete ? failureOf(new ConnectionFailure(NOT_RECEIVED.message), call.signal) : undefined)
+  const failure = result.failure ?? (result.read ? undefined : gatewayFailure)
   if (error) {
-    // The client is told that there is a bug, the trace which.
+    // The client learns that there was a bug, the trace which one.
     const shown = failure?.kind === 'internal_error' ? failure : error
     return { status, headers, outcome: failure?.kind ?? 'http_error', error: envelope(shown).error }
   }
@@ -159,7 +159,7 @@ function outcomeOf({ call, failure: last, steps, answer }: TraceRecorder, result
 
 const NOTHING_KEPT = { request: 'null', rendered: 'null', answer: 'null' }
 
-/** What is kept of the connection that a call came on: nothing of a call from inside, or one that is not to be kept. */
+/** What is kept of a call's connection: nothing for internal calls and calls that must not be kept. */
 interface KeptConnection {
   /** Headers of the request. */
   headers?: Record<string, string>
@@ -171,14 +171,14 @@ interface EndedCall {
   record: TraceRecord
   answer: StoredAnswer
   result: CallResult
-  /** How often the headers of a call that went well are kept. */
+  /** Limits how often the headers of successful calls are kept. */
   allowance: Allowance
 }
 
 function connectionOf({ recording, record, answer, result, allowance }: EndedCall): KeptConnection {
   const { received, retained } = recording.call
   if (!received || !retained) return {}
-  // Those of calls that failed are what people look for.
+  // Headers of failed calls are always kept, since people look for those.
   const shows = allowance.take(realClock.now()) || record.outcome !== 'succeeded'
   const exchange = exchangeNote(recording, { answer: answer.text, headers: shows ? result.headers : undefined })
   return shows ? { exchange, headers: shownHeaders(received.headers) } : { exchange }
@@ -190,7 +190,7 @@ interface CommitOptions {
   connection: KeptConnection
 }
 
-/** Queues the trace, and with it what the answer leaves: written in one turn, so that they stand or fall together. */
+/** Queues the trace and the entries of the response in one turn, so that they are committed together. */
 function commit(
   recording: TraceRecorder,
   record: TraceRecord,
@@ -198,7 +198,7 @@ function commit(
 ): Promise<void> {
   const { arrived, call, rendered, seq, stores } = recording
   const left = realClock.now()
-  const client = clientNote(call, { headers: answerHeaders, answered: record.outcome === 'succeeded' })
+  const client = clientNote(call, { headers: answerHeaders, succeeded: record.outcome === 'succeeded' })
   if (connection.headers) client.headers = connection.headers
   const { exchange } = connection
   const recorded = call.retained
@@ -211,7 +211,7 @@ function commit(
   return Promise.all([recorded, ...used, ...keep.map(put)]).then(() => {})
 }
 
-/** To put what is large into JSON takes too long for one turn. */
+/** Stores a large value. Serializing it would take too long for one turn. */
 const putLarge =
   ({ put }: KeyValueStore) =>
   async (entry: KeyValueEntry): Promise<void> =>

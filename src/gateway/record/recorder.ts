@@ -1,4 +1,4 @@
-// Begins the record of a call, and says in headers what is known of it.
+// Begins the recording of a call, and describes it in response headers.
 import { FAULTS, INSTANCE, REQUEST_ID, TRACE_ID } from '../../contract/core/answer-headers.ts'
 import type { ActiveScenario } from '../../contract/core/fault.ts'
 import type { EndedStep, Observers } from '../../contract/core/observation.ts'
@@ -23,17 +23,17 @@ import {
   type TraceSteps,
 } from './recording.ts'
 
-/** The id of the trace of a call: a function of its key, or of its number when it has none. */
+/** The trace id of a call: derived from its key, or from its number when it has no key. */
 export function traceIdOf(
   { seed, name, traces }: Pick<Session, 'name' | 'seed' | 'traces'>,
   { started, seq, key }: { started: number; seq: number; key: string | undefined },
 ): string {
   const keyed = key === undefined ? undefined : ulidOf(seed, started, `${name}:trace:${key}`, 0)
-  // It is there already when a killed process made the same call at the same instant of a virtual clock.
+  // The id exists already if a killed process made the same call at the same instant of a virtual clock.
   return keyed === undefined || traces.has(keyed) ? ulidOf(seed, started, `${name}:trace`, seq) : keyed
 }
 
-/** Begins the trace of a call: it gets its number and its id. */
+/** Begins the trace of a call and assigns its number and id. */
 export function startTrace(call: Call, observers: Observers): TraceRecorder {
   const recording = new CallRecording(call, observers)
   if (observers.active) {
@@ -45,7 +45,7 @@ export function startTrace(call: Call, observers: Observers): TraceRecorder {
   return recording
 }
 
-/** There is one for every call, so it is no object of closures. */
+/** A class, since every call creates one. */
 class CallRecording implements TraceRecorder {
   readonly call: Call
   readonly observers: Observers
@@ -78,7 +78,7 @@ class CallRecording implements TraceRecorder {
     this.started = session.clock.now()
     this.#begun = session.clock.passed()
     this.id = traceIdOf(session, { started: this.started, seq: this.seq, key: call.inner?.key })
-    // A session has others after it was reset.
+    // A session that is reset gets new stores.
     this.stores = { traces: session.traces, keyValues: session.keyValues, sequences: session.sequences }
   }
 
@@ -119,8 +119,8 @@ class CallRecording implements TraceRecorder {
     this.steps.retrievals.push(found)
   }
 
-  playing(scenario: ActiveScenario | undefined): void {
-    this.steps.scenario = scenario?.name ?? null
+  scenario(active: ActiveScenario | undefined): void {
+    this.steps.scenario = active?.name ?? null
   }
 
   #ended(kind: EndedStep['kind']): void {
@@ -128,7 +128,7 @@ class CallRecording implements TraceRecorder {
   }
 }
 
-/** Headers by which a client finds the trace, and sees what happened so far. */
+/** Response headers that identify the trace and describe the call so far. */
 export function headersOf({ id, call, steps, point, answer: record }: TraceRecorder): Record<string, string> {
   const { attempts, cache, plan, scenario } = steps
   const answer = record?.answer
@@ -155,10 +155,10 @@ export function headersOf({ id, call, steps, point, answer: record }: TraceRecor
   return headers
 }
 
-const ranWell = (attempt: AttemptRecord) => attempt.faults.length === 0
+const hasNoFaults = (attempt: AttemptRecord) => attempt.faults.length === 0
 
-/** The rules of the scenario that have acted, each once. */
+/** The names of the rules that were triggered, each once. */
 function faultsOf({ faults, attempts }: TraceSteps): readonly string[] {
-  if (faults.length === 0 && attempts.every(ranWell)) return faults
+  if (faults.length === 0 && attempts.every(hasNoFaults)) return faults
   return [...new Set([...faults, ...attempts.flatMap((attempt) => attempt.faults)])]
 }

@@ -1,4 +1,4 @@
-// What is written down of a call: the way of each attempt, the answer that was given, and the steps of the trace.
+// What is recorded of a call: its attempts, its response and its other steps.
 import type { ResponseEnd } from '../../contract/core/exchange.ts'
 import type { ActiveScenario } from '../../contract/core/fault.ts'
 import type { HistoryRecord } from '../../contract/core/history.ts'
@@ -17,95 +17,95 @@ import type { Settings } from '../settings.ts'
 import type { ReplyContent } from '../stream/read.ts'
 import type { SentBody } from '../stream/sent-body.ts'
 
-/** Which try of which target, and what led to it. */
+/** Which attempt at which target, and why it is made. */
 export interface AttemptInfo {
   target: Target
-  /** 1, 2, ... of this target. */
+  /** 1, 2, ... for each target. */
   number: number
   why: 'first' | 'retry' | 'fallback'
-  /** Milliseconds waited before it. */
+  /** Wait before the attempt, in ms. */
   waited: number
 }
 
-/** An attempt being recorded. */
+/** An attempt that is being recorded. */
 export interface AttemptRecorder {
   contentBegan(): void
-  /** Notes the reply's id of the provider. */
+  /** Records the status and the request id of the reply. */
   replied(reply: Pick<Reply, 'status' | 'headers' | 'verbatim' | 'fixture'>): void
-  /** Notes why the provider rejects the conversation, or would. */
+  /** Records why the provider rejects the conversation, or would reject it. */
   judged(history: HistoryRecord): void
-  /** Rules of the scenario whose faults have acted on it. */
+  /** Names of the rules whose faults were triggered in it. */
   readonly faults: string[]
   /**
-   * Notes how it ended; an answer when there is no failure. `httpStatus` is the one that was sent in the end, null for none: that of the
-   * reply when left out.
+   * Records the end: a failure, or success without one. `httpStatus` is the status that was sent, null for none; by
+   * default that of the reply.
    */
   end(failure?: Failure, httpStatus?: number | null): void
 }
 
-/** An answer, whole or begun: from here on nothing is tried again. */
+/** A successful attempt, complete or as a stream: no further attempt follows it. */
 export interface AttemptAnswer {
   kind: 'succeeded'
   model: string
   content: ReplyContent
   from: Pick<Reply, 'headers' | 'usage' | 'fixture' | 'generated' | 'redact'>
-  /** Absent when no attempt was made: the answer comes from the cache. */
+  /** Absent for a response from the cache. */
   attempt?: AttemptRecorder
 }
 
 /** What an attempt comes to: a response, or a failure as a value. */
 export type Outcome = AttemptAnswer | Failure
 
-/** What a complete answer leaves for later calls, and the token counts that it says itself. */
+/** What a complete response stores for later calls, and its own token counts. */
 export interface AnswerEffects {
   usage: Record<string, unknown> | null
   keep: readonly KeyValueEntry[]
 }
 
-/** A stream on its way to a client: its events so far. */
+/** The events of a stream so far. */
 export interface SentStream {
   kind: 'events'
   events: EventBatch
-  /** When they went out, as `ExchangeNote` has it. */
+  /** When the events were sent, in the format of `ExchangeNote`. */
   times: number[]
-  /** What was sent behind them, and is no part of the answer: the event of a failure. */
+  /** Events sent after the response that are not part of it, for a failure. */
   closing?: EventBatch
   whole: EventsBody['whole']
 }
 
-/** What the gateway answers, before any fault between it and the client. */
+/** The response of the gateway, before any fault between it and the client. */
 export interface AnswerRecord {
   answer: AttemptAnswer
-  /** The events so far, or the whole answer with its text. */
+  /** The events so far, or the whole response with its text. */
   content: SentStream | { kind: 'value'; value: unknown; text: string }
   complete: boolean
-  /** What cut it short. */
+  /** What ended it early. */
   failure?: Failure
-  /** What the answer leaves when it is complete. */
+  /** What it stores once it is complete. */
   effects(value: unknown): AnswerEffects
 }
 
-/** What a client was sent, where that is not simply the answer of the gateway. */
+/** The response that was sent, where it differs from the response of the gateway. */
 export interface SentResponse {
-  /** Absent where the body is the answer. */
+  /** Absent when the body is the recorded response. */
   body?: SentBody
-  /** Its content type; absent where it is the usual one. */
+  /** Its content type; absent for the default one. */
   type?: string
-  /** Its cookies, which are none of its other headers. */
+  /** Its cookies, which are not in its other headers. */
   cookies?: readonly string[]
-  /** How the connection ended; absent where nothing broke it. */
+  /** How the connection ended; absent when nothing broke it. */
   ended?: ResponseEnd
-  /** Not one byte was sent. */
+  /** Set when nothing was sent. */
   nothing?: true
 }
 
-/** What happened in a call, as its trace says it. */
+/** The steps of a call, as in its trace. */
 export type TraceSteps = Pick<
   TraceRecord,
   'plan' | 'scenario' | 'faults' | 'attempts' | 'cache' | 'guardrails' | 'retrievals'
 >
 
-/** The steps of a call in which nothing has happened. */
+/** The steps of a call that has just begun. */
 export const emptySteps = (): TraceSteps => ({
   plan: [],
   scenario: null,
@@ -116,50 +116,50 @@ export const emptySteps = (): TraceSteps => ({
   retrievals: [],
 })
 
-/** A call being recorded. */
+/** A call that is being recorded. */
 export interface TraceRecorder {
   readonly call: Call
   readonly id: string
   /** The number of the call in its session. */
   readonly seq: number
-  /** Milliseconds since the epoch at which the call began, by the clock of its session. */
+  /** Start of the call by the clock of its session, in ms since the epoch. */
   readonly started: number
-  /** The same by the clock of the machine. */
+  /** Start of the call by the real clock, in ms since the epoch. */
   readonly arrived: number
-  /** Where it is stored: what the call began with, whatever becomes of the session. */
+  /** The stores of the session when the call began; they stay the same when the session is reset. */
   readonly stores: Pick<Session, 'traces' | 'keyValues' | 'sequences'>
   readonly observers: Observers
   readonly steps: TraceSteps
-  /** When those beside the attempts ended, for who observes. */
+  /** When the steps other than attempts ended, for observers. */
   readonly endedSteps: readonly EndedStep[]
-  /** What the body says, once it is parsed. */
+  /** The parsed body. */
   request?: { metadata?: TraceRecord['metadata'] }
   settings?: Settings
-  /** Whether no gateway is between the client and its provider. */
+  /** Whether the call goes straight to its provider, without gateway features. */
   direct: boolean
-  /** The client's own request, where its provider gets that, and the client what that sends. */
+  /** The client's own request, when it is passed on to its provider. */
   passed?: PassedRequest | undefined
-  /** Whether its body fits our schema; one that is passed on need not. */
+  /** Whether the body matches our schema; a passed-on request may not. */
   isRead: boolean
-  /** How far it has used sequences of fixtures; absent when it has used none. */
+  /** Progress through the reply sequences of fixtures; absent when none was used. */
   sequences?: CallSequences
-  /** JSON of the request as it is sent on, `null` unless that is another. */
+  /** The rendered request as JSON; `null` when it equals the body. */
   rendered: string
-  /** Which of the client's calls it is; absent until it is read, and of calls from inside. */
+  /** The call site; absent until the body is read, and for internal calls. */
   point?: string | undefined
-  /** The failure that the call will be refused with. */
+  /** The failure that the call ends with. */
   failure?: Failure
   answer?: AnswerRecord
-  /** What its client was sent. */
+  /** The response that its client was sent. */
   sent?: SentResponse
-  /** Milliseconds of the session since the call began. */
+  /** Milliseconds since the call began, by the clock of its session. */
   elapsed(): number
   plan(targets: readonly Target[]): void
   attempt(tried: AttemptInfo): AttemptRecorder
-  /** Notes that the cache was asked, and the age in ms of what it had. */
+  /** Records a cache lookup; `age` is the age of the entry in ms, undefined for a miss. */
   cache(key: string, age: number | undefined): void
   guardrail(verdict: GuardrailRecord): void
   retrieval(found: RetrievalRecord): void
-  /** Notes the scenario that is played. */
-  playing(scenario: ActiveScenario | undefined): void
+  /** Records the active scenario. */
+  scenario(active: ActiveScenario | undefined): void
 }

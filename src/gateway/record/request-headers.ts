@@ -1,21 +1,21 @@
-// The headers and the address of a call as its trace has them: few and short, and nothing secret.
+// Selects the headers and the address of a call for its trace: limited in size, and without secrets.
 import { Allowance } from '../../lib/allowance.ts'
 import { MASK, shownQuery, shownUrl, withoutRandom, withoutSecrets } from '../../lib/secrets.ts'
 
-/** To read and store them takes as long as a small call, so not every one of thousands of calls a second has them. */
+/** Limits how many calls per second keep their headers: reading and storing them takes as long as a small call. */
 export const headerAllowance = () => new Allowance({ perSecond: 25, most: 1_000 })
 
 const MAX_HEADERS = 64
 const MAX_CHARACTERS = 500
-/** Characters in which secrets are looked for: a key that is cut is no longer recognized. */
+/** How many characters are searched for secrets; a truncated key would not be recognized. */
 const MAX_READ = 4_000
 
-/** How the value of a header is shown. */
-type Shows = (value: string) => string
+/** Formats the value of a header. */
+type FormatValue = (value: string) => string
 
-/** Headers whose value may be shown. Nobody knows what others hold, so of those the trace has the name alone. */
-const SHOWN: ReadonlyMap<string, Shows> = new Map([
-  ...listed(withoutSecrets, [
+/** Headers whose value may be shown. Others may contain secrets, so the trace has only their names. */
+const SHOWN: ReadonlyMap<string, FormatValue> = new Map([
+  ...formattedBy(withoutSecrets, [
     // HTTP
     ...['accept', 'accept-charset', 'accept-encoding', 'accept-language', 'accept-ranges', 'age', 'allow', 'alt-svc'],
     ...['cache-control', 'connection', 'content-disposition', 'content-encoding', 'content-language', 'content-length'],
@@ -37,41 +37,41 @@ const SHOWN: ReadonlyMap<string, Shows> = new Map([
     ...['anthropic-version', 'openai-beta', 'openai-model', 'openai-organization', 'openai-processing-ms'],
     ...['openai-project', 'openai-version', 'x-app', 'x-title'],
   ]),
-  ...listed(withoutRandom, ['user-agent', 'sec-websocket-protocol']),
-  ...listed(shownUrl, ['content-location', 'http-referer', 'location', 'origin', 'referer']),
-  ...listed((value) => value, ['host']),
-  ...listed(tokenShown, ['authorization', 'x-api-key']),
+  ...formattedBy(withoutRandom, ['user-agent', 'sec-websocket-protocol']),
+  ...formattedBy(shownUrl, ['content-location', 'http-referer', 'location', 'origin', 'referer']),
+  ...formattedBy((value) => value, ['host']),
+  ...formattedBy(tokenShown, ['authorization', 'x-api-key']),
 ])
-/** The same by how their name begins. */
+/** Further headers whose value may be shown, by the beginning of their name. */
 const SHOWN_FAMILIES =
   /^(?:(?:x-understudy-|x-stainless-)(?!.*(?:key|token|secret|auth))|(?:anthropic-|x-)?ratelimit-|sec-fetch-|sec-ch-|access-control-|x-trial-endpoint-call-)[a-z0-9-]*$/
 
-function listed(shows: Shows, names: readonly string[]): [string, Shows][] {
-  return names.map((name) => [name, shows])
+function formattedBy(format: FormatValue, names: readonly string[]): [string, FormatValue][] {
+  return names.map((name) => [name, format])
 }
 
-const showsOf = (name: string): Shows | undefined =>
+const formatFor = (name: string): FormatValue | undefined =>
   SHOWN.get(name) ?? (SHOWN_FAMILIES.test(name) ? withoutSecrets : undefined)
 
-/** Headers by name, in their order: of those that are not listed the name alone, of a token its kind and the session that it names. */
+/** Headers by name, in order. The value of an unlisted header is masked; a token keeps its kind and its session name. */
 export function shownHeaders(headers: Iterable<readonly [string, string]>): Record<string, string> {
   const shown: Record<string, string> = {}
   let count = 0
   for (const [name, value] of headers) {
     if (++count > MAX_HEADERS) break
-    shown[name] = cut(showsOf(name.toLowerCase())?.(value.slice(0, MAX_READ)) ?? MASK)
+    shown[name] = cut(formatFor(name.toLowerCase())?.(value.slice(0, MAX_READ)) ?? MASK)
   }
   return shown
 }
 
-/** `Bearer abc` keeps its first word; a token that is nothing but the name of a session is no secret, and neither is the name behind one. */
+/** Masks a token but keeps its kind, such as `Bearer`, and a session name, which is not secret. */
 function tokenShown(value: string): string {
   const [, kind = '', token = ''] = /^((?:Bearer|Basic|Digest|Token|ApiKey|Negotiate) +)?(.*)$/is.exec(value) ?? []
   if (/^session:[\w.-]+$/.test(token)) return `${kind}${withoutSecrets(token)}`
   return `${kind}${MASK}${/#(?:session:)?[\w.-]{1,64}$/.exec(token)?.[0] ?? ''}`
 }
 
-/** Path and query of a URL; of parameters that are not known to be harmless only the name. */
+/** Path and query of a URL; the values of unknown parameters are masked. */
 export const addressShown = (url: string): string => shownQuery(url.slice(url.indexOf('/', url.indexOf('://') + 3)))
 
 const cut = (value: string) => (value.length > MAX_CHARACTERS ? `${value.slice(0, MAX_CHARACTERS)}…` : value)

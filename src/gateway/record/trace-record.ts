@@ -1,4 +1,4 @@
-// Puts a call's trace together. No part of it may take the others with it: what cannot be worked out is left out.
+// Composes the trace of a call. A part that cannot be determined is left out, so that the rest is kept.
 import { type AnswerAssembly, assembled } from '../../contract/core/assembly.ts'
 import type { Operation } from '../../contract/core/operation.ts'
 import type { TraceRecord } from '../../contract/core/trace.ts'
@@ -11,45 +11,45 @@ import type { Session } from '../../sessions/sessions.ts'
 import { retryAfter } from '../retry.ts'
 import type { AnswerEffects, AnswerRecord, TraceRecorder } from './recording.ts'
 
-/** Takes the steps of which a trace is put together; one that fails by a bug takes no other with it. */
+/** Runs the steps that compose a trace; a bug in one does not affect the others. */
 export class StepGuard {
-  /** What was thrown. */
+  /** The thrown values. */
   readonly bugs: unknown[] = []
 
-  /** What a step makes of something; `instead` when it fails. The step is no closure, since every call takes several. */
-  take<From, Value>(step: (from: From) => Value, from: From, instead: Value): Value {
+  /** Returns the result of a step, or `fallback` when it throws. The step is not a closure, since every call runs several. */
+  take<From, Value>(step: (from: From) => Value, from: From, fallback: Value): Value {
     try {
       return step(from)
     } catch (error) {
       this.bugs.push(error)
-      return instead
+      return fallback
     }
   }
 }
 
-/** The answer as it is stored, and what it leaves. */
+/** The stored form of a response, and its effects. */
 export interface StoredAnswer extends AnswerEffects {
-  /** As JSON. */
+  /** The response as JSON. */
   text: string
-  /** The same, not to be changed. */
+  /** The parsed response; must not be changed. */
   value: unknown
 }
 const NO_EFFECTS: AnswerEffects = { usage: null, keep: [] }
 
-/** Events that are put together in one turn: that takes some milliseconds. */
-const FEW_EVENTS = 5_000
+/** Maximum number of events that are assembled in one turn, which takes some milliseconds. */
+const MAX_EVENTS_AT_ONCE = 5_000
 
-/** The answer that was given: a stream put together again, a long one in slices. */
+/** The response of a call; a stream is assembled, a long one in slices. */
 export function storedAnswer(recording: TraceRecorder, guard: StepGuard): StoredAnswer | Promise<StoredAnswer> {
   const { answer, call } = recording
   if (!answer) return NO_ANSWER
   const { content, complete } = answer
   if (content.kind === 'value') return withEffects(content, answer, guard)
-  const assembly = content.events.length > FEW_EVENTS ? call.operation.assembly?.() : undefined
+  const assembly = content.events.length > MAX_EVENTS_AT_ONCE ? call.operation.assembly?.() : undefined
   if (assembly) return call.session.clock.work(storedInSlices(assembly, content.events, { answer, guard }))
-  // What was composed here is known: nothing of it is read again.
+  // A generated response is known and need not be assembled from its events.
   const whole = (complete && content.whole) || assemblyOf(call.operation, content.events)
-  return withEffects(guard.take(written, whole, undefined), answer, guard)
+  return withEffects(guard.take(serialized, whole, undefined), answer, guard)
 }
 
 const assemblyOf =
@@ -79,13 +79,13 @@ function withEffects(whole: WholeAnswer | undefined, answer: AnswerRecord, guard
   return { text, value, usage, keep }
 }
 
-/** The answer without what must not be kept. */
+/** The response without secrets. */
 function redacted(whole: WholeAnswer, redact: ((text: string) => string) | undefined): WholeAnswer {
   if (!redact) return whole
-  // As this program writes it: a provider may write any character as an escape.
-  const written = whole.text.includes('\\u') ? JSON.stringify(whole.value) : whole.text
-  const text = redact(written)
-  return text === written ? whole : { text, value: JSON.parse(text) }
+  // Reserialized, because a provider may escape any character.
+  const serialized = whole.text.includes('\\u') ? JSON.stringify(whole.value) : whole.text
+  const text = redact(serialized)
+  return text === serialized ? whole : { text, value: JSON.parse(text) }
 }
 const effectsOf = ({ answer, value }: { answer: AnswerRecord; value: unknown }) => answer.effects(value)
 
@@ -93,7 +93,7 @@ interface WholeAnswer {
   value: unknown
   text: string
 }
-function written(whole: () => object): WholeAnswer {
+function serialized(whole: () => object): WholeAnswer {
   const value = whole()
   return { value, text: JSON.stringify(value) }
 }
@@ -104,14 +104,14 @@ async function assembledInSlices(assembly: AnswerAssembly, events: readonly Stre
   return { value, text: await jsonInSlices(value) }
 }
 
-/** How a call ended, in the terms of its trace. */
+/** How a call ended, in the fields of its trace. */
 export type TraceOutcome = Pick<TraceRecord, 'outcome' | 'status' | 'error'> & { headers: Record<string, string> }
 
 const isoTime = remembering((time: number) => new Date(time).toISOString())
 
 type SessionPart = Pick<TraceRecord, 'session' | 'instance' | 'new_session'>
 
-/** What a trace says of its session: which it is, where it lives, and whether it began by this call. */
+/** The session fields of a trace: its name, its instance, and whether this call created it. */
 export const sessionPart = (session: Pick<Session, 'name' | 'slot'>, seq: number): SessionPart =>
   inSession({ session: session.name }, session, seq)
 
@@ -132,7 +132,7 @@ export function traceOf(
   const { operation, session, inner } = call
   const answer = recording.answer?.answer
   const lastAttempt = steps.attempts.at(-1)
-  const model = answer?.model ?? lastAttempt?.target ?? guard.take(modelAsked, recording, null)
+  const model = answer?.model ?? lastAttempt?.target ?? guard.take(requestedModel, recording, null)
   const used = usage ?? answer?.from.usage ?? null
   const ended = recording.started + recording.elapsed()
   const record: TraceRecord = {
@@ -172,11 +172,12 @@ export function traceOf(
   return inSession(record, session, recording.seq)
 }
 
-const modelAsked = ({ call, request }: TraceRecorder) => (request === undefined ? null : call.operation.model(request))
+const requestedModel = ({ call, request }: TraceRecorder) =>
+  request === undefined ? null : call.operation.model(request)
 const isStream = ({ call, request }: TraceRecorder) => request !== undefined && call.operation.streams(request)
 const waitAdvised = ({ headers, at }: { headers: Record<string, string>; at: number }) =>
   retryAfter(headers, at) ?? null
-/** An answer from the cache costs nothing. */
+/** A cached response costs nothing. */
 const costIn = ({
   model,
   used,
@@ -190,7 +191,7 @@ const attachmentsOf = ({ call, request, isRead }: TraceRecorder) =>
   request === undefined || !isRead ? [] : [...(call.operation.attachments?.(request) ?? [])]
 
 const NOT_KEPT = 'not kept'
-/** A record without what quotes the request or the answer. */
+/** A record without any text of the request or the response. */
 export const withoutContent = (record: TraceRecord): TraceRecord => ({
   ...record,
   attempts: record.attempts.map((attempt) => ({ ...attempt, error: attempt.error && NOT_KEPT })),

@@ -1,15 +1,15 @@
-// The beginning of a stream, held back until it is known that the attempt has an answer.
+// Holds back the beginning of a stream until it is known that the attempt succeeds.
 import { type Deadline, unlessAborted } from '../../lib/deadline.ts'
 import { type EventBatch, type EventStream, isComplete, type StreamEvent } from '../../lib/sse.ts'
 
-/** What a step of an attempt gives, unless the time is up first: not everything listens to the signal. */
+/** The result of a step, unless the deadline passes first. Needed because not every step observes the signal. */
 export const inTime = <T>(step: T | Promise<T>, deadline: Deadline | undefined): T | Promise<T> =>
   deadline ? unlessAborted(deadline.signal, Promise.resolve(step)) : step
 
 /** Whether a stream may begin with an event. */
 type Begins = (event: StreamEvent) => boolean
 
-/** The same stream, read ahead up to the first event that it may begin with; whatever fails before it is thrown. */
+/** The same stream, read up to the first event that it may begin with; throws any failure before that event. */
 export async function prefetch(
   stream: EventStream,
   deadline: Deadline | undefined,
@@ -20,27 +20,27 @@ export async function prefetch(
     return stream
   }
   const source = stream[Symbol.asyncIterator]()
-  const ahead: StreamEvent[] = []
+  const buffered: StreamEvent[] = []
   for (;;) {
     const next = await inTime(source.next(), deadline)
     if (next.done) break
-    ahead.push(...next.value)
+    buffered.push(...next.value)
     if (!next.value.some(begins)) continue
     deadline?.hold()
-    return followed(ahead, source, deadline)
+    return withBuffered(buffered, source, deadline)
   }
   deadline?.stop()
-  return [ahead]
+  return [buffered]
 }
 
-/** What was read ahead, then what follows. A client that reads slowly is not silence of the provider. */
-async function* followed(
-  ahead: EventBatch,
+/** The buffered events, then the rest. A slow client does not count as a silent provider. */
+async function* withBuffered(
+  buffered: EventBatch,
   source: AsyncIterator<EventBatch>,
   deadline: Deadline | undefined,
 ): AsyncGenerator<EventBatch> {
   try {
-    yield ahead
+    yield buffered
     for (;;) {
       deadline?.restart()
       const next = await inTime(source.next(), deadline)
@@ -50,8 +50,8 @@ async function* followed(
     }
   } finally {
     deadline?.stop()
-    const left = source.return?.()
-    // A source that did not listen to the signal does not listen to this either.
-    if (!deadline?.signal.aborted) await left
+    const returned = source.return?.()
+    // A source that ignored the signal ignores this too.
+    if (!deadline?.signal.aborted) await returned
   }
 }

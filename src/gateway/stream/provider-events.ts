@@ -1,4 +1,4 @@
-// The events of a provider's stream as its bytes come, up to its end mark: a batch for each piece that brings some.
+// Reads the events of a provider's stream from its bytes, up to the end mark: one batch for each piece with events.
 import type { StreamRules } from '../../contract/core/operation.ts'
 import { type BytesBody, ConnectionFailure, Unreadable } from '../../contract/core/reply.ts'
 import { byteChunks } from '../../lib/byte-stream.ts'
@@ -15,24 +15,23 @@ import {
 import { type TimeoutErrors, within } from '../../lib/timeout.ts'
 import { TimedOut } from '../outcome.ts'
 
-/** A block with an event in it. */
+/** An SSE block that contains an event. */
 export type DataBlock = SseBlock & { event: NonNullable<SseBlock['event']> }
 const hasEvent = (block: SseBlock): block is DataBlock => block.event !== undefined
 
 /** How the events of a stream are read. */
 interface EventReading {
   rules: StreamRules
-  /** Aborted when nobody waits any more. */
+  /** Aborted when the response is no longer needed. */
   signal: AbortSignal
-  /** An event of its block; throws for what is none. */
+  /** Reads the event of a block; throws when it is invalid. */
   readEvent(block: DataBlock): StreamEvent
 }
 
 /**
- * The events of a body, gone through once, when its first piece has come; an answer that is all in that is complete. An end without a
- * finish reason is a failure, a missing end mark is not; what breaks or falls silent after the last finish reason takes nothing from
- * the answer.
- * @throws Unreadable, ConnectionFailure, or what `readEvent` throws, behind the events that came before.
+ * The events of a body, once its first piece has arrived. A stream that is complete by then is returned as a list. A
+ * missing finish reason is a failure, a missing end mark is not. Errors after the last finish reason are ignored.
+ * @throws Unreadable, ConnectionFailure, or what `readEvent` throws, after the events before it.
  */
 export async function providerEvents(body: BytesBody, reading: EventReading): Promise<EventStream> {
   const pieces = new EventPieces(body, reading)
@@ -42,12 +41,12 @@ export async function providerEvents(body: BytesBody, reading: EventReading): Pr
   return [first.batch]
 }
 
-/** What a piece of a body brings. */
+/** The events of one piece of a body. */
 interface EventPiece {
   batch: StreamEvent[]
-  /** Whether there are no more events. */
+  /** Whether no more events follow. */
   ended?: boolean
-  /** What is wrong behind them. */
+  /** An error after these events. */
   problem?: { error: unknown }
 }
 
@@ -63,8 +62,9 @@ async function* following(first: EventPiece, pieces: EventPieces, { rules }: Eve
       if (ended) break
     }
   } catch (error) {
-    const isTheirs = error instanceof ConnectionFailure || error instanceof Unreadable || error instanceof TimedOut
-    if (isTheirs && rules.complete(seen)) return
+    const isProviderError =
+      error instanceof ConnectionFailure || error instanceof Unreadable || error instanceof TimedOut
+    if (isProviderError && rules.complete(seen)) return
     throw error
   } finally {
     if (ended) void pieces.end()
@@ -74,7 +74,7 @@ async function* following(first: EventPiece, pieces: EventPieces, { rules }: Eve
   if (!rules.complete(seen)) throw new ConnectionFailure('the stream ended before the answer was complete')
 }
 
-/** A body, read piece by piece. */
+/** A body that is read piece by piece. */
 class EventPieces {
   readonly #source: AsyncIterator<Uint8Array, undefined>
   readonly #parser = sseReader()
@@ -110,12 +110,15 @@ class EventPieces {
     }
   }
 
-  /** Nothing is wanted any more. One that has broken has nothing to say about its end. */
+  /** Cancels the body. An error while canceling does not matter. */
   async stop(): Promise<void> {
     await this.#source.return?.().catch(() => {})
   }
 
-  /** Reads what comes behind the end mark, which mostly is the end: who leaves before it has to connect anew for the next call. */
+  /**
+   * Reads past the end mark to the end of the body: canceling earlier would close the connection, and the next call
+   * would need a new one.
+   */
   async end(): Promise<void> {
     const reading = async () => {
       while (!(await this.#source.next()).done);
@@ -128,15 +131,18 @@ class EventPieces {
   }
 }
 
-/** How long the end of a body may take behind the end mark of its events. */
+/** How long the end of a body may take after its end mark. */
 const MAX_END_MS = 250
 const NO_END: TimeoutErrors = { late: () => new Error('the provider did not end its stream') }
 
-/** Whether an error is one of the program rather than one of the network, whose errors have a code. */
+/** Whether an error is a bug of the program. Network errors have a code. */
 const isBug = (error: unknown): boolean =>
   (error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError) && !('code' in error)
 
-/** What it means that a body cannot be read: the signal's reason once it is aborted, else mostly a `ConnectionFailure`. */
+/**
+ * The error for a body that cannot be read: the signal's reason once it is aborted, otherwise usually a
+ * `ConnectionFailure`.
+ */
 export function broken(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason
   if (error instanceof ConnectionFailure || error instanceof Unreadable || isBug(error)) return error

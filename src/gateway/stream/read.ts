@@ -1,6 +1,7 @@
-// Reads what a provider sent, as a client of it must: nothing truncated, malformed or empty passes for an answer.
+// Validates what a provider sent: a truncated, malformed or empty reply is not a response.
 import type { Operation, StreamRules } from '../../contract/core/operation.ts'
 import { type BytesBody, type EventsBody, type Reply, Unreadable } from '../../contract/core/reply.ts'
+import { textOfBytes } from '../../lib/byte-stream.ts'
 import { NestedTooDeep, parseInSlices } from '../../lib/json-reading.ts'
 import { mayNestTooDeep, nestingProblem } from '../../lib/nesting.ts'
 import { isLarge } from '../../lib/slices.ts'
@@ -12,15 +13,15 @@ import { quote } from '../../schema/validation.ts'
 import { Refusal } from '../outcome.ts'
 import { broken, type DataBlock, providerEvents } from './provider-events.ts'
 
-/** A reply as an answer of this API. */
+/** The validated content of a reply. */
 export type ReplyContent =
   | { kind: 'whole'; value: unknown; text?: string | undefined }
   | ({ kind: 'stream' } & Pick<EventsBody, 'events' | 'whole'>)
 
-/** What it takes of an operation to read its answers. */
+/** The parts of an operation that are needed to read its responses. */
 export type AnswerRules = Pick<Operation, 'name' | 'answerName' | 'binary' | 'wrongWith' | 'events'>
 
-/** What a reply is read as. */
+/** How a reply is read. */
 export interface ReadOptions {
   operation: AnswerRules
   stream: boolean
@@ -29,11 +30,12 @@ export interface ReadOptions {
 
 const EVENT_STREAM = /^text\/event-stream\s*(;|$)/i
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(;|$)/i
-/** Status of an error that a provider reports under a 200. */
+/** Status of an error that a provider sends with status 200. */
 const BAD_ANSWER = 502
 
 /**
- * The content of a reply, at once where it is no bytes. A stream's own failures are thrown while it is read.
+ * Validates the content of a reply; synchronous unless the body is bytes. Failures of a stream are thrown while it is
+ * read.
  * @throws Refusal, Unreadable, ConnectionFailure
  */
 export function read(reply: Reply, reading: ReadOptions): ReplyContent | Promise<ReplyContent> {
@@ -46,14 +48,14 @@ export function read(reply: Reply, reading: ReadOptions): ReplyContent | Promise
 async function readBytes(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<ReplyContent> {
   const { status } = reply
   const { operation, stream } = reading
-  if (status < 200 || status > 299) return readRefusal(body, reply, reading)
+  if (status < 200 || status > 299) return readError(body, reply, reading)
   if (operation.binary) return readBinary(operation.binary, body, { reply, reading })
   if (!stream) return readText(body, reply, reading)
   return EVENT_STREAM.test(body.contentType) ? readStream(body, reply, reading) : readNoStream(body, reply, reading)
 }
 
-async function readRefusal(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<never> {
-  throw refusal(readErrorBody(await textOf(body, reading)), reply, reply.status)
+async function readError(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<never> {
+  throw providerFailure(readErrorBody(await textOf(body, reading)), reply, reply.status)
 }
 
 async function readBinary(
@@ -71,8 +73,8 @@ async function readText(body: BytesBody, reply: Reply, reading: ReadOptions): Pr
   return readWhole(await textOf(body, reading), body, reply, reading.operation)
 }
 
-/** A provider's error in its own words; behind those of a real one stand its name and its id of the call. */
-function refusal({ message, code, param, type }: ProviderError, reply: Reply, status: number): Refusal {
+/** The provider's own error; a real provider's name and request id are appended. */
+function providerFailure({ message, code, param, type }: ProviderError, reply: Reply, status: number): Refusal {
   const { headers, provider, verbatim } = reply
   const attributedMessage = provider ? attributed(message, provider, headers) : message
   const about = { status, code: code ?? 'provider_error', message: attributedMessage, param: param ?? null, headers }
@@ -91,9 +93,9 @@ async function readWhole(
   }
   const value = isLarge(text) ? await parsedInSlices(text, 'the answer') : parsed(text, 'the answer')
   const wrong = operation.wrongWith(value)
-  // Not every provider has its error under `error`.
+  // Some providers put their error elsewhere than in `error`.
   const failed = wrong || (isObject(value) && value.error) ? errorIn(value) : undefined
-  if (failed) throw refusal(failed, reply, failed.status ?? BAD_ANSWER)
+  if (failed) throw providerFailure(failed, reply, failed.status ?? BAD_ANSWER)
   if (wrong) throw new Unreadable(`the provider's answer is not a valid ${operation.answerName}: ${wrong}`)
   return { kind: 'whole', value, text }
 }
@@ -106,12 +108,12 @@ async function readStream(body: BytesBody, reply: Reply, { operation, signal }: 
 }
 const noStreams = ({ name }: AnswerRules) => new Unreadable(`${name} has no streams`)
 
-/** What came in the place of a stream. */
+/** Reads a reply that should have been a stream. */
 async function readNoStream(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<never> {
   if (!reading.operation.events) throw noStreams(reading.operation)
   const text = await textOf(body, reading)
   const failed = errorIn(parsedJson(text))
-  if (failed) throw refusal(failed, reply, failed.status ?? BAD_ANSWER)
+  if (failed) throw providerFailure(failed, reply, failed.status ?? BAD_ANSWER)
   throw new Unreadable(
     text.trim() === ''
       ? 'the provider answered with an empty body'
@@ -127,11 +129,11 @@ function readEvent(
   const data = parsed(text, 'a chunk')
   if (!isObject(data)) throw new Unreadable(`a chunk of the provider is ${quote(data)}, not an object`)
   const wrong = rules.wrongWith(data)
-  // Not every provider has its error under `error`.
+  // Some providers put their error elsewhere than in `error`.
   const suspect = data.error == null && !wrong ? undefined : data
   const holder = rules.failureIn ? rules.failureIn(data) : suspect
   const failed = holder === undefined ? undefined : errorIn(holder)
-  if (failed) throw refusal(failed, reply, failed.status ?? BAD_ANSWER)
+  if (failed) throw providerFailure(failed, reply, failed.status ?? BAD_ANSWER)
   if (wrong) throw new Unreadable(`a chunk of the provider is not a valid part of a ${answerName}: ${wrong}`)
   const tokens = rules.hasContent(data) ? 1 : undefined
   return new StreamEvent(text, { event, tokens, multiline: text.includes('\n') }, data)
@@ -141,7 +143,7 @@ type Fields = Record<string, unknown>
 const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** A JSON text; throws `Unreadable`. */
+/** Parses JSON; throws `Unreadable`. */
 function parsed(text: string, what: string): unknown {
   const value = jsonOf(text, what)
   const nested = mayNestTooDeep(text) ? nestingProblem(value) : undefined
@@ -149,7 +151,7 @@ function parsed(text: string, what: string): unknown {
   return value
 }
 
-/** The same of a large one. */
+/** `parsed` for a large text. */
 async function parsedInSlices(text: string, what: string): Promise<unknown> {
   try {
     return await parseInSlices(text)
@@ -170,23 +172,18 @@ function jsonOf(text: string, what: string): unknown {
   }
 }
 
-/** What is there, or what the runtime reads by itself, it reads faster than we can piece by piece. */
-const wholeOf = async ({ bytes }: BytesBody): Promise<Pick<Response, 'text' | 'bytes'>> =>
-  bytes instanceof Uint8Array || bytes instanceof ReadableStream
-    ? new Response(bytes as Uint8Array<ArrayBuffer> | ReadableStream)
-    : new Response(Buffer.concat(await Array.fromAsync(bytes)))
-
 async function textOf(body: BytesBody, reading: ReadOptions): Promise<string> {
   try {
-    return await (await wholeOf(body)).text()
+    return await textOfBytes(body.bytes)
   } catch (error) {
     throw broken(error, reading.signal)
   }
 }
 
-async function bytesOf(body: BytesBody, reading: ReadOptions): Promise<Uint8Array> {
+async function bytesOf({ bytes }: BytesBody, reading: ReadOptions): Promise<Uint8Array> {
   try {
-    return await (await wholeOf(body)).bytes()
+    if (bytes instanceof Uint8Array) return bytes
+    return Buffer.concat(await Array.fromAsync(bytes))
   } catch (error) {
     throw broken(error, reading.signal)
   }

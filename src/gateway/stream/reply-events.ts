@@ -1,4 +1,4 @@
-// The events of a reply on their way to a client, noted as they go, and the end of the call behind the last of them.
+// Sends the events of a reply to a client, records them, and ends the call after the last one.
 import { type ApiError, envelope } from '../../contract/core/error.ts'
 import type { Operation } from '../../contract/core/operation.ts'
 import {
@@ -15,19 +15,19 @@ import type { AnswerRecord, SentStream } from '../record/recording.ts'
 import type { ReplyContext } from '../types.ts'
 import { noteTime } from './sent-body.ts'
 
-/** Characters of a stream that is sent in one piece: a connection takes them, whether or not its client reads. */
+/** Maximum length of a stream that is sent at once, in characters: a connection buffers it even if the client does not read. */
 const MAX_AT_ONCE = 64 * 1024
-/** Events of one batch: in between, the clock and the client are looked at. */
+/** Events per batch; the clock and the client are checked between batches. */
 const MAX_BATCH = 64
 
-/** A stream on its way: what is noted of it, and the headers that it began with. */
+/** A stream in progress, its record and its response headers. */
 export interface StreamedReply extends ReplyContext {
   record: AnswerRecord
   sent: SentStream
   headers: Record<string, string>
 }
 
-/** All events of a stream, where they are there already and few enough to leave in one piece. */
+/** All events of a stream, if they are available and few enough to send at once. */
 export function eventsAtOnce(stream: EventStream): EventBatch | undefined {
   if (!isComplete(stream)) return undefined
   const events = allEvents(stream)
@@ -36,7 +36,7 @@ export function eventsAtOnce(stream: EventStream): EventBatch | undefined {
   return characters <= MAX_AT_ONCE ? events : undefined
 }
 
-/** Notes that all events of a reply leave together; gives them with the end mark. */
+/** Records that all events of a reply are sent together; returns them with the end mark. */
 export function sentAtOnce(events: EventBatch, { record, sent, callContext }: StreamedReply): EventBatch {
   sent.events = events
   if (events.some(hasContent)) record.answer.attempt?.contentBegan()
@@ -45,35 +45,35 @@ export function sentAtOnce(events: EventBatch, { record, sent, callContext }: St
   return [...events, DONE_EVENT]
 }
 
-/** The events that a client gets, the end mark included; a failure becomes an event and leaves out the mark. Gone through once. */
+/** The events for a client with the end mark. A failure becomes an event and replaces the end mark. Can be iterated once. */
 export async function* replyEvents(stream: EventStream, reply: StreamedReply): AsyncGenerator<EventBatch> {
   const { record, sent, callContext, atOnce } = reply
   const { call, recording } = callContext
-  const given: StreamEvent[] = []
-  sent.events = given
+  const written: StreamEvent[] = []
+  sent.events = written
   let last: EventBatch = NO_EVENTS
-  // Until the end is known, somebody may stop listening: the client, or a fault between it and the gateway.
-  let isHeard = false
+  // Until the end, the client or a fault before it may stop reading.
+  let isFinished = false
   try {
     for await (const batch of stream) {
       for (const part of inParts(batch, atOnce ? MAX_BATCH : 1)) {
         if (call.aborted) call.signal.throwIfAborted()
         if (part.some(hasContent)) record.answer.attempt?.contentBegan()
-        noteTime(sent.times, given.length, recording.elapsed())
-        given.push(...part)
+        noteTime(sent.times, written.length, recording.elapsed())
+        written.push(...part)
         yield part
       }
     }
     if (call.aborted) call.signal.throwIfAborted()
     complete(record)
     last = END_MARK
-    isHeard = true
+    isFinished = true
   } catch (error) {
     const failure = failed(error, reply)
     if (failure.kind !== 'canceled') last = failureEvents(errorOf(failure), reply)
-    isHeard = true
+    isFinished = true
   } finally {
-    if (!isHeard) {
+    if (!isFinished) {
       record.answer.attempt?.end(NOT_RECEIVED)
       await ended(reply)
     }
@@ -86,7 +86,7 @@ const NO_EVENTS: EventBatch = []
 const END_MARK: EventBatch = [DONE_EVENT]
 const hasContent = ({ tokens }: StreamEvent) => Boolean(tokens)
 
-/** A large batch in parts, so that a client that has gone is noticed; a fault may go after any event. */
+/** Splits a large batch, so that a closed connection is noticed. Sizes of 1 let a fault act after any event. */
 function inParts(batch: EventBatch, size: number): EventBatch[] {
   if (batch.length <= size) return [batch]
   const parts: EventBatch[] = []
@@ -94,7 +94,7 @@ function inParts(batch: EventBatch, size: number): EventBatch[] {
   return parts
 }
 
-/** Nothing is missing. */
+/** Marks a response as complete. */
 function complete(record: AnswerRecord): void {
   record.complete = true
   record.answer.attempt?.end()
@@ -107,7 +107,7 @@ function failed(error: unknown, { record, callContext }: StreamedReply): Failure
   return failure
 }
 
-/** Ends the call; gives why it could not be stored. */
+/** Ends the call; resolves with an error when it could not be stored. */
 const ended = ({ end, headers }: StreamedReply): Promise<ApiError | undefined> | undefined =>
   end?.end({ status: 200, headers })
 
@@ -115,13 +115,13 @@ function failureEvents(error: ApiError, { sent, callContext }: StreamedReply): E
   noteTime(sent.times, sent.events.length, callContext.recording.elapsed())
   const body = envelope(error)
   const own = ownFailureEvents(body, sent, callContext.operation)
-  // Those of the operation belong to the answer that the client has.
+  // The operation's own events are part of the client's response.
   if (own) sent.events = [...sent.events, ...own]
   else sent.closing = [dataEvent(body)]
   return own ?? [dataEvent(body)]
 }
 
-/** The events by which an operation tells of a failure in a stream that has begun. */
+/** The events with which an operation reports a failure inside a stream. */
 function ownFailureEvents(
   body: ReturnType<typeof envelope>,
   { events }: SentStream,
@@ -130,7 +130,7 @@ function ownFailureEvents(
   try {
     return rules?.failed?.(body, events)
   } catch {
-    // What makes them may be what has failed, and is reported as such.
+    // The bug that is being reported may be in this function.
     return undefined
   }
 }

@@ -1,4 +1,4 @@
-// Puts a reply on the wire.
+// Sends a reply to its client.
 import type { Connection, ConnectionFinder } from '../../contract/core/connection.ts'
 import { type BytesBody, ConnectionFailure, type Reply } from '../../contract/core/reply.ts'
 import { nextTurn } from '../../lib/bare-socket.ts'
@@ -10,27 +10,27 @@ import { allEvents, type EventBatch, isComplete } from '../../lib/sse.ts'
 import { type TimeoutErrors, within } from '../../lib/timeout.ts'
 import { allRead } from '../../lib/unread-bytes.ts'
 
-// Large, and of use to broken answers alone.
+// Large, and needed only for broken responses.
 const http = lazy<typeof import('node:http')>(() => require('node:http'))
 
-/** The headers of a whole answer, and of a stream of events. */
+/** The headers of a whole JSON response. */
 export const JSON_BODY = { 'content-type': 'application/json' }
 /** The headers of a stream of server-sent events. */
 export const EVENT_STREAM = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
 
-/** Who hears a reply. */
+/** The client of a reply. */
 export interface Client {
-  /** Its bare connection, when there is a hold on it. */
+  /** Its raw connection, when it can be accessed. */
   connection?: Connection | undefined
-  /** Longest that it may read nothing of a stream, in ms. */
+  /** How long it may stop reading a stream, in ms. */
   clientTimeout?: number
-  /** Is told when it waits for the next piece of a stream. */
+  /** Is notified when the client waits for the next piece of a stream. */
   hold?: ConnectionFinder | undefined
 }
 const CLIENT_TIMEOUT_MS = 120_000
 
 /**
- * A reply as a response; what breaks in it breaks the client's connection.
+ * Turns a reply into a response; an error in its body breaks the client's connection.
  * @throws ConnectionFailure when a body breaks before its first byte.
  */
 export function toResponse(reply: Reply, client: Client = {}): Response | Promise<Response> {
@@ -45,7 +45,7 @@ export function toResponse(reply: Reply, client: Client = {}): Response | Promis
     case 'events': {
       const { events } = body
       if (isComplete(events)) return putEvents(reply, { first: { value: allEvents(events) } }, client)
-      return begun(events).then((coming) => putEvents(reply, coming, client))
+      return begun(events).then((pending) => putEvents(reply, pending, client))
     }
     case 'bytes':
       return putBytes(reply, body, client)
@@ -54,13 +54,13 @@ export function toResponse(reply: Reply, client: Client = {}): Response | Promis
   }
 }
 
-const putEvents = ({ status, headers }: Reply, events: Coming<EventBatch>, client: Client): Response =>
+const putEvents = ({ status, headers }: Reply, events: PendingItems<EventBatch>, client: Client): Response =>
   new Response(directStream(events, client, eventChunks), {
     status,
     headers: soundHeaders({ ...headers, ...EVENT_STREAM }),
   })
 
-/** What is put on the wire as one chunk, in parts. */
+/** One chunk on the wire, in parts. */
 type Chunk = readonly Uint8Array[]
 const eventChunks = (batch: EventBatch): Chunk[] => batch.map((event) => event.bytes())
 const onePiece = (piece: Uint8Array): Chunk[] => [[piece]]
@@ -73,7 +73,7 @@ async function putBytes(reply: Reply, { bytes, contentType, announced }: BytesBo
     : soundHeaders({ ...reply.headers, 'content-type': contentType })
   if (announced === undefined) {
     if (!(bytes instanceof Uint8Array)) {
-      // A provider's own head leaves as soon as its first piece is there, and by itself where none comes.
+      // A provider's own headers are sent with its first piece, or alone when that does not arrive at once.
       const pieces = raw ? await begunSoon(bytes) : await begun(bytes)
       return new Response(directStream(pieces, client, onePiece), { status, headers })
     }
@@ -82,7 +82,7 @@ async function putBytes(reply: Reply, { bytes, contentType, announced }: BytesBo
   }
   if (!connection)
     return new Response(directStream(await begun(cutShort(bytes)), client, onePiece), { status, headers })
-  // The server would correct a length that is not kept, so this answer is written by hand.
+  // The server would correct the wrong length, so this response is written to the connection directly.
   const { first, source } = await begun(piecesOf(bytes))
   const own = headers instanceof Headers ? [...headers] : Object.entries(headers)
   const fields = [...own, ['content-length', announced], ['connection', 'close']]
@@ -91,7 +91,7 @@ async function putBytes(reply: Reply, { bytes, contentType, announced }: BytesBo
     ...fields.map(([name, value]) => `${name}: ${value}`),
   ]
   await connection.write(encoder.encode(`${head.join('\r\n')}\r\n\r\n`))
-  for (let step = first; !step.done; step = source ? await source.next() : OVER) await connection.write(step.value)
+  for (let step = first; !step.done; step = source ? await source.next() : DONE) await connection.write(step.value)
   connection.close()
   return sentByHand(NEVER_SENT(), status)
 }
@@ -106,11 +106,14 @@ async function* cutShort(bytes: BytesBody['bytes']): AsyncGenerator<Uint8Array> 
   throw new ConnectionFailure('the connection was reset before the end of the response')
 }
 
-/** A provider's own headers, whatever they hold, beside ours, which any client can read. */
-function passedHeaders({ headers: given, cookies = [] }: Reply, contentType: string): Headers | Record<string, string> {
+/** A provider's own headers unchanged, with ours made readable for every client. */
+function passedHeaders(
+  { headers: original, cookies = [] }: Reply,
+  contentType: string,
+): Headers | Record<string, string> {
   const readable: Record<string, string> = {}
-  for (const name in given)
-    readable[name] = name.startsWith('x-understudy-') ? headerText(given[name] ?? '') : (given[name] ?? '')
+  for (const name in original)
+    readable[name] = name.startsWith('x-understudy-') ? headerText(original[name] ?? '') : (original[name] ?? '')
   if (contentType !== '') readable['content-type'] = contentType
   if (cookies.length === 0) return readable
   const headers = new Headers(readable)
@@ -118,37 +121,37 @@ function passedHeaders({ headers: given, cookies = [] }: Reply, contentType: str
   return headers
 }
 
-/** Items on their way, of which the first is there or was asked for. */
-interface Coming<Item> {
+/** Items of a stream, the first of which has arrived or was requested. */
+interface PendingItems<Item> {
   first?: IteratorResult<Item>
-  /** It, where it was asked for and has not come. */
+  /** The first item, when it was requested and has not arrived. */
   next?: Promise<IteratorResult<Item>>
-  /** What follows; absent when there is nothing. */
+  /** The source of the other items; absent when there are none. */
   source?: AsyncIterator<Item>
 }
-const OVER: IteratorReturnResult<undefined> = { done: true, value: undefined }
+const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
-/** The items once the first has come: the server cannot take back a head that it has begun. */
+/** The items, once the first has arrived: the server cannot undo headers that it has sent. */
 async function begun<Item>(items: AsyncIterable<Item>) {
   const source = items[Symbol.asyncIterator]()
   return { first: await source.next(), source }
 }
 
-/** The items; where the first comes in this turn, it leaves in one packet with the head. */
-async function begunSoon<Item>(items: AsyncIterable<Item>): Promise<Coming<Item>> {
+/** The items; a first one that arrives in this turn is sent in one packet with the headers. */
+async function begunSoon<Item>(items: AsyncIterable<Item>): Promise<PendingItems<Item>> {
   const source = items[Symbol.asyncIterator]()
-  const coming = source.next()
-  // What breaks instead of it breaks behind the head.
-  const come = await Promise.race([coming.catch(() => undefined), nextTurn()])
-  return come ? { first: come, source } : { next: coming, source }
+  const pending = source.next()
+  // An error of the first item is thrown after the headers.
+  const arrived = await Promise.race([pending.catch(() => undefined), nextTurn()])
+  return arrived ? { first: arrived, source } : { next: pending, source }
 }
 
 /**
- * The one way in which pieces reach a client's connection. Bun's direct stream puts every flush on the
- * wire as a chunk of its own; what is written before the first wait leaves in one packet with the head.
+ * Writes pieces to a client's connection; all streams use it. Bun's direct stream sends every flush as a chunk of its
+ * own. What is written before the first wait shares a packet with the headers.
  */
 function directStream<Item>(
-  { first, next, source }: Coming<Item>,
+  { first, next, source }: PendingItems<Item>,
   { connection, clientTimeout = CLIENT_TIMEOUT_MS, hold }: Client,
   chunksOf: (item: Item) => readonly Chunk[],
 ): ReadableStream {
@@ -157,56 +160,56 @@ function directStream<Item>(
     type: 'direct',
     async pull(controller: ReadableStreamDirectController) {
       let sent = false
-      let over = sliceEnd()
+      let isSliceOver = sliceEnd()
       try {
-        let step = first ?? (next ? await waitedFor(next) : OVER)
-        for (; !step.done; step = source ? await waitedFor(source.next()) : OVER) {
+        let step = first ?? (next ? await waitedFor(next) : DONE)
+        for (; !step.done; step = source ? await waitedFor(source.next()) : DONE) {
           for (const chunk of chunksOf(step.value)) {
             sent = true
             for (const part of chunk) {
-              // A promise when more is waiting than the connection takes: nothing is made until the client has read.
+              // A promise when the connection's buffer is full: nothing is generated until the client has read.
               const written: number | Promise<number> = controller.write(part)
               if (typeof written !== 'number') await within(written, clientTimeout, UNREAD_RESPONSE)
             }
             const flushed: number | Promise<number> = controller.flush()
             if (typeof flushed !== 'number') await flushed
           }
-          // A client that reads fast enough would have the loop for itself.
-          if (source && over()) {
+          // A client that reads fast enough would never let other work run.
+          if (source && isSliceOver()) {
             await nextTurn()
-            over = sliceEnd()
+            isSliceOver = sliceEnd()
           }
         }
       } catch (error) {
-        // Whoever makes the items learns that nobody receives the rest, as by the end of a loop.
+        // Tells the source that the rest is not needed, as the end of a loop does.
         await source?.return?.().catch(() => {})
-        // A reset overtakes what the client has not read yet: without a pause it would lose some of it, by chance.
+        // A reset discards what the client has not read yet, so a pause comes first.
         if (sent) {
           const peer = hold?.peer?.()
           if (peer !== undefined) await allRead(peer)
           await realClock.sleep(PAUSE_BEFORE_END_MS)
-          // A client in this process may have had no turn, where that was busy all the time.
+          // A client in this process may have had no turn while the process was busy.
           for (const _ of TURNS) await nextTurn()
         }
         await breakOff(error, connection)
       }
-      // From here on the connection is unused: before, nobody knew how long a silence in the answer lasts.
+      // The connection is idle from here on. Before, a silence in the response could last any time.
       hold?.leaves?.()
       controller.close()
     },
   } as unknown as UnderlyingDefaultSource)
 }
 
-/** Real time between the last byte of an answer and the end of its connection that a failure brings. */
+/** Real time between the last byte of a response and the end of its connection after a failure. */
 const PAUSE_BEFORE_END_MS = 50
-/** In the second, what has come meanwhile is read. */
+/** What arrived during the first turn is read in the second. */
 const TURNS = [1, 2]
 
 const UNREAD_RESPONSE: TimeoutErrors = {
   late: () => new ConnectionFailure('the client did not read its response in time (--client-timeout)'),
 }
 
-/** Ends the client's connection as the failure says; without a hold on it, an error of the stream resets it. */
+/** Ends the client's connection as the failure requires; without access to it, an error of the stream resets it. */
 async function breakOff(error: unknown, connection: Connection | undefined): Promise<void> {
   if (!(error instanceof ConnectionFailure) || !connection) throw error
   if (error.how === 'reset') return connection.reset()
@@ -214,7 +217,7 @@ async function breakOff(error: unknown, connection: Connection | undefined): Pro
   connection.close()
 }
 
-/** A failure in place of an answer: not one byte of HTTP is sent. */
+/** Ends the connection without any byte of HTTP. */
 export async function putNothing(failure: ConnectionFailure, connection: Connection | undefined): Promise<Response> {
   try {
     await breakOff(failure, connection)
@@ -227,7 +230,7 @@ export async function putNothing(failure: ConnectionFailure, connection: Connect
 
 const encoder = new TextEncoder()
 const NO_CHUNK_SIZE = encoder.encode('no chunk size\r\n')
-/** What the server is given for a connection that is closed already. */
+/** The response for the server when the connection is already closed. */
 const NEVER_SENT = () => new Response(null)
 
 const byHand = new WeakMap<Response, number | null>()
@@ -235,7 +238,7 @@ function sentByHand(response: Response, status: number | null): Response {
   byHand.set(response, status)
   return response
 }
-/** The status that leaves with a response: that of one whose head was written past the server; null where the connection ends without one. */
+/** The status that was sent with a response; null when the connection ended without one. */
 export const sentStatus = (response: Response): number | null => {
   const status = byHand.get(response)
   return status === undefined ? response.status : status

@@ -1,35 +1,35 @@
-// The bytes of a response as they are sent, noted as they go: by reference, as far as they may be kept.
+// Records the bytes of a response as they are sent: by reference, up to a limit.
 import { NO_TIME } from '../../contract/core/exchange-note.ts'
 
-/** Numbers of times, two for each turn in which something went out. */
+/** Maximum length of `times`, which has two numbers for each turn that sent something. */
 const MAX_TIMES = 4_000
-/** Bytes, or UTF-16 units, that are held: more of them than are kept, since what repeats takes no room there. */
-const MAX_HELD = 1 << 20
+/** Maximum size of the recorded pieces, in bytes or UTF-16 units. More than is kept, since repetitions take no space there. */
+const MAX_RECORDED = 1 << 20
 
-/** A piece of a body, as it was given to the connection. */
+/** A piece of a body, as it was written to the connection. */
 export type BodyChunk = string | Uint8Array
 
-/** Events that are there at once, after which the clock is looked at all the same: they may be sent in several turns. */
+/** Number of available events after which the clock is read again: they may be sent in several turns. */
 export const EVENTS_OF_A_TURN = 64
 
-/** Notes, in pairs, that the piece of this number goes out now. */
+/** Records that this piece is sent now, as a pair of numbers. */
 export function noteTime(times: number[], piece: number, now: number): void {
   if (times.length >= MAX_TIMES || times[times.length - 1] === now) return
   times.push(piece, times.length + 2 < MAX_TIMES ? now : NO_TIME)
 }
 
-/** What is sent of a body. */
+/** The recorded part of a body. */
 export class SentBody {
   readonly pieces: BodyChunk[] = []
   readonly times: number[] = []
-  /** Bytes of what was sent and is not among the pieces. */
+  /** Bytes that were sent and are not in `pieces`. */
   more = 0
-  #held = 0
+  #size = 0
 
-  /** The next piece, and the ms from the start of the call at which it goes out; undefined when that is as the one before. */
+  /** Adds a piece; `now` is the ms since the start of the call, undefined for the time of the previous piece. */
   add(piece: BodyChunk, now: number | undefined): void {
-    this.#held += piece.length
-    if (this.#held > MAX_HELD && this.pieces.length > 0) {
+    this.#size += piece.length
+    if (this.#size > MAX_RECORDED && this.pieces.length > 0) {
       this.more += Buffer.byteLength(piece)
       return
     }
@@ -37,7 +37,7 @@ export class SentBody {
     this.pieces.push(piece)
   }
 
-  /** Adds pieces as they pass. */
+  /** Returns a function that records each piece and passes it on. */
   noting<Piece extends BodyChunk>(elapsed: () => number): (piece: Piece) => Piece {
     return (piece) => {
       this.add(piece, elapsed())
@@ -46,7 +46,7 @@ export class SentBody {
   }
 }
 
-/** What is sent of a whole body, in one piece when the call ends. */
+/** A whole body, sent in one piece when the call ends. */
 export function sentWhole(piece: BodyChunk): SentBody {
   const body = new SentBody()
   body.pieces.push(piece)

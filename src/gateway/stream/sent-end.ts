@@ -1,4 +1,4 @@
-// How the connection of a call ended for its client.
+// Determines how the connection of a call ended for its client.
 import { ApiError } from '../../contract/core/error.ts'
 import type { ResponseEnd } from '../../contract/core/exchange.ts'
 import { ConnectionFailure, type Reply } from '../../contract/core/reply.ts'
@@ -6,17 +6,17 @@ import { HangReset } from '../../lib/hang-reset.ts'
 import { NOT_RECEIVED } from '../outcome.ts'
 import type { SentResponse } from '../record/recording.ts'
 
-/** How the connection ends that this breaks. */
+/** How an error ends the connection. */
 export const breakOf = (error: unknown): ResponseEnd => (error instanceof ConnectionFailure ? error.how : 'reset')
 
-/** How the call ended whose client has gone, or that was ended for it. */
+/** How a call ended that was aborted by its client or its session. */
 export function endOfAborted({ reason }: AbortSignal): ResponseEnd {
-  // A session that ends its calls says so to their clients.
+  // A session that ends its calls sends an error to their clients.
   if (reason instanceof ApiError) return 'complete'
   return reason instanceof HangReset ? 'reset' : 'left'
 }
 
-/** How the body of a reply ended; `broken` is what cut it short, `UNHEARD` when nobody reads on. */
+/** How the body of a reply ended; `broken` is what ended it early, `NOT_RECEIVED` when the client stopped reading. */
 export function bodyEnd(
   { body }: Pick<Reply, 'body'>,
   { broken, signal }: { broken?: unknown; signal: AbortSignal },
@@ -24,11 +24,11 @@ export function bodyEnd(
   if (signal.aborted) return endOfAborted(signal)
   if (broken === NOT_RECEIVED) return 'left'
   if (broken !== undefined) return breakOf(broken)
-  // Fewer bytes than were promised: the connection is closed behind them.
+  // Fewer bytes than announced: the connection is closed after them.
   return body.kind === 'bytes' && body.announced !== undefined ? 'closed' : 'complete'
 }
 
-/** What a reply is sent with beside its headers: the content type of bytes, where it is not the usual one, and cookies. */
+/** What a reply sends besides its headers: cookies, and the content type of bytes. */
 export const sentAs = ({ body, cookies }: Pick<Reply, 'body' | 'cookies'>): Pick<SentResponse, 'type' | 'cookies'> => ({
   ...(body.kind === 'bytes' && { type: body.contentType }),
   ...(cookies && cookies.length > 0 && { cookies }),

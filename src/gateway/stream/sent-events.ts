@@ -1,4 +1,4 @@
-// The events of a compatible API on their way to a client, noted as they are on the wire; the call ends before the last of them.
+// Sends the events of a compatible API to a client and records them; the call ends before the last one.
 import type { ApiError } from '../../contract/core/error.ts'
 import type { EventsBody, Reply } from '../../contract/core/reply.ts'
 import type { Wire } from '../../contract/core/wire.ts'
@@ -16,14 +16,14 @@ import type { TraceRecorder } from '../record/recording.ts'
 import type { CallEnd } from '../types.ts'
 import { SentBody } from './sent-body.ts'
 
-/** What the events are sent for. */
+/** What the events are sent with. */
 export interface SentStreamCall {
   wire: Wire
   recording: TraceRecorder
   end: CallEnd
 }
 
-/** The reply whose events are noted as they are sent. A list ends with its call, any other stream ends the call itself. */
+/** The reply with recorded events. A list is sent after its call ends; any other stream ends its call. */
 export function noted(reply: Reply & { body: EventsBody }, call: SentStreamCall): Reply {
   const { events } = reply.body
   const sent = isComplete(events) ? notedAtOnce(events, call) : sentEvents(events, reply.headers, call)
@@ -45,9 +45,9 @@ async function* sentEvents(
 ): AsyncGenerator<EventBatch> {
   const { wire, recording, end } = call
   const body = new SentBody()
-  let isOver = false
-  const over = (): Promise<ApiError | undefined> => {
-    isOver = true
+  let isEnded = false
+  const endCall = (): Promise<ApiError | undefined> => {
+    isEnded = true
     recording.sent = { body }
     return end.end({ status: 200, headers })
   }
@@ -56,7 +56,7 @@ async function* sentEvents(
     for (const event of batch) body.add(encodeEvent(event), now)
     return batch
   }
-  /** What is the last, unless something comes behind it. */
+  /** The last event, unless another one follows. */
   let last: EventBatch = NO_EVENTS
   try {
     for await (const batch of stream) {
@@ -68,16 +68,16 @@ async function* sentEvents(
       last = others === batch ? NO_EVENTS : [end]
       if (others.length > 0) yield others
     }
-    const problem = await over()
+    const problem = await endCall()
     yield problem ? [eventOfType(wire.error(problem, recording.id))] : last
   } finally {
-    if (!isOver) await over()
+    if (!isEnded) await endCall()
   }
 }
 
 const NO_EVENTS: EventBatch = []
 
-/** Whether an event ends the streams of the API: the end mark, or the last of those that have none. */
+/** Whether an event may be the last of a stream: the end mark, or the last event of an API without one. */
 function mayBeLast({ text, data }: StreamEvent, { wire, recording }: SentStreamCall): boolean {
   if (text === DONE_EVENT.text) return true
   const value = asObject(data) ?? {}

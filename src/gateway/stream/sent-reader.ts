@@ -1,4 +1,4 @@
-// Reads what is sent to a client as a correct client of that API does: with the reader that the gateway has for providers.
+// Reads a response as a correct client of its API does, with the reader that the gateway uses for providers.
 import type { Operation } from '../../contract/core/operation.ts'
 import type { BytesBody, Reply } from '../../contract/core/reply.ts'
 import type { Wire } from '../../contract/core/wire.ts'
@@ -8,7 +8,7 @@ import type { StreamEvent } from '../../lib/sse.ts'
 import { type Failure, failureOf } from '../outcome.ts'
 import { type AnswerRules, read } from './read.ts'
 
-/** What a client makes of a response: its whole value or its events, as far as they came, and what is wrong with it. */
+/** What a client reads from a response: its value or the events so far, and what is wrong with it. */
 export interface SentContent {
   value?: unknown
   events?: StreamEvent[]
@@ -19,11 +19,11 @@ export interface SentContent {
 interface SentReading {
   rules: AnswerRules
   stream: boolean
-  /** Told of the first part of the answer, and may be told of others. */
+  /** Called at the first content, and possibly again. */
   contentBegan(): void
 }
 
-/** How clients of a wire read the answers of an operation. */
+/** How clients of a compatible API read the responses of an operation. */
 export const rulesOnWire = (operation: Operation, wire: Wire): AnswerRules => ({
   name: operation.name,
   answerName: operation.answerName,
@@ -32,10 +32,10 @@ export const rulesOnWire = (operation: Operation, wire: Wire): AnswerRules => ({
   wrongWith: wire.wrongWith ?? operation.wrongWith,
 })
 
-/** Nobody stops a reader before the end of what was sent. */
+/** Never aborted: a reader always reads everything that was sent. */
 const NEVER = new AbortController().signal
 
-/** Reads along while a response is sent: in other turns than those in which its pieces go out. */
+/** Reads a response while it is sent, in other turns than those that send it. */
 export class SentReader {
   readonly #pieces = new PieceQueue()
   readonly #read: () => Promise<SentContent>
@@ -51,12 +51,12 @@ export class SentReader {
     })
   }
 
-  /** The next piece of the body. */
+  /** Adds the next piece of the body. */
   add(piece: Uint8Array): void {
     if (this.#pieces.add(piece)) void nextTurn().then(this.#read)
   }
 
-  /** What was made of it all; `error` is what broke the connection, if anything did. */
+  /** The content of the response; `error` is what broke the connection, if anything. */
   end(error?: unknown): Promise<SentContent> {
     this.#pieces.end(error)
     return this.#read()
@@ -81,16 +81,16 @@ async function contentOf(reply: Reply, { rules, stream, contentBegan }: SentRead
   }
 }
 
-/** Pieces on their way to who reads them. */
+/** Pieces that wait for their reader. */
 class PieceQueue {
   #waiting: Uint8Array[] = []
-  #over: { error: unknown } | undefined
+  #ended: { error: unknown } | undefined
   #wake: (() => void) | undefined
   #woken = false
 
   #isRead = false
 
-  /** Says whether nobody reads them yet; who does has the piece in another turn. */
+  /** Adds a piece; returns whether nobody reads yet. A reader gets the piece in a later turn. */
   add(piece: Uint8Array): boolean {
     this.#waiting.push(piece)
     if (!this.#wake || this.#woken) return !this.#isRead
@@ -103,7 +103,7 @@ class PieceQueue {
   }
 
   end(error: unknown): void {
-    this.#over ??= { error }
+    this.#ended ??= { error }
     this.#wake?.()
   }
 
@@ -114,8 +114,8 @@ class PieceQueue {
       this.#waiting = []
       yield* pieces
       if (this.#waiting.length > 0) continue
-      if (this.#over) {
-        if (this.#over.error !== undefined) throw this.#over.error
+      if (this.#ended) {
+        if (this.#ended.error !== undefined) throw this.#ended.error
         return
       }
       await new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-// The reply of a direct call on its way to the client: what is sent is read along, and the call ends with the last of it.
+// Sends the reply of a direct call, reads it as its client does, and ends the call after the last piece.
 import type { ApiError } from '../../contract/core/error.ts'
 import { ConnectionFailure, type Reply } from '../../contract/core/reply.ts'
 import type { Wire } from '../../contract/core/wire.ts'
@@ -13,19 +13,19 @@ import { SentBody, sentWhole } from './sent-body.ts'
 import { bodyEnd, sentAs } from './sent-end.ts'
 import { rulesOnWire, type SentContent, SentReader } from './sent-reader.ts'
 
-/** What a reply is sent for. */
+/** What a reply is sent with. */
 export interface SentCall {
   callContext: CallContext
   wire: Wire
   end: CallEnd
-  /** The one attempt, and the `<provider>/<model>` of it. */
+  /** The only attempt, and its `<provider>/<model>`. */
   record: AttemptRecorder
   model: string
 }
 
 /**
- * The reply, which ends its call when the last of it has been sent.
- * @throws ApiError when the call cannot be stored: nothing of a whole answer has been sent then.
+ * The reply, which ends its call when all of it has been sent.
+ * @throws ApiError when the call cannot be stored; nothing of a whole response has been sent then.
  */
 export async function readAlong(reply: Reply, sentCall: SentCall): Promise<Reply> {
   const { callContext, wire, record } = sentCall
@@ -45,8 +45,8 @@ export async function readAlong(reply: Reply, sentCall: SentCall): Promise<Reply
   }
   const sent = new SentBody()
   let begun = false
-  const over = async (failure: Failure | undefined, broken: unknown) => {
-    // A head alone is something, too.
+  const onEnd = async (failure: Failure | undefined, broken: unknown) => {
+    // Headers without a body count as sent.
     const isSent = begun || broken === undefined
     const content = await contentSent(reader, { failure, broken, signal })
     const ended = bodyEnd(reply, { broken, signal })
@@ -54,18 +54,18 @@ export async function readAlong(reply: Reply, sentCall: SentCall): Promise<Reply
     return endCall(isSent ? reply : { ...reply, status: 0 }, content, sentCall)
   }
   const errorItem = (error: ApiError) => encoder.encode(encodeEvent(eventOfType(wire.error(error, recording.id))))
-  const came = (piece: Uint8Array) => {
+  const onItem = (piece: Uint8Array) => {
     begun = true
     reader.add(piece)
   }
   const note = sent.noting<Uint8Array>(() => recording.elapsed())
-  const pieces = toEnd(bytes, { over, signal, came, note, ...(isStream(reply) && { errorItem }) })
+  const pieces = toEnd(bytes, { onEnd, signal, onItem, note, ...(isStream(reply) && { errorItem }) })
   return { ...reply, body: { ...body, bytes: pieces } }
 }
 const encoder = new TextEncoder()
 const CUT_SHORT = 'the connection was closed before the promised end of the answer'
 
-/** Ends a call with what its client has; gives why it could not be stored. */
+/** Ends a call with what its client received; resolves with an error when it could not be stored. */
 function endCall(
   { status, headers, raw, redact }: Reply,
   content: SentContent,
@@ -73,12 +73,12 @@ function endCall(
 ): Promise<ApiError | undefined> {
   const { failure } = content
   if (raw) callContext.recording.answer = passedAnswer(content, { model, record, wire, redact })
-  // An error inside a stream names a status of its own.
+  // An error inside a stream has its own status.
   record.end(failure && { ...failure, status: failure.kind === 'http_error' ? failure.status : status }, status || null)
   return end.end({ status, headers, failure, read: true })
 }
 
-/** What a provider answered, as far as it came, for the trace; undefined when it is no answer. */
+/** The provider's response so far, for the trace; undefined when there is none. */
 function passedAnswer(
   { value, events, failure }: SentContent,
   { model, record, wire, redact }: Pick<SentCall, 'model' | 'record' | 'wire'> & Pick<Reply, 'redact'>,
@@ -107,7 +107,7 @@ function passedAnswer(
   }
 }
 
-/** What the client has of a body; `failure` and `broken` say what ended it before its end. */
+/** What the client received of a body; `failure` and `broken` tell what ended it early. */
 async function contentSent(
   reader: SentReader,
   { failure, broken, signal }: { failure: Failure | undefined; broken: unknown; signal: AbortSignal },

@@ -101,7 +101,7 @@ function choicesOf(schema: Keywords, walk: Walk): Choice[] {
   if (schema.not !== undefined) choices.push([[], ...negations(schema.not, walk)])
   if (schema.if !== undefined) {
     const otherwise = schema.else ?? true
-    const broken = [...negations(schema.if, walk)].map((way) => [...way, otherwise])
+    const broken = [...negations(schema.if, walk)].map((branch) => [...branch, otherwise])
     choices.push([[schema.if, schema.then ?? true], [otherwise], ...broken])
   }
   const dependent: [string, Schema][] = Object.entries(schema.dependentSchemas ?? {})
@@ -124,9 +124,9 @@ class ReferenceEnd {
 }
 
 interface Rest {
-  ahead: (Schema | ReferenceEnd)[]
+  upcoming: (Schema | ReferenceEnd)[]
   choices: Choice[]
-  way: SchemaBranch
+  branch: SchemaBranch
   /** Targets of references that contain this position: visiting one again would be a cycle. */
   followed: Schema[]
   /** Targets of references that the branch has already visited: visiting one again adds nothing. */
@@ -157,15 +157,15 @@ function follow(schema: Keywords, rest: Rest, walk: Walk): Rest | undefined {
     walk.note(new SchemaError(`the reference ${JSON.stringify(schema.$ref)} leads back to itself without end`, path))
     return
   }
-  const inside = typeof target === 'object' ? { schema: target, outer: rest.way.inside } : rest.way.inside
-  const { parts } = rest.way
-  const ahead = [target, new ReferenceEnd(target), ...rest.ahead]
-  return { ...rest, ahead, followed: [...rest.followed, target], way: { parts, inside } }
+  const inside = typeof target === 'object' ? { schema: target, outer: rest.branch.inside } : rest.branch.inside
+  const { parts } = rest.branch
+  const upcoming = [target, new ReferenceEnd(target), ...rest.upcoming]
+  return { ...rest, upcoming, followed: [...rest.followed, target], branch: { parts, inside } }
 }
 
 /** The rest of the branch after adding the keywords of one schema. Undefined if its type contradicts the others. */
 function take(schema: Keywords, rest: Rest, walk: Walk): Rest | undefined {
-  const { parts, inside } = rest.way
+  const { parts, inside } = rest.branch
   const types = typesOf([...parts, schema])
   if (types?.length === 0) {
     const before = typesOf(parts)?.join(' or ')
@@ -175,34 +175,37 @@ function take(schema: Keywords, rest: Rest, walk: Walk): Rest | undefined {
   }
   return {
     ...rest,
-    ahead: [...(schema.allOf ?? []), ...rest.ahead],
+    upcoming: [...(schema.allOf ?? []), ...rest.upcoming],
     choices: [...rest.choices, ...choicesOf(schema, walk)],
-    way: { parts: [...parts, schema], inside },
+    branch: { parts: [...parts, schema], inside },
   }
 }
 
 /** Every branch of schemas that must all hold, the likely ones first. */
-export function recoveryPathsOf(schemas: Schema[], walk: Walk): Generator<SchemaBranch> {
-  return walkOn({ ahead: schemas, choices: [], way: { parts: [], inside: walk.inside }, followed: [], taken: [] }, walk)
+export function branchesOf(schemas: Schema[], walk: Walk): Generator<SchemaBranch> {
+  return walkOn(
+    { upcoming: schemas, choices: [], branch: { parts: [], inside: walk.inside }, followed: [], taken: [] },
+    walk,
+  )
 }
 
 function* walkOn(rest: Rest, walk: Walk): Generator<SchemaBranch> {
   walk.spend()
-  const [schema, ...ahead] = rest.ahead
+  const [schema, ...upcoming] = rest.upcoming
   if (schema === undefined) {
     const [choice, ...choices] = rest.choices
-    if (!choice) yield rest.way
-    else for (const way of choice) yield* walkOn({ ...rest, ahead: way, choices }, walk)
+    if (!choice) yield rest.branch
+    else for (const branch of choice) yield* walkOn({ ...rest, upcoming: branch, choices }, walk)
     return
   }
   if (schema instanceof ReferenceEnd) {
     const { target } = schema
     const followed = rest.followed.filter((one) => one !== target)
-    return yield* walkOn({ ...rest, ahead, followed, taken: [...rest.taken, target] }, walk)
+    return yield* walkOn({ ...rest, upcoming, followed, taken: [...rest.taken, target] }, walk)
   }
   if (schema === false) return walk.note(new SchemaError('the schema allows nothing here', ''))
-  if (schema === true) return yield* walkOn({ ...rest, ahead }, walk)
-  const taken = take(schema, { ...rest, ahead }, walk)
+  if (schema === true) return yield* walkOn({ ...rest, upcoming }, walk)
+  const taken = take(schema, { ...rest, upcoming }, walk)
   const next = taken && schema.$ref !== undefined ? follow(schema, taken, walk) : taken
   if (next) yield* walkOn(next, walk)
 }

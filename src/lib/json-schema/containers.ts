@@ -66,10 +66,10 @@ export function* objectsFor(run: SampleRun, context: ContainerContext): Generato
     known.length === 0 && required.length === 0
       ? Math.min(max, Math.max(min, run.lean ? 0 : dictionarySize(parts)))
       : min
-  if (!run.lean) yield objectWith(run, context, { required, optional, wanted: max, min: names })
-  yield objectWith(run, context, { required, optional, wanted: min, min })
+  if (!run.lean) yield objectWith(run, context, { required, optional, target: max, min: names })
+  yield objectWith(run, context, { required, optional, target: min, min })
   for (const name of optional)
-    yield objectWith(run, context, { required: [...required, name], optional, wanted: min, min })
+    yield objectWith(run, context, { required: [...required, name], optional, target: min, min })
 }
 
 /** An object without named properties is a dictionary if its values have a schema. */
@@ -80,7 +80,7 @@ interface Members {
   required: string[]
   optional: string[]
   /** Optional properties are added up to this number of properties. */
-  wanted: number
+  target: number
   /** Names are generated up to this number of properties. */
   min: number
 }
@@ -88,7 +88,7 @@ interface Members {
 function objectWith(
   run: SampleRun,
   { parts, position }: ContainerContext,
-  { required, optional, wanted, min }: Members,
+  { required, optional, target: wanted, min }: Members,
 ): object {
   const made: Record<string, unknown> = Object.create(null)
   for (const name of required) {
@@ -133,7 +133,7 @@ const isName = (run: SampleRun, parts: Keywords[], name: string): boolean =>
 
 /** Names for further properties: from patterns, numbered, then from propertyNames. */
 function* inventedNames(run: SampleRun, parts: Keywords[], position: ValuePosition): Generator<string> {
-  const luck = (purpose: string) => randomAt(run, position, purpose)
+  const random = (purpose: string) => randomAt(run, position, purpose)
   const word = singular(position.name) || 'key'
   const patterns = parts.flatMap((part) => Object.keys(part.patternProperties ?? {}))
   const rules = parts.flatMap((part) => part.propertyNames ?? [])
@@ -141,7 +141,7 @@ function* inventedNames(run: SampleRun, parts: Keywords[], position: ValuePositi
     const numbered = `${word}_${turn + 1}`
     for (const pattern of patterns) {
       const path = whereIs(run, parts, 'patternProperties') + step(pattern)
-      const [text] = patternTexts(pattern, { path, shortest: 0, longest: MAX_NAME_LENGTH, turn, luck }).take(1)
+      const [text] = patternTexts(pattern, { path, shortest: 0, longest: MAX_NAME_LENGTH, turn, random }).take(1)
       if (text === undefined) continue
       yield pattern.endsWith('$') ? text : text + numbered
     }
@@ -185,12 +185,12 @@ export function* listsFor(run: SampleRun, context: ContainerContext): Generator<
   const lengths = [...new Set([...(run.lean ? [] : [few]), Math.max(min, together), min, tuple])]
   const unique = parts.some((part) => part.uniqueItems)
   const failures: SchemaError[] = []
-  for (const length of lengths.map((wanted) => Math.min(Math.max(wanted, min), max))) {
+  for (const length of lengths.map((target) => Math.min(Math.max(target, min), max))) {
     const fromEnd = (index: number) => spread(contained)(length - 1 - index)
     const overlaid = (index: number) => contained.flatMap(({ contains, count }) => (index < count ? [contains] : []))
-    const ways = contained.length === 0 ? [spread(contained)] : [spread(contained), fromEnd, overlaid]
+    const attempts = contained.length === 0 ? [spread(contained)] : [spread(contained), fromEnd, overlaid]
     // Where one combination of contained items fails, another may not.
-    for (const extra of ways) {
+    for (const extra of attempts) {
       try {
         yield listOf(run, context, { min, length, unique, extra })
       } catch (error) {

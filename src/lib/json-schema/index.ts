@@ -42,18 +42,18 @@ interface StepCounter {
 }
 
 function stepCounter(most: number): StepCounter {
-  let left = most
+  let remaining = most
   return {
     spend(steps) {
-      left -= steps
-      if (left < 0)
+      remaining -= steps
+      if (remaining < 0)
         throw new WorkSpent(
           `the schema takes too much work: a value is held against its parts more than ${most} times`,
           '',
         )
     },
     refill() {
-      left = most
+      remaining = most
     },
   }
 }

@@ -53,10 +53,10 @@ function turnsOf(value: number, step: number): number {
 }
 
 /**
- * Numbers of a range, some at a limit, which an exclusive limit forbids. `luck` in [0, 1) selects among the small ones;
+ * Numbers of a range, some at a limit, which an exclusive limit forbids. `random` in [0, 1) selects among the small ones;
  * each `turn` gives different numbers.
  */
-export function* numbersIn(range: NumberRange, luck: number, turn: number): Generator<number> {
+export function* numbersIn(range: NumberRange, random: number, turn: number): Generator<number> {
   const step = range.step ?? roundStep(range)
   const decimals = Math.min(decimalsOf(step), 20)
   const at = (index: number) => Number((index * step).toFixed(decimals))
@@ -65,11 +65,11 @@ export function* numbersIn(range: NumberRange, luck: number, turn: number): Gene
   const likely: number[] = []
   if (Number.isFinite(first)) {
     const room = Number.isFinite(last) ? Math.max(0, last - first + 1) : Number.POSITIVE_INFINITY
-    const start = Math.floor(luck * Math.min(room, 10)) + turn
+    const start = Math.floor(random * Math.min(room, 10)) + turn
     for (let more = 0; more < Math.min(room, 25); more++) likely.push(at(first + ((start + more) % room)))
     if (room > 25) likely.push(at(last), at(Math.ceil(range.low / step)))
   } else if (Number.isFinite(last)) {
-    for (let more = 0; more < 25; more++) likely.push(at(last - Math.floor(luck * 10) - turn - more))
+    for (let more = 0; more < 25; more++) likely.push(at(last - Math.floor(random * 10) - turn - more))
   }
   // Some validators divide without tolerance for binary fractions.
   const clean = likely.filter((value) => Number.isInteger(value / step))

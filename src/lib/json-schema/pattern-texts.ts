@@ -14,7 +14,7 @@ export interface PatternOptions {
   /** Index of the list item that contains the text. */
   turn: number
   /** A number in [0, 1), constant for the same position and purpose. */
-  luck(purpose: string): number
+  random(purpose: string): number
 }
 
 /** Maximum number of texts of one pattern for one position, and of their characters. */
@@ -75,7 +75,7 @@ class Drawing {
   #captured = new Map<number, string>()
   #parts = 0
   #plain = true
-  #luck: () => number = () => 0
+  #random: () => number = () => 0
   /** Minimum and maximum number of characters of a text, without back references. */
   readonly size: Size
 
@@ -86,11 +86,11 @@ class Drawing {
   }
 
   /** A text of about `length` characters; undefined if there is none. */
-  text(length: number, { plain, luck }: { plain: boolean; luck(): number }): string | undefined {
+  text(length: number, { plain, random }: { plain: boolean; random(): number }): string | undefined {
     this.#captured = new Map()
     if (plain !== this.#plain) this.#characters.clear()
     this.#plain = plain
-    this.#luck = luck
+    this.#random = random
     return this.#any(this.#alternatives, length)
   }
 
@@ -100,8 +100,8 @@ class Drawing {
   }
 
   #sizeOf(node: RegexNode): Size {
-    const known = this.#sizes.get(node)
-    if (known) return known
+    const cached = this.#sizes.get(node)
+    if (cached) return cached
     const size = this.#measured(node)
     this.#sizes.set(node, size)
     return size
@@ -117,7 +117,7 @@ class Drawing {
 
   /** A whole number from `least` to `most`. */
   #between(least: number, most: number): number {
-    return least + Math.floor(this.#luck() * (most - least + 1))
+    return least + Math.floor(this.#random() * (most - least + 1))
   }
 
   #any(alternatives: RegexAlternatives, length: number): string | undefined {
@@ -185,7 +185,7 @@ class Drawing {
       choices = charactersFor(raw, this.#plain)
       this.#characters.set(raw, choices)
     }
-    return choices[Math.floor((choices.length > 1 ? this.#luck() : 0) * choices.length)]
+    return choices[Math.floor((choices.length > 1 ? this.#random() : 0) * choices.length)]
   }
 }
 
@@ -195,7 +195,7 @@ class Drawing {
  * @throws TooLarge if the pattern or its text is too large
  */
 export function* patternTexts(pattern: string, options: PatternOptions): Generator<string> {
-  const { path, shortest, longest, turn, luck } = options
+  const { path, shortest, longest, turn, random } = options
   const drawing = new Drawing(pattern, path)
   const { min, max } = drawing.size
   if (min > MAX_TEXT_LENGTH)
@@ -210,9 +210,9 @@ export function* patternTexts(pattern: string, options: PatternOptions): Generat
     const room = round < 4 ? 2 : Math.min(2 ** (round >> 1), Math.max(64, shortest))
     const last = Math.max(first, Math.min(max, longest, first + room))
     let looks = 0
-    const chance = () => luck(`pattern ${turn} ${round} ${looks++}`)
+    const chance = () => random(`pattern ${turn} ${round} ${looks++}`)
     const length = first + Math.floor(chance() * (last - first + 1))
-    const text = drawing.text(length, { plain: round < PLAIN_TEXTS, luck: chance })
+    const text = drawing.text(length, { plain: round < PLAIN_TEXTS, random: chance })
     if (text === undefined) return
     drawn += text.length
     yield text

@@ -1,6 +1,6 @@
 // Generates values for a schema: tries every branch, likely values first, and checks each value.
 import type { InstanceType } from '@cfworker/json-schema'
-import { recoveryPathsOf, type SchemaBranch, typesOf } from './branches.ts'
+import { branchesOf, type SchemaBranch, typesOf } from './branches.ts'
 import { listsFor, objectsFor } from './containers.ts'
 import { numbersIn, rangeOf } from './numbers.ts'
 import { noText, patternTexts } from './pattern-texts.ts'
@@ -21,8 +21,8 @@ const weights = new WeakMap<object, number>()
 /** The number of schemas that one value is compared with. */
 function weightOf(schema: Schema): number {
   if (typeof schema === 'boolean') return 1
-  const known = weights.get(schema)
-  if (known !== undefined) return known
+  const cached = weights.get(schema)
+  if (cached !== undefined) return cached
   const { allOf = [], anyOf = [], oneOf = [], not = true, if: condition = true } = schema
   const weight = [...allOf, ...anyOf, ...oneOf, not, condition].reduce((sum, inner) => sum + weightOf(inner), 1)
   weights.set(schema, weight)
@@ -48,7 +48,7 @@ export function* valuesFor(run: SampleRun, schemas: Schema[], position: ValuePos
   }
   const { lookup, origin, depth } = run
   const weight = schemas.reduce((sum, schema) => sum + weightOf(schema), 0)
-  for (const way of recoveryPathsOf(schemas, {
+  for (const branch of branchesOf(schemas, {
     lookup,
     origin,
     depth,
@@ -56,7 +56,7 @@ export function* valuesFor(run: SampleRun, schemas: Schema[], position: ValuePos
     note,
     spend: () => spend(run, 1),
   })) {
-    for (const value of attempts(run, way, position, note)) {
+    for (const value of attempts(run, branch, position, note)) {
       spend(run, sizeOf(value) + weight)
       const wrong = schemas.map((schema) => run.check(value, schema)).find((error) => error !== undefined)
       if (wrong) {
@@ -76,8 +76,8 @@ export function valueFor(run: SampleRun, schemas: Schema[], position: ValuePosit
 }
 
 /** Values for one branch. Failures are noted, unless the work got too large. */
-function* attempts(run: SampleRun, way: SchemaBranch, position: ValuePosition, note: Note): Generator<unknown> {
-  const values = proposals(run, way, position)
+function* attempts(run: SampleRun, branch: SchemaBranch, position: ValuePosition, note: Note): Generator<unknown> {
+  const values = proposals(run, branch, position)
   for (;;) {
     try {
       const next = values.next()
@@ -97,8 +97,8 @@ const rotated = <Value>(values: Value[], by: number): Value[] => {
   return [...values.slice(start), ...values.slice(0, start)]
 }
 
-function* proposals(run: SampleRun, way: SchemaBranch, position: ValuePosition): Generator<unknown> {
-  const { parts } = way
+function* proposals(run: SampleRun, branch: SchemaBranch, position: ValuePosition): Generator<unknown> {
+  const { parts } = branch
   for (const { example, examples, default: standard } of parts) {
     yield* [example, ...(Array.isArray(examples) ? rotated(examples, position.turn) : []), standard].filter(
       (value) => value !== undefined && value !== null,
@@ -117,7 +117,7 @@ function* proposals(run: SampleRun, way: SchemaBranch, position: ValuePosition):
   const failures: SchemaError[] = []
   for (const type of types) {
     try {
-      yield* valuesOfType(run, type, { parts, position: { ...position, inside: way.inside } })
+      yield* valuesOfType(run, type, { parts, position: { ...position, inside: branch.inside } })
     } catch (error) {
       if (!(error instanceof SchemaError) || error instanceof WorkSpent) throw error
       failures.push(error)
@@ -214,15 +214,15 @@ function* textsFor(
   { shortest, longest, patterns }: TextLimits,
 ): Generator<string> {
   const title = parts.find((part) => part.title !== undefined)?.title ?? ''
-  const luck = (purpose: string) => randomAt(run, position, purpose)
-  const about = { name: position.name || title, turn: position.turn, luck }
+  const random = (purpose: string) => randomAt(run, position, purpose)
+  const about = { name: position.name || title, turn: position.turn, random }
   const formatted = parts.flatMap(({ format }) => (format === undefined ? [] : formatTexts(format, about, shortest)))
   yield* formatted
   const text = plainText(about)
   yield fitted(text, shortest, longest)
   const path = whereIs(run, parts, 'pattern')
   for (const pattern of patterns) {
-    for (const drawn of patternTexts(pattern, { path, shortest, longest, turn: position.turn, luck })) {
+    for (const drawn of patternTexts(pattern, { path, shortest, longest, turn: position.turn, random })) {
       yield drawn
       // A pattern may restrict only the start or the end of a text.
       const rest = 'a'.repeat(Math.max(0, shortest - drawn.length))

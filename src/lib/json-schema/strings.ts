@@ -10,7 +10,7 @@ export interface TextPosition {
   /** Index of the list item that contains the text. */
   turn: number
   /** A number in [0, 1), constant for the same position and purpose. */
-  luck(purpose: string): number
+  random(purpose: string): number
 }
 
 const KNOWN = new Map<string, string[]>(
@@ -44,7 +44,7 @@ const two = (value: number) => String(value).padStart(2, '0')
 const dayOf = (index: number) => `2026-${two((index % 12) + 1)}-${two((index % 28) + 1)}`
 const hex = (position: TextPosition, length: number) =>
   Array.from({ length }, (_, index) =>
-    Math.floor(position.luck(`hex ${position.turn} ${index}`) * 16).toString(16),
+    Math.floor(position.random(`hex ${position.turn} ${index}`) * 16).toString(16),
   ).join('')
 
 /** Letters as the first labels of a host name, each short enough. */
@@ -101,11 +101,11 @@ const errorText = (name: string) =>
     .toLowerCase()
 
 /** A text that a person could write under this name. */
-export function plainText({ name, turn, luck }: TextPosition): string {
+export function plainText({ name, turn, random }: TextPosition): string {
   const words = errorText(name) || 'text'
   const split = words.split(' ')
   const known = KNOWN.get(split.slice(-2).join('')) ?? KNOWN.get(split.at(-1) ?? '')
-  if (known) return known[(Math.floor(luck('word') * known.length) + turn) % known.length] ?? words
+  if (known) return known[(Math.floor(random('word') * known.length) + turn) % known.length] ?? words
   return turn > 0 ? `${words} ${turn + 1}` : words
 }
 

@@ -83,12 +83,12 @@ class BitWriter {
 
   /** Appends the lowest `bits` bits of a value, at most 32. */
   put(value: number, bits: number): void {
-    let left = bits
-    while (left > 0) {
-      const taken = Math.min(left, this.free)
-      left -= taken
+    let remaining = bits
+    while (remaining > 0) {
+      const taken = Math.min(remaining, this.free)
+      remaining -= taken
       this.free -= taken
-      this.part |= ((value >>> left) & ((1 << taken) - 1)) << this.free
+      this.part |= ((value >>> remaining) & ((1 << taken) - 1)) << this.free
       if (this.free > 0) continue
       this.whole.push(this.part)
       this.part = 0

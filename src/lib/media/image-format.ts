@@ -3,12 +3,12 @@ import { imageSize } from 'image-size'
 import type { ImageFormat, ImageSpec } from './image.ts'
 
 /** A complete file that was provided. */
-interface GivenImage {
+interface ProvidedImage {
   base64: string
   format: ImageFormat
 }
 /** The source of an image file. */
-export type ImageSource = ImageSpec | GivenImage
+export type ImageSource = ImageSpec | ProvidedImage
 
 const FORMATS: Record<string, ImageFormat> = { png: 'png', jpg: 'jpeg', webp: 'webp' }
 

@@ -43,13 +43,13 @@ export async function evaluate(evaluator: EvaluatorFields, working: EvaluationCo
     if (!(error instanceof ApiError)) throw error
     const { status, code, message, headers } = error
     throw new ApiError(status, code, `the evaluator ${JSON.stringify(evaluator.key)} failed: ${message}`, {
-      headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !SAYS_OF_CALL.test(name))),
+      headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !OWN_CALL_HEADERS.test(name))),
     })
   }
 }
 
 /** Headers about the evaluator's own call, which do not concern the evaluated one. */
-const SAYS_OF_CALL = /^(x-understudy-|x-request-id$|age$)/
+const OWN_CALL_HEADERS = /^(x-understudy-|x-request-id$|age$)/
 
 /** Maximum number of reported problems. */
 const MAX_PROBLEMS = 3
@@ -81,10 +81,10 @@ async function askModel(
   { origin, ask, judged, values }: EvaluationContext,
 ): Promise<EvaluationResult> {
   const { model = '', prompt = '', repetitions = 1, guardrail_config: config } = evaluator
-  const { schema: value, says, read, plausible } = kindOf(evaluator)
+  const { schema: value, description, read, plausible } = kindOf(evaluator)
   const question = {
     model,
-    system: `You judge a text. Answer with JSON alone: {"value": ...}, where the value is ${says}.`,
+    system: `You judge a text. Answer with JSON alone: {"value": ...}, where the value is ${description}.`,
     user: filled(prompt, judged, values),
     schema: { type: 'object', properties: { value }, required: ['value'], additionalProperties: false },
   }
@@ -97,10 +97,14 @@ async function askModel(
   const about = { model, fixture, generated, traces: answers.map(({ trace }) => trace) }
   // Without a scripted verdict, the call passes.
   if (generated) return { ...about, value: config ? passing(config) : plausible, reason: null }
-  const given = answers.map(({ text }) => read(String(valueIn(text)).trim()))
-  const unread = given.indexOf(null)
-  if (unread < 0) return { ...about, value: together(given), reason: null }
-  return { ...about, value: null, reason: `its model answered ${quote(answers[unread]?.text)}, which is not ${says}` }
+  const parsed = answers.map(({ text }) => read(String(valueIn(text)).trim()))
+  const unread = parsed.indexOf(null)
+  if (unread < 0) return { ...about, value: together(parsed), reason: null }
+  return {
+    ...about,
+    value: null,
+    reason: `its model answered ${quote(answers[unread]?.text)}, which is not ${description}`,
+  }
 }
 
 /** The prompt with the evaluated texts, or followed by them if it has no variable for them. */

@@ -11,7 +11,7 @@ interface ValueKind {
   /** Its JSON Schema. */
   schema: object
   /** Its description. */
-  says: string
+  description: string
   /** Parses a model's value; null if it is not of this kind. */
   read(written: string): Value
   /** A plausible default value. */
@@ -20,20 +20,25 @@ interface ValueKind {
 
 const boolean: ValueKind = {
   schema: { type: 'boolean' },
-  says: 'true or false',
+  description: 'true or false',
   read: (written) => (/^(?:true|yes)\b/i.test(written) ? true : /^(?:false|no)\b/i.test(written) ? false : null),
   plausible: true,
 }
 const number: ValueKind = {
   schema: { type: 'number' },
-  says: 'a number',
+  description: 'a number',
   read: (written) => (written !== '' && Number.isFinite(Number(written)) ? Number(written) : null),
   plausible: 1,
 }
-const string: ValueKind = { schema: { type: 'string' }, says: 'a text', read: (written) => written, plausible: '' }
+const string: ValueKind = {
+  schema: { type: 'string' },
+  description: 'a text',
+  read: (written) => written,
+  plausible: '',
+}
 const categorical = (categories: readonly string[]): ValueKind => ({
   schema: { type: 'string', enum: categories },
-  says: `one of ${categories.map(quote).join(', ')}`,
+  description: `one of ${categories.map(quote).join(', ')}`,
   read: (written) => categories.find((one) => one.toLowerCase() === written.toLowerCase()) ?? null,
   plausible: categories[0] ?? null,
 })

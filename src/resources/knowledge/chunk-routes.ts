@@ -102,8 +102,8 @@ function createRoute(deps: ResourceDeps): Route {
             status: 'completed',
             ...chunk,
           }
-          const beside = ({ seq }: { seq: number }) => work.contents.putChunk(seq, stored)
-          return createRecord(chunks, work, fields, { params, beside })
+          const storeContent = ({ seq }: { seq: number }) => work.contents.putChunk(seq, stored)
+          return createRecord(chunks, work, fields, { params, storeContent })
         })
         if (records.length > 0) countChunks(work, [String(knowledge_id), String(datasource_id)], records.length)
         return records
@@ -169,10 +169,10 @@ function deleteRoute(deps: ResourceDeps): Route {
       const { session, caller } = await callOf(request)
       return session.transact(() => {
         const work = workOf(session, caller)
-        const wanted = new Set(chunk_ids)
-        const found = chunksIn(work, datasourceOf(work, params)).filter(({ _id }) => wanted.delete(String(_id)))
+        const ids = new Set(chunk_ids)
+        const found = chunksIn(work, datasourceOf(work, params)).filter(({ _id }) => ids.delete(String(_id)))
         deleteRecords(chunks, work, found, params)
-        return { deleted_count: found.length, ...(wanted.size > 0 && { failed_ids: [...wanted] }) }
+        return { deleted_count: found.length, ...(ids.size > 0 && { failed_ids: [...ids] }) }
       })
     },
   })

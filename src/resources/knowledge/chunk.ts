@@ -93,9 +93,9 @@ function storeChunk(work: Transaction, datasource: Fields, made: readonly NewChu
   const { text, vector } = chunk
   const knowledge = String(knowledge_id)
   const at = { knowledge_id: knowledge, datasource_id: String(datasource_id) }
-  const beside = ({ seq }: { seq: number }) => work.contents.putChunk(seq, { knowledge, text, vector })
+  const storeContent = ({ seq }: { seq: number }) => work.contents.putChunk(seq, { knowledge, text, vector })
   const fields = { datasource_id, knowledge_id, position, enabled: true, status: 'completed', text }
-  createRecord(chunks, work, fields, { params: at, beside })
+  createRecord(chunks, work, fields, { params: at, storeContent })
 }
 
 /** Stores all but the last of many chunks in slices, and returns their number. */
@@ -108,9 +108,9 @@ async function storeFirst(session: Session, work: () => Transaction, data: Field
       const before = current(now, data)
       // It was deleted: there is nothing to store.
       if (!before) return made.length
-      const over = sliceEnd()
+      const isSliceOver = sliceEnd()
       let next = from
-      while (next < made.length - STORED_TOGETHER && !over()) storeChunk(now, before, made, next++)
+      while (next < made.length - STORED_TOGETHER && !isSliceOver()) storeChunk(now, before, made, next++)
       return next
     })
   }
@@ -124,8 +124,8 @@ async function removeChunks(session: Session, work: () => Transaction, { datasou
       ...{ kind: chunks.kind, workspace: now.caller.workspace, parent: String(datasource_id) },
       ...{ limit: STORED_TOGETHER, after: undefined, before: undefined },
     })
-  for (let left = true; left; ) {
-    left = await session.transact(() => {
+  for (let more = true; more; ) {
+    more = await session.transact(() => {
       const now = work()
       const { data, hasMore } = list(now)
       now.records.remove(data.map(({ _id }) => String(_id)))

@@ -74,7 +74,7 @@ const subjectOf = ({ workspace, body }: WaitingEvent) => `${workspace}:${body.su
 
 /** The waiting events of a session, by subject, oldest first. */
 interface SessionQueue {
-  known: Set<string>
+  ids: Set<string>
   bySubject: Map<string, WaitingEvent[]>
 }
 
@@ -101,9 +101,9 @@ export function createEventQueue(handlers: Record<string, EventHandler>, report:
   }
   const forget = (session: Session, events: readonly WaitingEvent[]) => {
     counts.waiting -= events.length
-    for (const { body } of events) queues.get(session)?.known.delete(String(body._id))
+    for (const { body } of events) queues.get(session)?.ids.delete(String(body._id))
   }
-  const add = (session: Session, { known, bySubject }: SessionQueue, event: WaitingEvent) => {
+  const add = (session: Session, { ids: known, bySubject }: SessionQueue, event: WaitingEvent) => {
     const id = String(event.body._id)
     if (known.has(id)) return
     known.add(id)
@@ -121,7 +121,7 @@ export function createEventQueue(handlers: Record<string, EventHandler>, report:
   }
   return {
     wake(session) {
-      const queue = queues.get(session) ?? { known: new Set(), bySubject: new Map() }
+      const queue = queues.get(session) ?? { ids: new Set(), bySubject: new Map() }
       queues.set(session, queue)
       for (const event of session.records.keyed(events.kind)) add(session, queue, event)
     },
@@ -161,8 +161,8 @@ function note(work: Transaction, event: Fields, apply?: (work: Transaction) => v
   // The session may have been reset meanwhile.
   if (!work.records.get(events.kind, work.caller.workspace, id)) return { ...event, status: 'applied' }
   apply?.(work)
-  const { waiting, ...over } = { ...event, updated: work.now } as Fields
+  const { waiting, ...finished } = { ...event, updated: work.now } as Fields
   const again = event.status === 'dispatched'
-  work.records.update(id, { key: again ? String(waiting) : null, body: again ? { ...over, waiting } : over })
+  work.records.update(id, { key: again ? String(waiting) : null, body: again ? { ...finished, waiting } : finished })
   return event
 }

@@ -42,7 +42,7 @@ interface NewFile {
 /** Stores a file. */
 export function createFile(work: Transaction, { name, type, purpose, bytes }: NewFile): Fields {
   const fields = { file_name: name, content_type: type, bytes: bytes.byteLength, purpose }
-  return createRecord(files, work, fields, { beside: ({ seq }) => work.contents.putFile(seq, bytes) })
+  return createRecord(files, work, fields, { storeContent: ({ seq }) => work.contents.putFile(seq, bytes) })
 }
 
 /** The routes for uploading a file and for its content. */

@@ -123,8 +123,8 @@ export const datasources = defineResource({
       q: z.string().optional().describe('Text contained in the name. Case-insensitive.'),
       status: StatusQuery,
     },
-    includes: ({ display_name, status }, { q, status: wanted }) =>
-      holdsText(display_name, q) && isAmong(status, wanted),
+    includes: ({ display_name, status }, { q, status: expected }) =>
+      holdsText(display_name, q) && isAmong(status, expected),
   },
   descriptions: {
     create:
@@ -204,10 +204,10 @@ function shownChunk({ embedding: _, ...chunk }: Fields): Fields {
   return { enabled: true, status: 'completed', ...chunk }
 }
 
-const holdsText = (text: unknown, wanted: unknown): boolean =>
-  wanted === undefined || String(text).toLowerCase().includes(String(wanted).toLowerCase())
-const isAmong = (value: unknown, wanted: unknown): boolean =>
-  wanted === undefined || (Array.isArray(wanted) ? wanted.includes(value) : wanted === value)
+const holdsText = (text: unknown, expected: unknown): boolean =>
+  expected === undefined || String(text).toLowerCase().includes(String(expected).toLowerCase())
+const isAmong = (value: unknown, expected: unknown): boolean =>
+  expected === undefined || (Array.isArray(expected) ? expected.includes(value) : expected === value)
 
 /** Whether a filter selects a chunk. */
 export function includesChunk(stored: Fields, { q, enabled, status }: Fields): boolean {

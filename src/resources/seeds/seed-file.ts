@@ -125,12 +125,12 @@ function dropped(written: unknown, read: unknown, path: readonly PropertyKey[] =
 export function readSeed(path: string, onFile: (path: string) => void = () => {}): SeedFile {
   onFile(path)
   if (!existsSync(path)) throw new FileError(`seed file ${path}: there is no such file`)
-  const beside = (name: string) => {
+  const readBeside = (name: string) => {
     const file = join(dirname(path), name)
     onFile(file)
     return existsSync(file) ? readFileSync(file) : undefined
   }
-  return parseSeed(readText(path), path, beside)
+  return parseSeed(readText(path), path, readBeside)
 }
 
 function readText(path: string): string {

@@ -88,8 +88,8 @@ export function applySeed(work: Transaction, { seed, documents }: PreparedSeed):
   for (const { datapoints: points, ...body } of seed.datasets) {
     const dataset = put(datasets, work, body, 'display_name')
     const params = { dataset_id: String(dataset._id) }
-    const held = new Set(recordsIn(datapoints, work, params.dataset_id).map(contentOf))
-    for (const point of points) if (!held.has(contentOf(point))) createRecord(datapoints, work, point, { params })
+    const existing = new Set(recordsIn(datapoints, work, params.dataset_id).map(contentOf))
+    for (const point of points) if (!existing.has(contentOf(point))) createRecord(datapoints, work, point, { params })
   }
   for (const { documents: list, ...body } of seed.knowledge) {
     const base = put(knowledgeBases, work, body)
@@ -110,17 +110,19 @@ const contentOf = ({ inputs, messages, expected_output }: Fields) =>
 /** Updates the record with the same name, or creates a new one. */
 function put(resource: Resource, work: Transaction, body: Fields, name = resource.key ?? ''): Fields {
   const { records, caller } = work
-  const held = resource.key
+  const existing = resource.key
     ? records.byKey(resource.kind, caller.workspace, '', String(body[name]))
     : recordsIn(resource, work, '').find((record) => record[name] === body[name])
-  return held ? updateRecord(resource, work, body, paramsOf(resource, held)) : createRecord(resource, work, body)
+  return existing
+    ? updateRecord(resource, work, body, paramsOf(resource, existing))
+    : createRecord(resource, work, body)
 }
 const paramsOf = ({ param }: Resource, { _id }: Fields): PathParams => ({ [param]: String(_id) })
 
 /** A new record goes through all its changes, so that it gets its versions; an existing one only to the last. */
 function putVersions(resource: Resource, work: Transaction, body: Fields, changes: readonly Fields[]): void {
-  const known = work.records.byKey(resource.kind, work.caller.workspace, '', String(body.key))
-  const steps = known ? [Object.assign({}, body, ...changes)] : [body, ...changes]
+  const existing = work.records.byKey(resource.kind, work.caller.workspace, '', String(body.key))
+  const steps = existing ? [Object.assign({}, body, ...changes)] : [body, ...changes]
   for (const step of steps) put(resource, work, { ...step, key: body.key })
 }
 

@@ -40,5 +40,5 @@ function messageOf({ call, history }: RejectedCall, count: number): string {
   const from = traces.length > 0 ? `, from the response of ${traces.join(', ')}` : ''
   const about = ids.length > 0 ? ` (${ids.join(', ')}${from})` : ''
   const repeated = count > 1 ? `, sent ${times(count)}` : ''
-  return `${provider} ${verb} the conversation at ${path}${about}${repeated}: ${rule}: "${message}"${rejected ? `; ${hint}` : ''}`
+  return `${provider} ${verb} the request at ${path}${about}${repeated}: ${rule}: "${message}"${rejected ? `; ${hint}` : ''}`
 }

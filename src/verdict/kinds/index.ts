@@ -1,8 +1,11 @@
 // The registry of findings: one line each.
 
+import { cachePrefixBroken } from './cache-prefix-broken.ts'
+import { compactionLoop } from './compaction-loop.ts'
 import { deadlineExceeded } from './deadline-exceeded.ts'
 import type { FindingDefinition } from './define.ts'
 import { earlyRetry } from './early-retry.ts'
+import { executedTruncated } from './executed-truncated.ts'
 import { gaveUp } from './gave-up.ts'
 import { historyRefused } from './history-refused.ts'
 import { ignoredStatus } from './ignored-status.ts'
@@ -28,4 +31,7 @@ export const findingKinds: readonly FindingDefinition[] = [
   noTimeout,
   deadlineExceeded,
   amplification,
+  compactionLoop,
+  executedTruncated,
+  cachePrefixBroken,
 ]

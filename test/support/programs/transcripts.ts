@@ -541,6 +541,7 @@ const SHIPPED = [
   'stream-cut',
   'stream-error',
   'stream-malformed',
+  'stream-plain-error',
   'stream-missing-done',
   'client-reset',
   'timeout-then-fallback',

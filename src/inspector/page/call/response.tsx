@@ -12,22 +12,22 @@ import type { LoadedCall } from './loaded.ts'
 
 /** The tab. */
 export function ResponseTab({ trace, exchange }: Pick<LoadedCall, 'trace' | 'exchange'>) {
-  const [way, setWay] = useState<Way>('wire')
-  const ways = WAYS.filter(({ id }) => id !== 'events' || trace.stream)
+  const [mode, setWay] = useState<Way>('wire')
+  const modes = WAYS.filter(({ id }) => id !== 'events' || trace.stream)
   // An agent's turn and an internal call have a response, but no connection.
   if (exchange.ended === null) return <ParsedResponse trace={trace} note={NO_CONNECTION} />
   return (
     <>
       <fieldset class="choices">
         <legend class="hidden">Response format</legend>
-        {ways.map(({ id, label }) => (
+        {modes.map(({ id, label }) => (
           <label key={id}>
-            <input type="radio" name="way" checked={way === id} onChange={() => setWay(id)} />
+            <input type="radio" name="way" checked={mode === id} onChange={() => setWay(id)} />
             {label}
           </label>
         ))}
       </fieldset>
-      {way === 'read' ? <ParsedResponse trace={trace} note={READ} /> : <Sent exchange={exchange} way={way} />}
+      {mode === 'read' ? <ParsedResponse trace={trace} note={READ} /> : <Sent exchange={exchange} way={mode} />}
     </>
   )
 }
@@ -44,7 +44,7 @@ const NO_CONNECTION =
 const READ = 'Parsed by Understudy from the bytes sent. Select Raw to see those bytes.'
 
 /** All sent bytes, and how the response ended. */
-function Sent({ exchange, way }: { exchange: Exchange; way: 'wire' | 'events' }) {
+function Sent({ exchange, way: mode }: { exchange: Exchange; way: 'wire' | 'events' }) {
   const { response, ended } = exchange
   const pieces = response?.body ?? []
   const text = () => textIn(pieces)
@@ -53,13 +53,13 @@ function Sent({ exchange, way }: { exchange: Exchange; way: 'wire' | 'events' })
       <p class={`callout ${ended === 'complete' ? '' : 'bad'}`} data-ended={ended}>
         {capital(endText(exchange))}.
       </p>
-      {response?.body && way === 'wire' && (
+      {response?.body && mode === 'wire' && (
         <Block title="Response (raw)" copy={text}>
           <Code text={responseHead({ ...response, headers: null })} label="Response status" />
           <Code text={visible(text())} label="Raw response" />
         </Block>
       )}
-      {response?.body && way === 'events' && <EventTable data={eventsIn(pieces)} />}
+      {response?.body && mode === 'events' && <EventTable data={eventsIn(pieces)} />}
       {response?.truncated && <p class="note">Truncated. Only the beginning of the body was stored.</p>}
     </>
   )

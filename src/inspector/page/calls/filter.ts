@@ -23,19 +23,19 @@ const VALUES: Record<Choice, (row: CallRow) => readonly string[]> = {
 }
 
 /** Values that stand for several: `5xx`, and `any` fault. */
-const matches = (choice: Choice, wanted: string, values: readonly string[]): boolean => {
-  if (values.includes(wanted)) return true
-  if (choice === 'status' && /^[1-5]xx$/.test(wanted)) return values.some((value) => value[0] === wanted[0])
-  if (choice === 'fault' && wanted === 'any') return !values.includes('none')
-  return choice === 'outcome' && wanted === 'failed' && !values.includes('succeeded')
+const matches = (choice: Choice, pattern: string, values: readonly string[]): boolean => {
+  if (values.includes(pattern)) return true
+  if (choice === 'status' && /^[1-5]xx$/.test(pattern)) return values.some((value) => value[0] === pattern[0])
+  if (choice === 'fault' && pattern === 'any') return !values.includes('none')
+  return choice === 'outcome' && pattern === 'failed' && !values.includes('succeeded')
 }
 
 /** The predicate of the filters; `found` are traces in which the server found the text. */
 export function testOf(params: URLSearchParams, found: ReadonlySet<string>): (row: CallRow) => boolean {
   const tests: ((row: CallRow) => boolean)[] = []
   for (const choice of CHOICES) {
-    const wanted = params.getAll(choice)
-    if (wanted.length > 0) tests.push((row) => wanted.some((one) => matches(choice, one, VALUES[choice](row))))
+    const patterns = params.getAll(choice)
+    if (patterns.length > 0) tests.push((row) => patterns.some((one) => matches(choice, one, VALUES[choice](row))))
   }
   const [since, until] = ['since', 'until'].map((name) => instantOf(params.get(name)))
   if (since !== undefined) tests.push(({ started }) => started >= since)

@@ -24,21 +24,21 @@ export const searching = signal(false)
 
 const text = computed(() => new URLSearchParams(filter.value).get('text') ?? '')
 effect(() => {
-  const wanted = text.value
+  const query = text.value
   found.value = new Set()
   searching.value = false
-  if (wanted === '') return
+  if (query === '') return
   if (reportData) {
     found.value = new Set(
       Object.entries(reportData.calls).flatMap(([id, { trace }]) =>
-        JSON.stringify([trace.request, trace.response]).toLowerCase().includes(wanted.toLowerCase()) ? [id] : [],
+        JSON.stringify([trace.request, trace.response]).toLowerCase().includes(query.toLowerCase()) ? [id] : [],
       ),
     )
     return
   }
   const stop = new AbortController()
   searching.value = true
-  search(wanted, stop.signal)
+  search(query, stop.signal)
     .catch(() => {})
     .finally(() => {
       if (!stop.signal.aborted) searching.value = false
@@ -46,8 +46,8 @@ effect(() => {
   return () => stop.abort()
 })
 
-async function search(wanted: string, signal: AbortSignal): Promise<void> {
-  for await (const rows of callPages({ sessions: 'all', text: wanted }, { signal }))
+async function search(query: string, signal: AbortSignal): Promise<void> {
+  for await (const rows of callPages({ sessions: 'all', text: query }, { signal }))
     if (rows.length > 0) found.value = new Set([...found.value, ...rows.map(({ id }) => id)])
 }
 

@@ -15,7 +15,7 @@ import { caseAddress } from './matrix.tsx'
 
 /** The case that the URL names. */
 export const currentCase = ({ cells }: ExplorationData): ReportedCase | undefined =>
-  cells.find((cell) => caseAddress(cell) === here.value.params.get('cell'))
+  cells.find((result) => caseAddress(result) === here.value.params.get('cell'))
 
 /** The panel of a case. */
 export function CaseDetail({ cell }: { cell: ReportedCase }) {

@@ -9,11 +9,11 @@ type Place = Pick<ReportedCase, 'point' | 'class'>
 export const caseAddress = ({ point, class: name }: Place): string => `${point} ${name}`
 
 /** The matrix, and below it the pairs, which have no place in it. */
-export function Matrix({ data: { points, classes, cells, left } }: { data: ExplorationData }) {
-  const by = new Map(cells.map((cell) => [caseAddress(cell), cell]))
-  const leftOut = new Set(left.map(caseAddress))
-  const shown = new Set([...cells, ...left].map(({ point }) => point))
-  const columns = classes.filter((name) => [...cells, ...left].some((cell) => cell.class === name))
+export function Matrix({ data: { points, classes, cells, skipped } }: { data: ExplorationData }) {
+  const by = new Map(cells.map((result) => [caseAddress(result), result]))
+  const leftOut = new Set(skipped.map(caseAddress))
+  const shown = new Set([...cells, ...skipped].map(({ point }) => point))
+  const columns = classes.filter((name) => [...cells, ...skipped].some((result) => result.class === name))
   const ids = new Set(points.map(({ id }) => id))
   const pairs = cells.filter(({ point }) => !ids.has(point))
   return (
@@ -40,8 +40,10 @@ export function Matrix({ data: { points, classes, cells, left } }: { data: Explo
                   </th>
                   {columns.map((name) => {
                     const place = caseAddress({ point: id, class: name })
-                    const cell = by.get(place)
-                    return <td key={name}>{cell ? <CellLink cell={cell} /> : leftOut.has(place) ? LEFT_OUT : ''}</td>
+                    const result = by.get(place)
+                    return (
+                      <td key={name}>{result ? <CaseLink cell={result} /> : leftOut.has(place) ? LEFT_OUT : ''}</td>
+                    )
                   })}
                 </tr>
               ))}
@@ -53,9 +55,9 @@ export function Matrix({ data: { points, classes, cells, left } }: { data: Explo
         <section class="card" aria-label="Pairs of faults">
           <h2>Two faults in one run</h2>
           <ul class="outcomes">
-            {pairs.map((cell) => (
-              <li key={caseAddress(cell)}>
-                <CellLink cell={cell} /> {cell.class} at {cell.point}
+            {pairs.map((result) => (
+              <li key={caseAddress(result)}>
+                <CaseLink cell={result} /> {result.class} at {result.point}
               </li>
             ))}
           </ul>
@@ -79,19 +81,19 @@ function Legend() {
   )
 }
 
-function CellLink({ cell }: { cell: ReportedCase }) {
-  const { sign, tone } = CASE_STYLES[cell.verdict]
-  const name = caseAddress(cell)
+function CaseLink({ cell: result }: { cell: ReportedCase }) {
+  const { sign, tone } = CASE_STYLES[result.verdict]
+  const name = caseAddress(result)
   return (
     <a
       class={`pill ${tone}`}
       href={hashOf('explore', { cell: name })}
       aria-current={here.value.params.get('cell') === name ? 'true' : undefined}
-      aria-label={`${cell.verdict}: ${cell.class} at ${cell.point}${cell.derived ? ' (derived)' : ''}`}
-      title={`${cell.verdict}: ${cell.why}`}
+      aria-label={`${result.verdict}: ${result.class} at ${result.point}${result.derived ? ' (derived)' : ''}`}
+      title={`${result.verdict}: ${result.why}`}
     >
       {sign}
-      {cell.derived && DERIVED}
+      {result.derived && DERIVED}
     </a>
   )
 }

@@ -13,8 +13,8 @@ import { Problems } from './problems.tsx'
 export function ExploreView() {
   const data = reportData?.exploration
   if (!data) return null
-  const cell = currentCase(data)
-  const opened = chosen.value !== null || cell !== undefined
+  const selected = currentCase(data)
+  const opened = chosen.value !== null || selected !== undefined
   return (
     <div class={`calls${opened ? ' with-call' : ''}`}>
       <div class="list-pane explore">
@@ -23,7 +23,7 @@ export function ExploreView() {
             <h1>{data.command}</h1>
             <span class="note">{reportData && instantText(Date.parse(reportData.made))}</span>
           </header>
-          <p class="sentence">{explorationSentence(data)}</p>
+          <p class="sentence">{explorationSentence({ ...data, cases: data.cells })}</p>
           <Problems data={data} />
           <Matrix data={data} />
           <Figures data={data} />
@@ -31,7 +31,7 @@ export function ExploreView() {
           <Notes data={data} />
         </div>
       </div>
-      {chosen.value === null ? cell && <CaseDetail cell={cell} /> : <CallDetail />}
+      {chosen.value === null ? selected && <CaseDetail cell={selected} /> : <CallDetail />}
     </div>
   )
 }
@@ -40,7 +40,7 @@ export function ExploreView() {
 function Figures({ data: { coverage, cells, runs, saved, quietMs, limitMs } }: { data: ExplorationData }) {
   const shares = [
     ['faults injected / applicable', coverage.delivered],
-    ['tolerated / injected', coverage.held],
+    ['tolerated / injected', coverage.tolerated],
     ['recovery paths covered / configured', coverage.recoveryPaths],
   ] as const
   return (
@@ -96,17 +96,17 @@ function PointList({ points, start = 1 }: { points: ExplorationData['points']; s
   )
 }
 
-function Notes({ data: { left, alike, dropped, mended, routes } }: { data: ExplorationData }) {
+function Notes({ data: { skipped, similar, dropped, fixed, routes } }: { data: ExplorationData }) {
   return (
     <>
-      {left.length > 0 && (
+      {skipped.length > 0 && (
         <p class="callout warn">
-          {countedText(left.length, 'case')} skipped: the time limit was reached, or the run was stopped.
+          {countedText(skipped.length, 'case')} skipped: the time limit was reached, or the run was stopped.
         </p>
       )}
-      {alike > 0 && (
+      {similar > 0 && (
         <p class="callout warn">
-          {countedText(alike, 'case')} skipped: many calls of the same kind occurred, and only a sample was tested.
+          {countedText(similar, 'case')} skipped: many calls of the same kind occurred, and only a sample was tested.
         </p>
       )}
       {dropped > 0 && (
@@ -114,7 +114,7 @@ function Notes({ data: { left, alike, dropped, mended, routes } }: { data: Explo
           {countedText(dropped, 'call')} not tested: their traces were dropped, or deleted by a reset.
         </p>
       )}
-      {mended.map(({ point, class: name }) => (
+      {fixed.map(({ point, class: name }) => (
         <p key={`${point} ${name}`} class="callout warn">
           {name} at {point} is fixed: remove it from the known failures.
         </p>

@@ -99,10 +99,10 @@ export const editorPart = {
     { text, label }: { text: string; label: string },
     onChange: (text: string) => void,
   ): YamlEditor {
-    const heard = EditorView.updateListener.of(({ docChanged, state }) => {
+    const listener = EditorView.updateListener.of(({ docChanged, state }) => {
       if (docChanged) onChange(state.doc.toString())
     })
-    const extensions = [...looking(label), yaml(), writing(), remarkField, heard]
+    const extensions = [...looking(label), yaml(), writing(), remarkField, listener]
     const view = new EditorView({ doc: text, extensions, parent: root, root })
     return {
       remark: (remarks) => view.dispatch({ effects: setRemarks.of(remarks) }),

@@ -38,8 +38,8 @@ export const instantText = (ms: number): string => new Date(ms).toISOString().re
  */
 export const countText = (value: number): string => {
   const [whole = '', part] = String(value).split('.')
-  const apart = whole.replace(/\B(?=(?:\d{3})+$)/g, ',')
-  return part === undefined ? apart : `${apart}.${part}`
+  const separated = whole.replace(/\B(?=(?:\d{3})+$)/g, ',')
+  return part === undefined ? separated : `${separated}.${part}`
 }
 
 /** A cost in USD, to three digits. */

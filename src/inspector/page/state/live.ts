@@ -43,9 +43,9 @@ function observe(event: string | undefined, data: string): void {
 
 /** Adds the first calls, which were already requested. */
 export async function firstPage(): Promise<void> {
-  const asked = (globalThis as FirstCalls).understudyFirstCalls
-  if (!asked) return
-  const { data, next } = (await (await accepted(asked)).json()) as ListedCalls
+  const early = (globalThis as FirstCalls).understudyFirstCalls
+  if (!early) return
+  const { data, next } = (await (await accepted(early)).json()) as ListedCalls
   addCalls(data)
   if (next === null) loading.value = false
 }
@@ -101,15 +101,15 @@ export async function follow(): Promise<void> {
     if (connection.value === 'live') pause = 500
     pending.value = 0
     connection.value = 'lost'
-    if (tokenRequired.value) await tokenGiven()
+    if (tokenRequired.value) await tokenEntered()
     else await wait(pause)
   }
 }
 
-const tokenGiven = () =>
+const tokenEntered = () =>
   new Promise<void>((resolve) => {
-    const stop = tokenRequired.subscribe((wanted) => {
-      if (wanted) return
+    const stop = tokenRequired.subscribe((required) => {
+      if (required) return
       queueMicrotask(() => stop())
       resolve()
     })

@@ -84,7 +84,7 @@ function OpenEditor({ inForce, session, reload }: OpenProps) {
       clearTimeout(timer)
     }
   }, [text, session])
-  const play = () => askJson('/_understudy/scenario', { method: 'PUT', body: { text }, session }).then(reload)
+  const activate = () => askJson('/_understudy/scenario', { method: 'PUT', body: { text }, session }).then(reload)
   const changed = text !== original
   return (
     <>
@@ -94,7 +94,7 @@ function OpenEditor({ inForce, session, reload }: OpenProps) {
         {checked.value && <CheckWords {...checked.value} />}
       </div>
       <p class="actions">
-        <ActionButton kind="primary" disabled={!checked.value?.valid || (inForce !== null && !changed)} act={play}>
+        <ActionButton kind="primary" disabled={!checked.value?.valid || (inForce !== null && !changed)} act={activate}>
           Apply
         </ActionButton>
         <button type="button" disabled={!changed} onClick={() => view.current?.replace(original)}>

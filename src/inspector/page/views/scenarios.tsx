@@ -112,9 +112,9 @@ function ScenarioChoice({ state, session, reload }: ChoiceProps) {
     [],
   )
   const [picked, pick] = useState<{ name: string; beside: string }>()
-  const beside = JSON.stringify([session, state.scenario])
+  const context = JSON.stringify([session, state.scenario])
   // Another session, or a change of the active scenario, resets the choice.
-  const name = (picked?.beside === beside ? picked.name : state.scenario) ?? ''
+  const name = (picked?.beside === context ? picked.name : state.scenario) ?? ''
   const about = known.find((one) => one.name === name)
   // A scenario without a known name is activated by its text.
   const isOwn = state.scenario !== null && !known.some((one) => one.name === state.scenario)
@@ -131,7 +131,7 @@ function ScenarioChoice({ state, session, reload }: ChoiceProps) {
       <p class="actions">
         <label>
           Scenario
-          <select value={name} onChange={(event) => pick({ name: event.currentTarget.value, beside })}>
+          <select value={name} onChange={(event) => pick({ name: event.currentTarget.value, beside: context })}>
             <option value="">Select a scenario</option>
             {isOwn && <option value={state.scenario ?? ''}>{state.scenario}</option>}
             {known.map((one) => (

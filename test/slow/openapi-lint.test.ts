@@ -1,4 +1,4 @@
-// The OpenAPI document passes Redocly's linter, with warnings as errors.
+// The OpenAPI document passes Redocly's linter, with warnings as errors. Loading the linter and walking the document takes three seconds.
 import { afterAll, expect, test } from 'bun:test'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { createTestApp } from '../support/app.ts'

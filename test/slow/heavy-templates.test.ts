@@ -1,4 +1,5 @@
-// Templates that multiply: every filter, method and operator that grows a text is rejected before it does.
+// Templates that multiply: every filter, method and operator that grows a text is rejected before it does. Each runs until it has used up
+// its budget.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { Template } from '@huggingface/jinja'
 import { TEMPLATE_LIMITS } from '../../src/lib/template-budget.ts'
@@ -7,6 +8,7 @@ import { endWorkers } from '../../src/workers/pool.ts'
 import { testApps } from '../support/app.ts'
 import { bodyOf, CHAT, user } from '../support/chat.ts'
 import { errorOf } from '../support/errors.ts'
+import { shortJobs } from '../support/job-limits.ts'
 import { withFreshMemory } from '../support/memory.ts'
 
 const { appWith, close } = testApps()
@@ -119,6 +121,31 @@ test.each(hostile)(
     expect([answer.status, code, param]).toEqual([400, 'invalid_template', 'messages[0].content'])
   },
 )
+
+test.each([
+  ['the field of the only template', user(often("{{ items|sort(attribute='name')|length }}")), 'messages[0].content'],
+  [
+    'the field that has all templates',
+    { messages: [1, 2].map(() => ({ role: 'user', content: often("{{ items|sort(attribute='name')|length }}") })) },
+    'messages',
+  ],
+])(
+  'heavy templates: name %s when their job is stopped at a limit',
+  async (_, messages, param) => {
+    const app = appWith({}, { jobLimits: shortJobs(50) })
+    const answer = await app.post(CHAT, bodyOf({ ...messages, variables: values, template_engine: 'jinja' }))
+    expect(errorOf(answer.text, 400)).toMatchObject({ code: 'invalid_template', param })
+    expect(answer.text).toContain('the jinja templates take more than 0.05 s')
+  },
+  30_000,
+)
+
+test('a loop in a template: counts four steps for each item, since the library prepares all of them at once', async () => {
+  const render = (items: number) =>
+    renderAll([`{% for i in range(${items}) %}{% endfor %}`], { engine: 'jinja', values: {} }, TEMPLATE_LIMITS)
+  expect((await render(190_000)).problem).toBeUndefined()
+  expect((await render(210_000)).problem?.message).toBe('it takes more than 1000000 steps')
+})
 
 describe('limited jinja interpreter', () => {
   const rows: readonly string[] = [

@@ -1,0 +1,108 @@
+// Calls of APIs that are not emulated, while a command runs: they are rejected by name, and counted, since they were
+// not tested.
+import {
+  addressFor,
+  NOT_EMULATED_APIS,
+  notEmulatedApiAt,
+  notEmulatedResponse,
+  unaddressed,
+} from '../../compat/not-emulated.ts'
+import { ConfigError } from '../../config.ts'
+import type { Understudy } from '../../deps.ts'
+import { counted } from '../../lib/units.ts'
+import { cutWhole } from '../../lib/well-formed.ts'
+import { openHttp2Port } from './http2-port.ts'
+
+/** Calls of one path of an API that is not emulated. */
+export interface NotEmulatedCalls {
+  /** The name of the API. */
+  api: string
+  /** The variable that directed its client here. */
+  variable: string
+  method: string
+  path: string
+  count: number
+}
+
+/** Maximum number of reported paths. */
+const MAX_PATHS = 50
+const MAX_PATH_LENGTH = 200
+
+/** Wraps the program so that it rejects calls of APIs that are not emulated; `calls` has them by method and path. */
+export function withNotEmulated(
+  { app, ...rest }: Understudy,
+  calls: Map<string, NotEmulatedCalls>,
+  onFirst: (call: NotEmulatedCalls) => void = () => {},
+): Understudy {
+  const note = (call: Omit<NotEmulatedCalls, 'count'>) => {
+    const key = `${call.variable} ${call.method} ${call.path}`
+    const found = calls.get(key)
+    if (found) found.count++
+    else if (calls.size < MAX_PATHS) {
+      const first = { ...call, count: 1 }
+      if (![...calls.values()].some(({ api }) => api === call.api)) onFirst(first)
+      calls.set(key, first)
+    }
+  }
+  return {
+    ...rest,
+    app: {
+      async fetch(request, hold) {
+        const found = notEmulatedApiAt(request.url)
+        if (!found) return app.fetch(request, hold)
+        const { method } = request
+        // The query is omitted: clients put keys there.
+        const call = { ...found, path: cutWhole(found.path, MAX_PATH_LENGTH) }
+        note({ api: call.api.name, variable: call.variable, method, path: call.path })
+        return notEmulatedResponse(call, method)
+      },
+    },
+  }
+}
+
+/** Environment variables that direct clients of these APIs here, until `stop`. */
+interface Leads {
+  variables: Readonly<Record<string, string>>
+  stop(): void
+}
+
+/**
+ * Directs clients of these APIs here, unless they have an address.
+ * @param url the address of the app
+ * @param leave variables that must not be changed
+ */
+export async function leadHere(
+  { app }: Pick<Understudy, 'app'>,
+  url: string,
+  environment: Readonly<Record<string, string | undefined>>,
+  leave: readonly string[] = [],
+): Promise<Leads> {
+  const apis = unaddressed(environment, leave)
+  const port = apis.some(({ http2 }) => http2) ? await openHttp2Port(app, url) : undefined
+  return {
+    variables: Object.fromEntries(
+      apis.map((api) => [api.variable, addressFor(api.http2 && port ? port.url : url, api)]),
+    ),
+    stop: () => port?.stop(),
+  }
+}
+
+/** Why a run with such calls proves less than it seems, one reason per API. */
+export function notEmulatedReasons(calls: readonly NotEmulatedCalls[]): string[] {
+  const apis = Map.groupBy(calls, ({ api }) => api)
+  return [...apis].map(([api, same]) => {
+    const total = same.reduce((sum, { count }) => sum + count, 0)
+    return `${counted(total, 'call')} to ${api} ${total === 1 ? 'was' : 'were'} not tested, because it is not emulated`
+  })
+}
+
+/**
+ * The variables of `--leave-env`.
+ * @throws ConfigError for an unknown one
+ */
+export function leftVariables(names: readonly string[]): readonly string[] {
+  const known = NOT_EMULATED_APIS.map(({ variable }) => variable)
+  const other = names.find((name) => !known.includes(name))
+  if (other === undefined) return names
+  throw new ConfigError(`--leave-env must be one of ${known.join(', ')}, got ${JSON.stringify(other)}`)
+}

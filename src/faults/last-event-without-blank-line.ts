@@ -1,0 +1,31 @@
+// last-event-without-blank-line: a stream ends right behind the data of its last event.
+import { changeStream } from './change.ts'
+import { defineFault } from './define.ts'
+
+/** Tests that a client handles a last event that its parser never completes. */
+export const lastEventWithoutBlankLine = defineFault({
+  type: 'last-event-without-blank-line',
+  summary: 'The last event of a stream lacks the blank line that ends it. The connection closes normally.',
+  points: ['provider', 'gateway'],
+  options: {},
+  example: {},
+  apply: (_, next, context) =>
+    changeStream(
+      next,
+      context,
+      async function* (blocks) {
+        let held = ''
+        for await (const { kind, text } of blocks) {
+          if (kind === 'comment') yield text
+          else {
+            if (held !== '') yield held
+            held = text
+          }
+        }
+        if (held === '') return
+        context.triggered()
+        yield held.trimEnd()
+      },
+      'the stream has no event',
+    ),
+})
