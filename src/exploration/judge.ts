@@ -79,7 +79,7 @@ function showsError({ output }: ObservedRun, { printed }: Baseline): boolean {
 }
 /** Words of error messages, stack traces and test runners; and the statuses of HTTP errors. */
 const REPORTS_ERROR =
-  /error|exception|fail|traceback|panic|fatal|abort|refus|reject|denied|invalid|unauthori[sz]ed|unavailable|unable|cannot|could not|too (?:long|many)|exceed|rate.?limit|overloaded|time[d -]?out|filter|\b[45]\d\d\b|[✗✘×]/i
+  /error|exception|fail|traceback|panic|fatal|abort|refus|reject|denied|invalid|unauthori[sz]ed|unavailable|unable|cannot|could not|too (?:long|many)|exceed|rate.?limit|overloaded|time[d -]?out|filter|(?:status|code|http)\D{0,10}[45]\d\d\b|[✗✘×]/i
 
 const metRule = ({ faults, attempts, task }: ObservedCall['trace'], rule: string): boolean =>
   faults.includes(rule) ||

@@ -152,6 +152,17 @@ test.each(ROWS)(
   },
 )
 
+test('explore severity: figures that differ in every run are no error message', async () => {
+  let runs = 400
+  const program: Program = (about) =>
+    calling(async ({ ask }) => {
+      await ask(HI).catch(() => {})
+      about.say(`# duration_ms ${++runs}.25, 5 ${runs} items`)
+    })(about)
+  const { cases } = await exploreProgram(program, { classes: TERMINAL })
+  expect(cases.map(({ verdict }) => verdict)).toEqual(TERMINAL.map(() => 'swallowed'))
+})
+
 test('explore severity: a tool that runs twice is severe under a terminal failure mode, too', async () => {
   const tools = [{ type: 'function', function: { name: 'charge', parameters: { type: 'object' } } }]
   const conversation = async ({ ask }: Model) => {
