@@ -1,6 +1,6 @@
 // The verdict on a case: how the command handled a failure.
 import type { CaseMistake, CaseVerdict } from '../contract/core/exploration.ts'
-import type { Baseline } from './baseline.ts'
+import { type Baseline, printedLines } from './baseline.ts'
 import { caseId } from './case-scenario.ts'
 import { failureNature } from './failure-modes.ts'
 import { mistakesIn } from './mistakes.ts'
@@ -74,8 +74,8 @@ export function judgeCase(
 }
 
 /** Whether a run prints a line about an error that the baseline does not print. */
-function showsError({ output }: ObservedRun, { printed }: Baseline): boolean {
-  return output.split('\n').some((line) => !printed.has(line) && REPORTS_ERROR.test(line))
+function showsError(run: ObservedRun, { printed }: Baseline): boolean {
+  return printedLines(run).some((line) => !printed.has(line) && REPORTS_ERROR.test(line))
 }
 /** Words of error messages, stack traces and test runners; and the statuses of HTTP errors. */
 const REPORTS_ERROR =

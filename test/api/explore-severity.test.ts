@@ -158,6 +158,7 @@ test('explore severity: figures that differ in every run are no error message', 
     calling(async ({ ask }) => {
       await ask(HI).catch(() => {})
       about.say(`# duration_ms ${++runs}.25, 5 ${runs} items`)
+      about.say(`12:13:${runs % 60}.${runs} ✔ reports errors (${runs}.5 ms)`)
     })(about)
   const { cases } = await exploreProgram(program, { classes: TERMINAL })
   expect(cases.map(({ verdict }) => verdict)).toEqual(TERMINAL.map(() => 'swallowed'))
