@@ -197,6 +197,8 @@ export function healthRoute({
 const problemIn = (problem: string | undefined): string | null =>
   problem === undefined ? null : 'files of fixtures have mistakes: GET /_understudy/fixtures lists them'
 
+const Metrics = z.string()
+
 /** The same as numbers, for collectors of metrics. */
 export const metricsRoute = (deps: ControlDeps): Route => ({
   method: 'get',
@@ -207,7 +209,7 @@ export const metricsRoute = (deps: ControlDeps): Route => ({
   description:
     'Counts since the start in the Prometheus text format: calls, attempts, outcomes, responses, faults, findings, latencies, and stored and dropped data. Metrics contain no content of requests or responses. Without a valid token, they also omit the names of your own scenarios, rules, and providers and report their totals instead.',
   public: true,
-  response: z.string(),
+  response: Metrics,
   contentType: 'text/plain',
   handle: ({ request }) =>
     new Response(metrics().metricsText(deps, { names: deps.hasToken(request) }), {

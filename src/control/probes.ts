@@ -6,6 +6,12 @@ import type { ControlDeps } from './types.ts'
 
 const shared = { method: 'get', tag: 'Emulator', session: 'none', public: true } as const
 
+// Made once: a process may have many applications.
+const Liveness = z.object({ status: z.literal('ok') })
+const Readiness = z.object({
+  status: z.enum(['ok', 'draining']).describe('`ok`, or `draining` with status 503 during shutdown.'),
+})
+
 /** Whether the process runs, and whether it accepts calls. */
 export const probeRoutes = ({
   sessions,
@@ -18,7 +24,7 @@ export const probeRoutes = ({
     summary: 'Liveness',
     description:
       'Returns 200 while the process runs, also during shutdown. If it does not respond, restart the process.',
-    response: z.object({ status: z.literal('ok') }),
+    response: Liveness,
     answerName: 'Liveness',
     handle: () => ({ status: 'ok' }),
   },
@@ -29,9 +35,7 @@ export const probeRoutes = ({
     summary: 'Readiness',
     description:
       'Whether the process accepts new sessions. It does not respond before startup is complete and returns 503 during shutdown.',
-    response: z.object({
-      status: z.enum(['ok', 'draining']).describe('`ok`, or `draining` with status 503 during shutdown.'),
-    }),
+    response: Readiness,
     answerName: 'Readiness',
     alsoWith: { 503: 'The process is shutting down and creates no more sessions.' },
     handle() {

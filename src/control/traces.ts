@@ -38,6 +38,23 @@ const ListQuery = z.strictObject({
   until: Instant.optional().describe('Latest start.'),
 })
 
+const TraceList = z.object({
+  object: z.literal('list'),
+  instance: TracedInstance,
+  data: z.array(TraceRecord),
+  has_more: z.boolean().describe('Whether there are more pages in this direction.'),
+  damaged: z
+    .array(z.int())
+    .optional()
+    .describe(
+      'Numbers of unreadable rows omitted from this page. Absent if there are none, and for all sessions together.',
+    ),
+  warnings: z
+    .array(z.string())
+    .describe('A warning about an accepted request that looks like a mistake, such as feedback for an unknown trace.'),
+})
+const OneQuery = z.strictObject({ all })
+
 /** `/_understudy/traces`: lists traces; returns one, its timeline or its wire data. */
 export function traceRoutes(deps: ControlDeps): Route[] {
   const { about, sessions, sessionOf, mustBeSeen, readers } = deps
@@ -50,23 +67,7 @@ export function traceRoutes(deps: ControlDeps): Route[] {
     description:
       'Traces of a session, newest first, or of all sessions in the order of arrival. Use `starting_after` for the next page.',
     query: ListQuery,
-    response: z.object({
-      object: z.literal('list'),
-      instance: TracedInstance,
-      data: z.array(TraceRecord),
-      has_more: z.boolean().describe('Whether there are more pages in this direction.'),
-      damaged: z
-        .array(z.int())
-        .optional()
-        .describe(
-          'Numbers of unreadable rows omitted from this page. Absent if there are none, and for all sessions together.',
-        ),
-      warnings: z
-        .array(z.string())
-        .describe(
-          'A warning about an accepted request that looks like a mistake, such as feedback for an unknown trace.',
-        ),
-    }),
+    response: TraceList,
     errors: [404],
     handle({ request, query }) {
       if (query.session !== undefined) mustBeSeen(query.session, request)
@@ -87,7 +88,7 @@ export function traceRoutes(deps: ControlDeps): Route[] {
     operationId: 'getTrace',
     summary: 'Get a trace',
     description: 'The full record of one call with its request and response.',
-    query: z.strictObject({ all }),
+    query: OneQuery,
     response: StoredTrace,
     errors: [404],
     handle({ request, params, query }) {
@@ -134,7 +135,7 @@ function waterfallRoute(deps: ControlDeps): Route {
     summary: 'Get the timeline of a trace',
     description:
       "The timeline of a call, one row per event: gateway steps and attempts, agent steps, and the client's tries of the same request.",
-    query: z.strictObject({ all }),
+    query: OneQuery,
     response: Waterfall,
     errors: [404],
     handle({ request, params, query }) {
@@ -154,7 +155,7 @@ function exchangeRoute(deps: ControlDeps): Route {
     summary: 'Get the wire data of a call',
     description:
       'The exact bytes of the request and the response in the API that was called, the time of each chunk, and how the connection ended. Secrets are masked. Internal calls of evaluators and agents, and turns of tasks, have no connection and therefore no wire data.',
-    query: z.strictObject({ all }),
+    query: OneQuery,
     response: Exchange,
     errors: [404],
     handle({ request, params, query }) {

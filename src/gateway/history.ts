@@ -101,14 +101,16 @@ function isPlain(conversation: ModelConversation): boolean {
   return before === 'user'
 }
 
-/** Hint in every record: how such conversations are accepted. */
-const HINT = '--history lenient accepts such requests and only reports them'
+/** How such requests are accepted, or what is missing if they never are. */
+const hintOf = ({ name, isImpossible }: BrokenRule): string => {
+  if (!isImpossible) return '--history lenient accepts such requests and only reports them'
+  return name === 'unknown-response'
+    ? 'responses are kept per session and workspace, and those created with store: false are not kept'
+    : 'send at least one message'
+}
 
-function recordOf(
-  { name, ids, source, rejection, path }: BrokenRule,
-  { recording }: CallContext,
-  rejected: boolean,
-): HistoryRecord {
+function recordOf(broken: BrokenRule, { recording }: CallContext, rejected: boolean): HistoryRecord {
+  const { name, ids, source, rejection, path } = broken
   const { traces } = recording.stores
   return {
     rule: name,
@@ -119,6 +121,6 @@ function recordOf(
     ids: [...ids],
     traces: [...new Set(ids.flatMap((id) => traces.issuerOf(id) ?? []))],
     source,
-    hint: HINT,
+    hint: hintOf(broken),
   }
 }

@@ -32,6 +32,7 @@ export const MIN_JOB_MEMORY = 100 << 20
  * they need, or has ended and its memory is free again.
  */
 export const SCARCE_MEMORY = 350 << 20
+/** Milliseconds in which most of these jobs take the memory that they need. */
 export const SETTLED_MS = 1_000
 /** Bytes of the process from which on a worker is not kept whose own heap has `MUCH_HEAP`. */
 export const MUCH_MEMORY = 400 << 20

@@ -118,7 +118,7 @@ describe('Anthropic message', () => {
   })
 
   test('may begin with thinking, whole and streamed', async () => {
-    const asked = say('think', { thinking: { type: 'enabled', budget_tokens: 50 } })
+    const asked = say('think', { thinking: { type: 'enabled', budget_tokens: 1024 }, max_tokens: 2000 })
     const { content } = (await app.post(PATH, asked)).json() as { content: { type: string }[] }
     expect(content.map(({ type }) => type)).toEqual(['thinking', 'text'])
     const events = messageEvents((await app.post(PATH, { ...asked, stream: true })).text)
@@ -148,7 +148,11 @@ describe('Anthropic message', () => {
     const change = { type: 'tool_removal', tool: { type: 'tool_reference', tool_name: 'get_weather' } }
     for (const message of [{ content: [], ...effort }, effort, { content: [change] }]) {
       const messages = [asked, { role: 'system', ...message }]
-      const answer = await app.post(PATH, { ...say('hello', { tools: [weather], system: [] }), messages })
+      const answer = await app.post(PATH, {
+        ...say('hello', { tools: [weather], system: [] }),
+        model: 'claude-opus-4-8',
+        messages,
+      })
       expect(answer.json().content).toEqual([{ type: 'text', text: 'one two three four five six seven eight' }])
     }
   })

@@ -74,7 +74,7 @@ describe('message of the Anthropic SDK', () => {
     ['with a refusal', ask('refuse'), { stop_reason: 'refusal' }],
     [
       'with thinking',
-      ask('think', { thinking: { type: 'enabled', budget_tokens: 1024 } }),
+      ask('think', { thinking: { type: 'enabled', budget_tokens: 1024 }, max_tokens: 2000 }),
       { stop_reason: 'end_turn' },
     ],
     ['with one tool call', ask('the weather?', { tools: [weather] }), { stop_reason: 'tool_use' }],

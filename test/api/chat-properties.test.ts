@@ -8,7 +8,8 @@ import { both, CHAT, FIXTURES, MODEL, refused, user } from '../support/chat.ts'
 import { openApiDocument } from '../support/document.ts'
 import { runs } from '../support/property.ts'
 
-const app = createTestApp({ fixtures: [FIXTURES] })
+// Generated messages do not belong together.
+const app = createTestApp({ fixtures: [FIXTURES], history: 'off' })
 afterAll(app.close)
 
 interface Asked {
@@ -62,7 +63,8 @@ test('property: any single mistake in a chat request is a 4xx that names its fie
     fc.asyncProperty(chatMistake, async ([field, wrong]) => {
       const error = await refused(app, { [field]: wrong })
       expect({ wrong, param: error.param?.split(/[.[]/)[0] ?? null }).toEqual({ wrong, param: field })
-      expect(error.message).toStartWith(`'${error.param}' `)
+      // Of an empty conversation, the provider's words are sent.
+      expect(error.message).toMatch(new RegExp(`^(?:Invalid )?'${RegExp.escape(error.param ?? '')}'`))
     }),
     { seed: 5, numRuns: runs(600) },
   )

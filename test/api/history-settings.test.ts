@@ -295,6 +295,15 @@ describe('reference to what this server issued', () => {
     expect(await findingsOf(app)).toEqual([])
   })
 
+  test('response that was not stored: is not found, and the trace says why', async () => {
+    const app = apps.appWith()
+    const { id } = (await respond(app, { input: 'Hello', store: false })).json()
+    const answer = await respond(app, { input: 'Go on.', previous_response_id: id })
+    expect(answer.status).toBe(400)
+    const { attempts } = await app.traceOf(answer)
+    expect(attempts[0]?.history?.hint).toContain('store: false')
+  })
+
   test('call with its id: needs the reasoning item before it', async () => {
     const app = apps.appWith()
     const first = await respond(app, { input: 'Weather?', tool_choice: 'required', reasoning: { effort: 'high' } })

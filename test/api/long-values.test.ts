@@ -36,5 +36,5 @@ test('response to a very long input: is not found when its parts were removed', 
   const { id } = (await ask(small, { input: LONG })).json() as { id: string }
   await ask(small, { input: LONG.slice(0, -700_000) })
   const next = await ask(small, { input: 'And then?', previous_response_id: id })
-  expect(next.status).toBe(404)
+  expect(next.status).toBe(400)
 })

@@ -127,7 +127,7 @@ test('OpenAPI document: has every route of the server and nothing else', () => {
       'get /_understudy/traces/{id}',
       'get /_understudy/traces/{id}/waterfall',
       'get /_understudy/traces/{id}/exchange',
-      'get /_understudy/traces/{id}/made',
+      'get /_understudy/traces/{id}/reproduction',
       'get /_understudy/calls',
       'get /files/{name}',
     ].sort(),

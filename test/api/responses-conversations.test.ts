@@ -74,12 +74,11 @@ describe('responses conversation', () => {
     ['that was not stored', async () => (await answerTo({ input: 'Say hi', store: false })).id, {}],
     ['of another session', async () => (await answerTo({ input: 'Say hi' })).id, { 'x-understudy-session': 'other' }],
   ]
-  test.each(unknown)('returns 404 for a response %s', async (_, make, headers) => {
+  test.each(unknown)('rejects a response %s', async (_, make, headers) => {
     const id = await make()
     const answer = await ask({ input: 'x', previous_response_id: id }, headers)
-    expect(answer.status).toBe(404)
-    expect(answer.json().error).toMatchObject({ type: 'not_found_error', param: 'previous_response_id' })
-    const { message } = answer.json() as { message: string }
-    for (const part of [id, 'per session', 'store: false']) expect(message).toContain(part)
+    expect(answer.status).toBe(400)
+    const about = { code: 'previous_response_not_found', param: 'previous_response_id' }
+    expect(answer.json().error).toMatchObject({ ...about, message: `Previous response with id '${id}' not found.` })
   })
 })

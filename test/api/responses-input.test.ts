@@ -2,7 +2,8 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { type Body, call, model, responsesApp, result, user, weather, whole } from '../support/responses.ts'
 
-const app = responsesApp()
+// Items are sent alone, without what belongs to them.
+const app = responsesApp({ history: 'off' })
 const { ask, answerTo } = app
 afterAll(app.close)
 

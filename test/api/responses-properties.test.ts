@@ -9,7 +9,8 @@ import { runs } from '../support/property.ts'
 import { type Body, lastResponse, PATH, readEvents, whole } from '../support/responses.ts'
 import { StrictEvent } from '../support/strict/responses.ts'
 
-const app = createTestApp()
+// Generated items do not belong together.
+const app = createTestApp({ history: 'off' })
 afterAll(app.close)
 const RUNS = { numRuns: runs(50) }
 // The machine may be busy: what this limits is a hang.

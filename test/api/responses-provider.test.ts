@@ -145,7 +145,11 @@ describe('responses cache', () => {
     expect(new Set(ids).size).toBe(ids.length)
     expect(told[0]?.metadata).toEqual({ number: '2' })
     // What the cache told is stored like any other response.
-    expect((await ask({ input: 'x', previous_response_id: told[0]?.id })).status).toBe(200)
+    const outputs = (told[0]?.output ?? []).flatMap((item) =>
+      item.type === 'function_call' ? [{ type: 'function_call_output', call_id: item.call_id, output: 'x' }] : [],
+    )
+    const input = [...outputs, { role: 'user', content: 'x' }]
+    expect((await ask({ input, previous_response_id: told[0]?.id })).status).toBe(200)
   })
 
   test("returns a provider's whole response as a stream", async () => {

@@ -124,7 +124,7 @@ describe('truncated responses stream', () => {
       response: { status: 'failed', output_text: text },
     })
     const id = (failed?.response as ModelResponse | undefined)?.id
-    expect((await ask({ input: 'x', previous_response_id: id })).status).toBe(404)
+    expect((await ask({ input: 'x', previous_response_id: id })).status).toBe(400)
   })
 
   test('is an ordinary error before its text', async () => {

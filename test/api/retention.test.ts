@@ -56,9 +56,9 @@ test('trace retention: shows and counts the same after a session was unloaded', 
   await app.make(5, 'sleeper')
   const counted = await app.counts()
   expect(counted).toMatchObject({ traces: 3, traces_dropped: 2 })
-  const { slot } = app.understudy.sessions.get('sleeper') as unknown as { slot: { sleep(): void; awake: boolean } }
+  const { slot } = app.understudy.sessions.get('sleeper') as unknown as { slot: { sleep(): void; loaded: boolean } }
   slot.sleep()
-  expect(slot.awake).toBe(false)
+  expect(slot.loaded).toBe(false)
   expect(await app.counts()).toEqual(counted)
   expect(await app.names('sleeper')).toEqual(['call 5', 'call 4', 'call 3'])
   expect(await app.counts()).toEqual(counted)

@@ -13,7 +13,8 @@ import { createTestApp } from '../support/app.ts'
 import { CHAT, MODEL } from '../support/chat.ts'
 import { PATH } from '../support/responses.ts'
 
-const app = createTestApp()
+// One kind at a time makes no conversation.
+const app = createTestApp({ history: 'off' })
 afterAll(app.close)
 
 type Chat = OpenAI.Chat.Completions.ChatCompletionMessageParam

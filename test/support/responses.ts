@@ -53,8 +53,8 @@ export const lastResponse = (answer: Answer) =>
   (readEvents(answer).at(-1) as unknown as { response: ModelResponse }).response
 
 /** An application with the fixtures of model responses. */
-export function responsesApp() {
-  const app = createTestApp({ fixtures })
+export function responsesApp(settings: Parameters<typeof createTestApp>[0] = {}) {
+  const app = createTestApp({ fixtures, ...settings })
   const ask = (body: Body, headers?: Record<string, string>) => app.post(PATH, { model, ...body }, headers)
   const answerTo = async (body: Body, headers?: Record<string, string>) => whole(await ask(body, headers))
   /** The application as the `fetch` of a client library. */

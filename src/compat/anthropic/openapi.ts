@@ -33,7 +33,10 @@ export const shownMessages = (operation: Operation): Operation => ({
     greeting: ask('Hello!', { system: 'Be brief.' }),
     stream: ask('Hello!', { stream: true }),
     tools: ask('What is the weather in Paris?', { tools: [weather], tool_choice: { type: 'auto' } }),
-    thinking: ask('How many days has a year?', { thinking: { type: 'enabled', budget_tokens: 512 } }),
+    thinking: ask('How many days has a year?', {
+      thinking: { type: 'enabled', budget_tokens: 1_024 },
+      max_tokens: 2_048,
+    }),
   },
   request: AnthropicRequest,
   response: AnthropicMessage,

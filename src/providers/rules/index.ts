@@ -194,7 +194,8 @@ function converted(chat: readonly unknown[], list: string, origins?: readonly nu
   const { messages, origins: inChat } = messagesOfChat(chat)
   return {
     form: 'messages',
-    problems: findMessagesProblems({ messages }),
+    // Only instructions: a gateway sends something in their place.
+    problems: messages.length === 0 ? NO_PROBLEMS : findMessagesProblems({ messages }),
     pathOf({ index }) {
       const place = inChat[index] ?? 0
       return `${list}[${origins?.[place] ?? place}]`

@@ -49,9 +49,18 @@ export const anthropicParameters: readonly ParameterRule[] = [
   {
     id: 'messages-max-tokens-too-large',
     api: 'messages',
+    // Not the ids `claude-opus-4` and `claude-sonnet-4`, which Anthropic does not have: the AI SDK takes them for newer models.
     models: models(
       ...['claude-3-opus', 'claude-3-haiku', 'claude-3-5-sonnet', 'claude-3-5-haiku', 'claude-3-7-sonnet'],
-      ...['claude-opus-4', 'claude-sonnet-4', 'claude-opus-4-1', 'claude-opus-4-5', 'claude-sonnet-4-5'],
+      ...[
+        'claude-opus-4-20250514',
+        'claude-sonnet-4-20250514',
+        'claude-opus-4-0',
+        'claude-sonnet-4-0',
+        'claude-opus-4-1',
+        'claude-opus-4-5',
+        'claude-sonnet-4-5',
+      ],
       ...['claude-haiku-4-5', 'claude-opus-4-6', 'claude-sonnet-4-6', 'claude-opus-4-7', 'claude-opus-4-8'],
       ...['claude-opus-5', 'claude-sonnet-5', 'claude-fable-5', 'claude-opus-5-5', 'claude-sonnet-5-5'],
       'claude-haiku-5-5',

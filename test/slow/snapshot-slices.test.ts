@@ -1,4 +1,5 @@
-// A large snapshot is loaded a few milliseconds at a time: others get responses meanwhile, and nobody reads half of it.
+// A large snapshot is loaded a few milliseconds at a time: others get responses meanwhile, and nobody reads half of it. Fewer than thousands
+// of records would be loaded in too few slices to see that.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,7 +15,7 @@ afterAll(async () => {
   rmSync(root, { recursive: true, force: true })
 })
 
-const RECORDS = 4_000
+const RECORDS = 8_000
 const BARE = { seed_file: ['none'], clock: 'real' as const }
 const LOAD = '/_understudy/snapshot'
 interface Row {
