@@ -39,12 +39,12 @@ export const MUCH_MEMORY = 400 << 20
 /** Bytes of a worker's own heap above which it is not kept once the process has `MUCH_MEMORY`. */
 export const MUCH_HEAP = 32 << 20
 /** Milliseconds between looks at the jobs: their time is counted in looks, so that a process that stood still costs them one. */
-export const LOOK_MS = 100
+export const LOOK_MS = 25
 /** Looks for which others wait until the memory of a worker that was ended for it, or after its job, is free again. */
-export const MAX_RECOVERY_LOOKS = 30
+export const MAX_RECOVERY_LOOKS = 120
 /** The same for the memory of a worker that was ended after its job. */
-export const MAX_WORN_LOOKS = 5
+export const MAX_WORN_LOOKS = 20
 /** Milliseconds of a job that is never blamed for the memory of the process. */
-export const MIN_BLAMED_MS = 300
+export const MIN_BLAMED_MS = 75
 /** Milliseconds after which a worker is ended whose job nobody waits for any more: most are done before. */
 export const ABANDONED_MS = 250

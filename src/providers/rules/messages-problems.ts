@@ -1,7 +1,7 @@
 // Finds what is wrong with a conversation of Anthropic's Messages API, in one pass over its turns: consecutive messages of one role are
 // one turn.
 import { isChangedThought } from '../../lib/issued.ts'
-import { asList, asObject, asText, type JsonObject } from '../../lib/values.ts'
+import { asList, asObject, asText, type JsonObject, textOrJson } from '../../lib/values.ts'
 import type { HistoryProblem } from './rule.ts'
 
 /** A block, and where it stands. */
@@ -119,7 +119,7 @@ function* endProblems(turns: readonly Turn[], thinking: unknown): Generator<Hist
     const thought = thinking === undefined || thinking === 'disabled' ? last.blocks.find(isThinking) : undefined
     if (thought) yield { problem: 'thinking-not-enabled', index: thought.index, part: thought.part, ids: [] }
     // The server goes on with a turn that it has paused.
-    const isPaused = end !== undefined && /^server_tool_use$|_tool_result$/.test(String(end.block.type))
+    const isPaused = end !== undefined && /^server_tool_use$|_tool_result$/.test(asText(end.block.type) ?? '')
     if (!isPaused) yield { problem: 'assistant-last', index, ids: [] }
     return
   }
@@ -132,7 +132,7 @@ function* endProblems(turns: readonly Turn[], thinking: unknown): Generator<Hist
       index: first.index,
       part: first.part,
       ids: [],
-      found: String(first.block.type),
+      found: textOrJson(first.block.type),
     }
 }
 
@@ -140,7 +140,7 @@ function turnsOf(messages: readonly unknown[]): Turn[] {
   const turns: Turn[] = []
   for (const [index, value] of messages.entries()) {
     const message = asObject(value) ?? {}
-    const role = String(message.role)
+    const role = asText(message.role) ?? ''
     let turn = turns.at(-1)
     if (turn?.role !== role) {
       turn = { role, blocks: [], index }
