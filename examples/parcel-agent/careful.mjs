@@ -32,6 +32,7 @@ async function run({ arguments: text }, book) {
 
 /** One call of the model is repeated by itself: what was done before it stays done. */
 async function ask(messages, mustCall) {
+  let last
   for (let tries = 1; tries <= TRIES; tries++) {
     try {
       const response = await fetch(`${base}/chat/completions`, {
@@ -48,12 +49,19 @@ async function ask(messages, mustCall) {
       if (response.ok) {
         const { message, finish_reason: reason } = (await response.json()).choices[0]
         if (reason !== 'content_filter') return message
-      } else if (response.status < 500 && response.status !== 429) return undefined
+        last = 'Error: content filter'
+      } else {
+        last = `Error: status ${response.status}`
+        if (response.status < 500 && response.status !== 429) break
+      }
       const wait = Number(response.headers.get('retry-after') ?? 0) * 1_000
       await new Promise((done) => setTimeout(done, wait || 200 * 2 ** tries))
-    } catch {
+    } catch (error) {
+      last = error
       await new Promise((done) => setTimeout(done, 200 * 2 ** tries))
     }
   }
+  // Whoever reads the log sees why.
+  console.error(`no answer of the model: ${last}`)
   return undefined
 }

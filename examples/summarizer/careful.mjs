@@ -5,15 +5,19 @@ const TRIES = 3
 const { OPENAI_BASE_URL: base, OPENAI_API_KEY: key } = process.env
 
 export async function summaryOf(text) {
+  let last
   for (let tries = 1; tries <= TRIES; tries++) {
     try {
       const summary = await once(text)
       if (summary !== '') return { summary, complete: true }
     } catch (error) {
+      last = error
       if (error.final) break
       await new Promise((done) => setTimeout(done, error.wait ?? 200 * 2 ** tries))
     }
   }
+  // Whoever reads the log sees why.
+  console.error(`no summary: ${last ?? 'Error: the response was empty'}`)
   return { summary: '', complete: false }
 }
 

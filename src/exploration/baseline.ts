@@ -25,6 +25,8 @@ export interface Baseline {
   /** Texts that it sends to models: none of them is a reaction to a fault. */
   texts: ReadonlySet<string>
   models: ReadonlySet<string>
+  /** Lines that it prints without a fault, as `printedLines` gives them. */
+  printed: ReadonlySet<string>
   /** Errors that occur without a fault. */
   refused: ReadonlySet<string>
   /** Findings that occur without a fault. */
@@ -43,11 +45,19 @@ export function baselineOf(runs: readonly ObservedRun[]): Baseline {
     tools: mostOf(runs.map((run) => toolCounts(run.calls))),
     texts: new Set(calls.flatMap(({ request }) => request.items.flatMap(({ text }) => text ?? []))),
     models: new Set(calls.flatMap(({ trace }) => trace.plan)),
+    printed: new Set(runs.flatMap(printedLines)),
     refused: new Set(calls.flatMap(({ trace }) => (trace.outcome === 'http_error' ? [refusalName(trace)] : []))),
     findings: new Set(runs.flatMap(({ findings }) => findings.map(({ finding }) => finding.kind))),
     dropped: Math.min(...runs.map(({ dropped }) => dropped)),
   }
 }
+
+/** A time of day, a duration, and what test runners print of one. */
+const TIME =
+  /\d+:\d\d(?::\d\d)?(?:[.,]\d+)?|\d+(?:[.,]\d+)?\s?(?:[mµun]?s|sec(?:onds?)?|min)\b|(?<=duration_ms )[\d.]+/g
+
+/** The lines that a run prints, without times, which differ in every run. */
+export const printedLines = ({ output }: Pick<ObservedRun, 'output'>): string[] => output.replace(TIME, '').split('\n')
 
 /** Identifies an error response. */
 export const refusalName = ({ session, operation, model, status }: ObservedCall['trace']): string =>

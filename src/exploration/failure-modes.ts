@@ -1,9 +1,18 @@
 // The failure modes: the fault that represents each at the gateway, and the points at which it applies.
 import { FAILURE_MODES, type FailureModeName, type InjectionPoint } from '../contract/core/exploration.ts'
 
+/**
+ * What a good program makes of a failure mode.
+ * `recoverable`: it tolerates it. `terminal`: nothing helps but another provider, so it tolerates it or fails cleanly.
+ * `content`: the response itself is broken. Tolerating is best; failing cleanly is a warning, because most SDKs do not
+ * retry these.
+ */
+export type FailureNature = 'recoverable' | 'terminal' | 'content'
+
 /** A failure mode. */
 interface FailureMode {
   name: FailureModeName
+  nature: FailureNature
   /** The affected calls of the point's kind: the one at the point, or all from there on. */
   meets: 'one' | 'all'
   /** The failure mode that affects only the first of these calls. */
@@ -41,23 +50,60 @@ const limit = { type: 'rate-limit', requests: 0, per: WAIT }
 const failure = { type: 'http-error', status: 500 }
 
 const TABLE: Readonly<Record<FailureModeName, Omit<FailureMode, 'name' | 'at'>>> = {
-  'rate-limit-once': { meets: 'one', excludes: ofModels, fault: limit },
-  'rate-limit-forever': { meets: 'all', once: 'rate-limit-once', excludes: ofModels, fault: limit },
-  'server-error-once': { meets: 'one', excludes: ofModels, fault: failure },
-  'server-error-forever': { meets: 'all', once: 'server-error-once', excludes: ofModels, fault: failure },
-  auth: { meets: 'all', final: true, excludes: ofModels, fault: { type: 'auth-failure' } },
-  'context-length': { meets: 'all', final: true, excludes: ofTexts, fault: { type: 'context-length' } },
-  'content-filter': { meets: 'all', excludes: ofTexts, fault: { type: 'content-filter', as: 'finish' } },
-  timeout: { meets: 'one', excludes: ofModels, fault: { type: 'hang' } },
-  reset: { meets: 'one', excludes: ofModels, fault: { type: 'reset' } },
-  'cut-stream': { meets: 'one', excludes: ofStreams, fault: { type: 'cut-stream', after_chunks: CHUNKS } },
-  stall: { meets: 'one', excludes: ofStreams, fault: { type: 'stall-stream', after_chunks: CHUNKS } },
-  'in-band-error': { meets: 'one', excludes: ofStreams, fault: { type: 'stream-error', after_chunks: CHUNKS } },
-  'malformed-chunk': { meets: 'one', excludes: ofStreams, fault: { type: 'malformed-chunk', after_chunks: CHUNKS } },
-  'empty-response': { meets: 'one', excludes: ofModels, fault: { type: 'empty-body' } },
-  'invalid-json': { meets: 'one', excludes: ofJson, fault: { type: 'malformed-content' } },
-  'wrong-arguments': { meets: 'one', excludes: ofTools, fault: { type: 'tool-wrong-arguments' } },
-  'tool-failure': { meets: 'one', excludes: ofAgents, fault: { type: 'tool-error' } },
+  'rate-limit-once': { nature: 'recoverable', meets: 'one', excludes: ofModels, fault: limit },
+  'rate-limit-forever': { nature: 'terminal', meets: 'all', once: 'rate-limit-once', excludes: ofModels, fault: limit },
+  'server-error-once': { nature: 'recoverable', meets: 'one', excludes: ofModels, fault: failure },
+  'server-error-forever': {
+    nature: 'terminal',
+    meets: 'all',
+    once: 'server-error-once',
+    excludes: ofModels,
+    fault: failure,
+  },
+  auth: { nature: 'terminal', meets: 'all', final: true, excludes: ofModels, fault: { type: 'auth-failure' } },
+  'context-length': {
+    nature: 'terminal',
+    meets: 'all',
+    final: true,
+    excludes: ofTexts,
+    fault: { type: 'context-length' },
+  },
+  'content-filter': {
+    nature: 'terminal',
+    meets: 'all',
+    excludes: ofTexts,
+    fault: { type: 'content-filter', as: 'finish' },
+  },
+  timeout: { nature: 'recoverable', meets: 'one', excludes: ofModels, fault: { type: 'hang' } },
+  reset: { nature: 'recoverable', meets: 'one', excludes: ofModels, fault: { type: 'reset' } },
+  'cut-stream': {
+    nature: 'content',
+    meets: 'one',
+    excludes: ofStreams,
+    fault: { type: 'cut-stream', after_chunks: CHUNKS },
+  },
+  stall: {
+    nature: 'content',
+    meets: 'one',
+    excludes: ofStreams,
+    fault: { type: 'stall-stream', after_chunks: CHUNKS },
+  },
+  'in-band-error': {
+    nature: 'content',
+    meets: 'one',
+    excludes: ofStreams,
+    fault: { type: 'stream-error', after_chunks: CHUNKS },
+  },
+  'malformed-chunk': {
+    nature: 'content',
+    meets: 'one',
+    excludes: ofStreams,
+    fault: { type: 'malformed-chunk', after_chunks: CHUNKS },
+  },
+  'empty-response': { nature: 'content', meets: 'one', excludes: ofModels, fault: { type: 'empty-body' } },
+  'invalid-json': { nature: 'content', meets: 'one', excludes: ofJson, fault: { type: 'malformed-content' } },
+  'wrong-arguments': { nature: 'content', meets: 'one', excludes: ofTools, fault: { type: 'tool-wrong-arguments' } },
+  'tool-failure': { nature: 'content', meets: 'one', excludes: ofAgents, fault: { type: 'tool-error' } },
 }
 
 /** The most informative come first: an exhausted budget omits the least. */
@@ -96,4 +142,15 @@ export function failureMode(name: FailureModeName): FailureMode {
   const found = BY_NAME.get(name)
   if (!found) throw new Error(`unknown failure mode ${name}`)
   return found
+}
+
+/**
+ * The nature of a case's failure; of a pair, what is expected after both: only if both are recoverable must the program
+ * tolerate them.
+ */
+export function failureNature(className: string): FailureNature {
+  const natures = className.split('+').map((name) => failureMode(name as FailureModeName).nature)
+  return (
+    natures.find((nature) => nature === 'terminal') ?? natures.find((nature) => nature === 'content') ?? 'recoverable'
+  )
 }

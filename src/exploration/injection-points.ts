@@ -4,7 +4,7 @@ import { requestFacts } from './requests.ts'
 import type { ObservedCall, ObservedRun } from './types.ts'
 
 /** The parts of an injection point's id. */
-function pointParts(id: string): { kind: string; nth: number; session: string | null } {
+export function pointParts(id: string): { kind: string; nth: number; session: string | null } {
   const [, kind = id, nth = '1', session = null] = /^(.*)\.(\d+)(?:@(.*))?$/.exec(id) ?? []
   return { kind: session === null ? kind : `${kind}@${session}`, nth: Number(nth), session }
 }
@@ -16,8 +16,8 @@ function pointParts(id: string): { kind: string; nth: number; session: string | 
 export function observedCall({ trace, shape, request, client }: CallParts): ObservedCall {
   const { call_site: id = `${trace.operation}-refused.1`, operation, stream, model, session } = trace
   const { kind, nth } = pointParts(id)
-  const { turn, offersTools, demandsJson, agent } = shape
-  const point = { id, kind, session, operation, stream, model, turn, nth, offersTools, demandsJson, agent }
+  const { turn, offersTools, demandsJson, agent, prompt } = shape
+  const point = { id, kind, session, operation, stream, model, turn, nth, offersTools, demandsJson, agent, prompt }
   return { point, trace, request: requestFacts(request), client }
 }
 
@@ -30,18 +30,32 @@ interface CallParts extends Pick<ObservedCall, 'trace' | 'client'> {
 const hasPoint = ({ trace }: ObservedCall): boolean => trace.call_site !== undefined
 
 /** Facts that only the request of a call contains. */
-export type CallShape = Pick<InjectionPoint, 'turn' | 'offersTools' | 'demandsJson' | 'agent'>
+export type CallShape = Pick<InjectionPoint, 'turn' | 'offersTools' | 'demandsJson' | 'agent' | 'prompt'>
 
 /** The injection points of two baseline runs, in order; those of only one run are unstable. */
 export function baselinePoints(one: ObservedRun, other: ObservedRun): InjectionPoint[] {
   const first = new Map(one.calls.filter(hasPoint).map(({ point }) => [point.id, point]))
   const second = new Map(other.calls.filter(hasPoint).map(({ point }) => [point.id, point]))
   const all = new Map([...first, ...second])
-  return [...all.values()].map((point) => ({
+  return [...all.values()].map((point, index) => ({
     ...point,
+    label: labelOf(point, index + 1),
     unstable: !(first.has(point.id) && second.has(point.id)),
     discovered: false,
   }))
+}
+
+/**
+ * Names a point for people; `number` is its place among the calls of the baseline run. A point that only faults cause has
+ * no prompt of its own: it depends on the fault which one comes there.
+ */
+function labelOf({ id, operation, stream, session, prompt }: ObservedCall['point'], number?: number): string {
+  const about = [
+    `${operation}${stream ? ' stream' : ''}`,
+    ...(number === undefined ? [] : [`call ${number}`]),
+    ...(id.endsWith(`@${session}`) ? [`session ${session}`] : []),
+  ]
+  return `${about.join(', ')}${prompt === '' ? '' : `: "${prompt}"`}`
 }
 
 /** Whether two runs made the same calls in the same order: only then can a run prove the result of another one. */
@@ -55,7 +69,7 @@ export function madeSameCalls(one: ObservedRun, other: ObservedRun): boolean {
 export const newInjectionPoints = (run: ObservedRun, known: ReadonlySet<string>): InjectionPoint[] =>
   run.calls
     .filter((call) => hasPoint(call) && !known.has(call.point.id))
-    .map(({ point }) => ({ ...point, unstable: false, discovered: true }))
+    .map(({ point }) => ({ ...point, label: labelOf({ ...point, prompt: '' }), unstable: false, discovered: true }))
 
 /** If a kind has more calls than this, only some are tested, in proportion: each run makes all calls of the program. */
 const MAX_KIND = { points: 100, calls: 10_000, least: 3 }

@@ -1,6 +1,8 @@
 // The verdict on a case: how the command handled a failure.
-import type { CaseVerdict } from '../contract/core/exploration.ts'
-import type { Baseline } from './baseline.ts'
+import type { CaseMistake, CaseVerdict } from '../contract/core/exploration.ts'
+import { type Baseline, printedLines } from './baseline.ts'
+import { caseId } from './case-scenario.ts'
+import { failureNature } from './failure-modes.ts'
 import { mistakesIn } from './mistakes.ts'
 import { callsAgain, MAX_SHOWN, recoveryOf } from './recovery.ts'
 import type { ExploreCase, ObservedCall, ObservedRun } from './types.ts'
@@ -9,6 +11,8 @@ import type { ExploreCase, ObservedCall, ObservedRun } from './types.ts'
 interface Judgement {
   verdict: CaseVerdict
   why: string
+  /** The worst mistake of the program; null if there is none. */
+  mistake: CaseMistake | null
   /** The calls that are the evidence. */
   traces: string[]
   /** Whether the verdict is good only because calls were counted that cannot be distinguished. */
@@ -24,36 +28,58 @@ export function judgeCase(
   const calls = run.calls.filter(({ point }) => point.session === session)
   const hit = calls.filter(({ trace }) => metRule(trace, rule))
   const traces = hit.slice(0, MAX_SHOWN).map(({ trace }) => trace.id)
-  const of = (verdict: CaseVerdict, why: string, counted = false): Judgement => ({ verdict, why, traces, counted })
+  const of = (verdict: CaseVerdict, why: string, counted = false): Judgement => ({
+    ...{ verdict, why, traces, counted },
+    mistake: null,
+  })
   // The affected call may be known only by its rule: then only a bad end is evidence.
   const isGone = hit.length === 0 && run.dropped > 0 && rulesNamed(run, rule).some(({ applied }) => applied > 0)
   if (hit.length === 0 && !isGone) return of('not-applied', notApplied(run, rule))
   const broken = { baseline, calls, hit, dropped: run.dropped }
-  const [mistake] = mistakesIn({ ...broken, exploreCase: cell, findings: run.findings })
-  const besides = mistake ? `; ${mistake.why}` : ''
+  const [found] = mistakesIn({ ...broken, exploreCase: cell, findings: run.findings })
+  const mistake = found ? { kind: found.kind, about: found.about } : null
+  const besides = found ? `; ${found.why}` : ''
+  const bad = (verdict: CaseVerdict, why: string): Judgement => ({ ...of(verdict, `${why}${besides}`), mistake })
   if (run.timedOut)
-    return of(
+    return bad(
       'hung',
-      `the command was still running after ${seconds(run.tookMs)} (baseline: ${seconds(baseline.tookMs)})${besides}`,
+      `the command was still running after ${seconds(run.tookMs)} (baseline: ${seconds(baseline.tookMs)})`,
     )
-  if (run.crashed) return of('crashed', `the command was killed by signal ${run.code - 128}${besides}`)
-  if (run.code !== 0) return of('failed', `the command failed with exit code ${run.code}${besides}`)
+  if (run.crashed) return bad('crashed', `the command was killed by signal ${run.code - 128}`)
+  const nature = failureNature(caseId(cell).class)
+  const shows = showsError(run, baseline)
+  if (run.code !== 0) {
+    const why = `the command failed with exit code ${run.code}`
+    if (mistake || nature === 'recoverable') return bad('failed', why)
+    return shows
+      ? of('failed-cleanly', `${why}, and its output shows the error`)
+      : of('failed', `${why}, but its output does not show an error`)
+  }
   if (isGone) return of('not-applied', DROPPED)
-  if (mistake) return { ...of('misbehaved', mistake.why), traces: mistake.traces.slice(0, MAX_SHOWN) }
+  if (found) return { ...of('misbehaved', found.why), mistake, traces: found.traces.slice(0, MAX_SHOWN) }
   const recovery = recoveryOf(broken)
-  if (!recovery)
-    return of(
-      'swallowed',
-      callsAgain(broken)
-        ? 'the client received the fault and retried without success, and the command passed'
-        : 'the client received the fault and did not retry, and the command passed',
-    )
+  if (!recovery) {
+    const tried = callsAgain(broken) ? 'retried without success' : 'did not retry'
+    const why = `the client received the fault and ${tried}, and the command passed`
+    // A program that reports that nothing more can be done, and ends well, has lost nothing in silence.
+    return nature === 'terminal' && shows
+      ? of('failed-cleanly', `${why}, but its output shows the error`)
+      : of('swallowed', why)
+  }
   const tolerated =
     recovery.how === 'corrected'
       ? 'the client reported the error to the model, and the command passed'
       : 'the client retried successfully, and the command passed'
   return { ...of('tolerated', tolerated, recovery.counted), traces: [...new Set([...traces, ...recovery.traces])] }
 }
+
+/** Whether a run prints a line about an error that the baseline does not print. */
+function showsError(run: ObservedRun, { printed }: Baseline): boolean {
+  return printedLines(run).some((line) => !printed.has(line) && REPORTS_ERROR.test(line))
+}
+/** Words of error messages, stack traces and test runners; and the statuses of HTTP errors. */
+const REPORTS_ERROR =
+  /error|exception|fail|traceback|panic|fatal|abort|refus|reject|denied|invalid|unauthori[sz]ed|unavailable|unable|cannot|could not|too (?:long|many)|exceed|rate.?limit|overloaded|time[d -]?out|filter|(?:status|code|http)\D{0,10}[45]\d\d\b|[✗✘×]/i
 
 const metRule = ({ faults, attempts, task }: ObservedCall['trace'], rule: string): boolean =>
   faults.includes(rule) ||

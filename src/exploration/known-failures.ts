@@ -8,6 +8,7 @@ import { suggestion } from '../lib/likely-name.ts'
 import { globRegex } from '../lib/match.ts'
 import { FileError, parseSource } from '../schema/source.ts'
 import { problemsOf, safeParse } from '../schema/validation.ts'
+import { problemKindOf } from './severity.ts'
 
 /** Default name of the file. */
 export const KNOWN_FILE = 'explore.yaml'
@@ -58,14 +59,10 @@ function readText(path: string): string {
   }
 }
 
-/** Results that are no failure. */
-export const isGood = ({ verdict }: Pick<CaseResult, 'verdict'>): boolean =>
-  verdict === 'tolerated' || verdict === 'not-applied' || verdict === 'accepted'
-
-const isAbout = (known: KnownFailure, result: CaseResult): boolean =>
-  globRegex(known.injection_point).test(result.point) && globRegex(known.failure_mode).test(result.class)
-const means = (known: KnownFailure, result: CaseResult): boolean =>
-  isAbout(known, result) && (known.result === undefined || known.result === result.verdict)
+const isAbout = (known: KnownFailure, cell: CaseResult): boolean =>
+  globRegex(known.injection_point).test(cell.point) && globRegex(known.failure_mode).test(cell.class)
+const means = (known: KnownFailure, cell: CaseResult): boolean =>
+  isAbout(known, cell) && (known.result === undefined || known.result === cell.verdict)
 
 /**
  * The cases with the known ones accepted, and the known failures that no longer occur.
@@ -78,14 +75,14 @@ export function acceptKnownFailures(
 ): { cases: CaseResult[]; fixed: KnownFailure[] } {
   const used = new Set<KnownFailure>()
   const judged = cells.map((result): CaseResult => {
-    const found = isGood(result) ? undefined : known.find((one) => means(one, result))
+    const found = problemKindOf(result) === undefined ? undefined : known.find((one) => means(one, result))
     if (!found) return result
     used.add(found)
     return { ...result, verdict: 'accepted', why: `${found.reason} (${result.verdict}: ${result.why})` }
   })
   const isFixed = (one: KnownFailure) => {
-    const own = cells.filter((result) => isAbout(one, result))
-    return own.length > 0 ? own.every(isGood) : all
+    const own = cells.filter((cell) => isAbout(one, cell))
+    return own.length > 0 ? own.every((cell) => problemKindOf(cell) === undefined) : all
   }
   return { cases: judged, fixed: known.filter((one) => !used.has(one) && isFixed(one)) }
 }

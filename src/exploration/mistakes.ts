@@ -1,4 +1,5 @@
 // Mistakes of a program under a fault although its tests may pass, derived from the baseline.
+import type { CaseMistake } from '../contract/core/exploration.ts'
 import type { Finding, FindingKind } from '../contract/core/finding.ts'
 import { unlistedModel } from '../providers/likely-model.ts'
 import { type ClientCall, hasNewKey, honorsWait, isAfter, pauseBetween, sameRequest } from '../verdict/client-call.ts'
@@ -10,7 +11,7 @@ import type { BrokenRun } from './recovery.ts'
 import type { ExploreCase, ObservedCall, ObservedRun } from './types.ts'
 
 /** One mistake, with the calls that are its evidence. */
-interface Mistake {
+interface Mistake extends CaseMistake {
   why: string
   traces: string[]
 }
@@ -21,9 +22,12 @@ interface CaseRun extends BrokenRun {
   findings: ObservedRun['findings']
 }
 
-/** All mistakes, the most certain first. */
+/** The kind of the mistake that is severe under every failure mode: a side effect that happened twice. */
+export const TOOL_REPEATED = 'tool-repeated'
+
+/** All mistakes, the most severe first, then the most certain. */
 export const mistakesIn = (run: CaseRun): Mistake[] =>
-  [found, repeatedInVain, calledTooEarly, doneTwice, refusedOtherwise, unknownModel].flatMap((look) => look(run))
+  [doneTwice, found, repeatedInVain, calledTooEarly, refusedOtherwise, unknownModel].flatMap((look) => look(run))
 
 /**
  * Direct consequences of a fault: whether an unanswered request or a truncated stream is a problem, the tests decide.
@@ -35,7 +39,9 @@ const blames = ({ kind, severity, accepted }: Finding, { findings }: Baseline): 
 
 function found({ exploreCase: cell, baseline, findings }: CaseRun): Mistake[] {
   const one = findings.find(({ session, finding }) => session === cell.point.session && blames(finding, baseline))
-  return one ? [{ why: `${one.finding.kind}: ${one.finding.message}`, traces: one.finding.traces }] : []
+  if (!one) return []
+  const { kind, message, traces } = one.finding
+  return [{ kind, about: '', why: `${kind}: ${message}`, traces }]
 }
 
 const idsOf = (calls: readonly ObservedCall[]) => calls.map(({ trace }) => trace.id)
@@ -68,7 +74,7 @@ function repeatedInVain(run: CaseRun): Mistake[] {
   )
   if (again.length === 0) return []
   const why = `ignored-status: ${ignoredText(run.hit[0]?.client.status ?? 0, again.length)}`
-  return [{ why, traces: idsOf([...new Set([...run.hit, ...again])]) }]
+  return [{ kind: 'ignored-status', about: '', why, traces: idsOf([...new Set([...run.hit, ...again])]) }]
 }
 
 /** Whether a repeated call cannot have another result. With another idempotency key it may be of another client. */
@@ -84,7 +90,7 @@ function calledTooEarly(run: CaseRun): Mistake[] {
       if (!last || withWait.some(({ client }) => honorsWait(client, call.client))) continue
       const waited = Math.max(0, Math.round(pauseBetween(last.client, call.client)))
       const why = `early-retry: ${earlyText({ requested: last.client.wait ?? 0, waited })}`
-      return [{ why, traces: idsOf([last, call]) }]
+      return [{ kind: 'early-retry', about: '', why, traces: idsOf([last, call]) }]
     }
   return []
 }
@@ -96,8 +102,9 @@ function doneTwice({ calls, baseline }: CaseRun): Mistake[] {
     if (count <= usual) continue
     const call = name.slice(name.indexOf('\n') + 1)
     const telling = calls.filter(({ request }) => request.results.some((result) => result.call === call))
-    const why = `tool-repeated: ${call} was executed ${times(count)} under the fault, ${times(usual)} in the baseline`
-    return [{ why, traces: idsOf(telling) }]
+    const why = `${TOOL_REPEATED}: ${call} was executed ${times(count)} under the fault, ${times(usual)} in the baseline`
+    const about = call.slice(0, call.indexOf(' '))
+    return [{ kind: TOOL_REPEATED, about, why, traces: idsOf(telling) }]
   }
   return []
 }
@@ -119,9 +126,9 @@ function refusedOtherwise({ calls, hit, baseline }: CaseRun): Mistake[] {
   const met = new Set(hit)
   const first = refused.find((call) => !met.has(call))
   if (!first) return []
-  const { status, error } = first.trace
+  const { status, error, model } = first.trace
   const why = `wrong-request: under the fault, a call failed with status ${status} that the fault did not cause: ${error?.message}`
-  return [{ why, traces: idsOf(refused) }]
+  return [{ kind: 'wrong-request', about: model ?? '', why, traces: idsOf(refused) }]
 }
 
 /** A call of an unknown model under a fault, if the baseline calls only known ones. An assumed provider is ignored. */
@@ -131,8 +138,9 @@ function unknownModel({ calls, baseline: { models } }: CaseRun): Mistake[] {
     const assumed = Object.values(trace.assumed ?? {})
     for (const model of trace.plan) {
       const wrong = models.has(model) || assumed.includes(model) ? undefined : unlistedModel(model)
-      if (wrong !== undefined)
-        return [{ why: `unknown-model: under the fault, the client called ${model}: ${wrong}`, traces: [trace.id] }]
+      if (wrong === undefined) continue
+      const why = `unknown-model: under the fault, the client called ${model}: ${wrong}`
+      return [{ kind: 'unknown-model', about: model, why, traces: [trace.id] }]
     }
   }
   return []

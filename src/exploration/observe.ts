@@ -3,6 +3,7 @@ import type { Operation } from '../contract/core/operation.ts'
 import { NO_OPERATION, type StoredTrace } from '../contract/core/trace.ts'
 import { operationNamed } from '../endpoints/index.ts'
 import { type Settings, settingsOf } from '../gateway/settings.ts'
+import { withoutRandom } from '../lib/secrets.ts'
 import { safeParse } from '../schema/validation.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { brokeOff, type ClientCall, clientCalls } from '../verdict/client-call.ts'
@@ -18,15 +19,16 @@ export function seenIn(sessions: Pick<Sessions, 'list'>): Pick<ObservedRun, 'cal
       const { trace } = evidence
       const stored = trace.internal || trace.operation === NO_OPERATION ? undefined : traces.get(trace.id)
       const [client] = clientCalls([evidence])
-      if (stored && client) addCall(seen, stored, withResponseText(client))
+      if (stored && client) addCall(seen, stored, withResponse(client))
     }
   return seen
 }
 
-/** The call with the text of its response loaded, if the verdict may need it: its session is gone by then. */
-function withResponseText(client: ClientCall): ClientCall {
+/** The call with what the verdict may need of its response loaded: its session is gone by then. */
+function withResponse(client: ClientCall): ClientCall {
   const text = brokeOff(client) ? client.responseText() : ''
-  return { ...client, responseText: () => text }
+  const cut = client.outcome === 'succeeded' ? client.cutCalls() : []
+  return { ...client, responseText: () => text, cutCalls: () => cut }
 }
 
 function addCall(
@@ -76,6 +78,21 @@ function parsedRequest({ operation: name, request, rendered }: StoredTrace): Par
   return undefined
 }
 
+/** Characters of a prompt that are searched for secrets, and of those that name its call. */
+const MAX_SEARCHED = 2_000
+const MAX_NAMED = 40
+
+/** The first words of a text without secrets. */
+function firstWords(text: string): string {
+  const words = withoutRandom(text.slice(0, MAX_SEARCHED)).trim().split(/\s+/)
+  let first = ''
+  for (const word of words) {
+    if (first.length + word.length >= MAX_NAMED) return `${first || word.slice(0, MAX_NAMED)}…`
+    first += first === '' ? word : ` ${word}`
+  }
+  return first
+}
+
 /** The facts of a call's request; empty if it is not stored. */
 function shapeOf({ task }: StoredTrace, parsed: ParsedRequest | undefined): CallShape {
   const prompt = parsed?.operation.prompt(parsed.request)
@@ -84,5 +101,6 @@ function shapeOf({ task }: StoredTrace, parsed: ParsedRequest | undefined): Call
     offersTools: (prompt?.tools.length ?? 0) > 0,
     demandsJson: prompt?.answer === 'json',
     agent: task?.agent ?? null,
+    prompt: firstWords(prompt?.user || prompt?.system || ''),
   }
 }

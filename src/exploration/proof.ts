@@ -44,18 +44,18 @@ export function provenBy({ cell, last, steady, result }: Trial): ExploreCase[] {
   )
 }
 
-/** The result of a case that a trial proves. */
-export const provenCase = (
-  { cell: exploreCase, result, following, discovered }: Trial,
-  other: ExploreCase,
-): TriedCase => ({
-  following,
-  discovered,
-  result: {
-    ...result,
-    ...caseId(other),
-    why: `same as ${caseName(caseId(exploreCase))}, since no later call would have received this fault: ${result.why}`,
-    scenario: result.scenario && scenarioOf(other),
-    derived: true,
-  },
-})
+/** The result of a case that a trial proves: less may be expected of the program there than in the trial's own. */
+export function provenCase({ cell, result, judgedAs, following, discovered }: Trial, other: ExploreCase): TriedCase {
+  const { verdict, why, mistake } = judgedAs(other)
+  return {
+    following,
+    discovered,
+    result: {
+      ...result,
+      ...caseId(other),
+      ...{ verdict, mistake, derived: true },
+      why: `same as ${caseName(caseId(cell))}, since no later call would have received this fault: ${why}`,
+      scenario: result.scenario && scenarioOf(other),
+    },
+  }
+}

@@ -20,6 +20,8 @@ export interface SpaceOptions {
   classes: readonly FailureModeName[]
   /** 1 injects one failure per run, 2 pairs too. */
   depth: 1 | 2
+  /** The name of the only case to run; for a pair, its first case runs as well. */
+  only?: string | undefined
   /** Whether cases are skipped whose result another one proves, and most of very many calls of a kind. */
   prune: boolean
   /** Cases that an earlier exploration has run, by name. */
@@ -47,17 +49,17 @@ interface Space {
  * @param options `steady`: whether the baseline runs made the same calls in the same order
  */
 export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOptions & { steady: boolean }): Space {
-  const { depth, classes, before, notify } = options
+  const { depth, classes, before, notify, only } = options
+  const isAsked = (one: ExploreCase) => only === undefined || caseLabel(one) === only || beginsPair(one, only)
   // If a program behaves differently in every run, no run proves the result of another.
-  const proves = options.prune && options.steady
+  const proves = options.prune && options.steady && only === undefined
   const known = new Map(quiet.map((point) => [point.id, point]))
   const points = new Map(known)
-  const broken = new Set(options.prune ? failingPoints(quiet) : quiet)
+  const broken = new Set(options.prune && only === undefined ? failingPoints(quiet) : quiet)
   const unbroken = quiet.filter((point) => !broken.has(point))
-  const allPlanned = allCases([...broken], classes)
-  const waiting = new Map(
-    allCases(endsFirst([...broken]), classes).map((exploreCase) => [caseLabel(exploreCase), exploreCase]),
-  )
+  const allPlanned = allCases([...broken], classes).filter(isAsked)
+  const planned = allCases(endsFirst([...broken]), classes).filter(isAsked)
+  const waiting = new Map(planned.map((exploreCase) => [caseLabel(exploreCase), exploreCase]))
   const underWay = new Set<string>()
   const results = new Map<string, CaseResult>()
   let saved = 0
@@ -69,7 +71,7 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
     results.set(name, tried.result)
     const found = new Map(tried.discovered.map((point) => [point.id, point]))
     for (const point of found.values()) if (!points.has(point.id)) points.set(point.id, point)
-    if (depth === 2)
+    if (depth === 2 || only !== undefined)
       for (const pair of pairsAfter(exploreCase, tried, (id) => known.get(id) ?? found.get(id))) queue(pair)
     notify({ tried, done: results.size, total: results.size + waiting.size + underWay.size })
   }
@@ -93,7 +95,9 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
     return allCases(
       following.flatMap((id) => pointOf(id) ?? []),
       classes,
-    ).map((second) => ({ ...second, after }))
+    )
+      .map((second) => ({ ...second, after }))
+      .filter((pair) => only === undefined || caseLabel(pair) === only)
   }
   for (const [name, exploreCase] of [...waiting]) takeTried(name, exploreCase)
   return {
@@ -122,7 +126,10 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
     },
     state: () => ({
       points: [...quiet, ...discoveredOf(points)],
-      cases: inOrder([...results.values()], allPlanned),
+      cases: inOrder(
+        [...results.values()].filter((result) => only === undefined || caseName(result) === only),
+        allPlanned,
+      ),
       skipped: [
         ...[...waiting.values()].map((exploreCase): SkippedCase => ({ ...caseId(exploreCase), why: 'time' })),
         ...allCases(unbroken, classes).map((exploreCase): SkippedCase => ({ ...caseId(exploreCase), why: 'similar' })),
@@ -131,6 +138,10 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
     }),
   }
 }
+
+/** Whether a case is the first of the pair with this name. */
+const beginsPair = ({ point, class: name }: ExploreCase, pair: string): boolean =>
+  pair.startsWith(`${point.id}+`) && pair.includes(`-${name}+`)
 
 /** Results of a program that continues after a fault, so that another one may follow. */
 const COPED: readonly CaseVerdict[] = ['tolerated', 'swallowed', 'misbehaved']

@@ -35,6 +35,8 @@ export interface Trial extends TriedCase {
   last: ReadonlyMap<string, number>
   /** Whether all its runs had the same result. */
   steady: boolean
+  /** Judges its run as that of another case, whose fault would have had the same effect. */
+  judgedAs(other: ExploreCase): Pick<CaseResult, 'verdict' | 'why' | 'mistake'>
 }
 
 interface JudgedTrial extends Trial {
@@ -75,11 +77,9 @@ function trialOf(
   exploreCase: ExploreCase,
   { run, written, context: { baseline, baselinePoints } }: Played,
 ): JudgedTrial {
-  const { verdict, why, traces, counted } = judgeCase(run, {
-    cell: exploreCase,
-    rule: String(written.rules.at(-1)?.name),
-    baseline,
-  })
+  const rule = String(written.rules.at(-1)?.name)
+  const judgedAs = (one: ExploreCase) => judgeCase(run, { cell: one, rule, baseline })
+  const { verdict, why, mistake, traces, counted } = judgedAs(exploreCase)
   const { output, tookMs, kept } = run
   const own = run.calls.filter(({ point }) => point.session === exploreCase.point.session)
   const broken = own.findIndex(({ point }) => point.id === exploreCase.point.id)
@@ -87,6 +87,7 @@ function trialOf(
   return {
     cell: exploreCase,
     counted,
+    judgedAs,
     steady: true,
     following: failingPoints(after.map(({ point }) => point)).map(({ id }) => id),
     discovered: failingPoints(newInjectionPoints(run, new Set(baselinePoints.map(({ id }) => id)))),
@@ -95,6 +96,7 @@ function trialOf(
       ...caseId(exploreCase),
       verdict,
       why,
+      mistake,
       traces: traces.filter((id) => kept.has(id)),
       calls: own.flatMap(({ trace: { id } }) => (kept.has(id) ? [id] : [])),
       scenario: verdict === 'not-applied' ? null : written,

@@ -18,7 +18,7 @@ export interface RouteSample {
 
 /** One call as observed in a run. */
 export interface ObservedCall {
-  point: Omit<InjectionPoint, 'unstable' | 'discovered'>
+  point: Omit<InjectionPoint, 'unstable' | 'discovered' | 'label'>
   trace: TraceRecord
   request: RequestFacts
   /** As verdicts on clients see it. */

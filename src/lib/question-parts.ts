@@ -51,7 +51,7 @@ export function questionParts(body: unknown): QuestionParts | undefined {
   const turns: RequestTurn[] = []
   for (const one of asList(conversation)) {
     const item = asObject(one) ?? { role: 'user', content: one }
-    if (SYSTEM_ROLES.includes(String(item.role))) system.push(...contentTexts(item.content))
+    if (SYSTEM_ROLES.includes(asText(item.role) ?? '')) system.push(...contentTexts(item.content))
     else addTurn(turns, sideOf(item), piecesOf(item))
   }
   const entries = typeof input === 'string' ? [entryOf(input)] : []
@@ -73,11 +73,13 @@ const SYSTEM_ROLES = ['system', 'developer']
 const MODEL_ITEMS = /^(?:reasoning|[a-z_]+_call)$/
 
 const sideOf = ({ role, type }: JsonObject): RequestTurn['side'] =>
-  role === 'assistant' || role === 'model' || (role === undefined && MODEL_ITEMS.test(String(type))) ? 'model' : 'user'
+  role === 'assistant' || role === 'model' || (role === undefined && MODEL_ITEMS.test(asText(type) ?? ''))
+    ? 'model'
+    : 'user'
 
 const ITEMS = /^(?:message|reasoning|item_reference|[a-z_]+_call(?:_output)?)$/
 const isConversation = (items: unknown): boolean =>
-  objectsIn(items).some(({ role, type }) => role !== undefined || ITEMS.test(String(type)))
+  objectsIn(items).some(({ role, type }) => role !== undefined || ITEMS.test(asText(type) ?? ''))
 
 function addTurn(turns: RequestTurn[], side: RequestTurn['side'], { texts, parts, results }: Pieces): void {
   if (texts.length === 0 && parts.length === 0) return
@@ -104,9 +106,9 @@ function piecesOf(item: JsonObject): Pieces {
   const pieces: Pieces = { texts: [], parts: [], results: [] }
   const { role, type, content, tool_calls, output } = item
   if (role === 'tool' || role === 'function') addResult(pieces, { id: item.tool_call_id, content })
-  else if (output !== undefined && /_output$/.test(String(type)))
+  else if (output !== undefined && /_output$/.test(asText(type) ?? ''))
     addResult(pieces, { id: item.call_id, content: output })
-  else if (/_call$/.test(String(type))) pieces.parts.push(callOf(item))
+  else if (/_call$/.test(asText(type) ?? '')) pieces.parts.push(callOf(item))
   else if (typeof content === 'string') pieces.texts.push(content)
   else for (const block of objectsIn(content)) addBlock(pieces, block)
   for (const call of objectsIn(tool_calls)) pieces.parts.push(callOf(asObject(call.function) ?? call))
@@ -120,7 +122,7 @@ function addBlock(pieces: Pieces, block: JsonObject): void {
   const { texts, parts } = pieces
   const { type, text, refusal } = block
   const ownText = asText(text) ?? asText(refusal)
-  if (THOUGHTS.test(String(type))) return
+  if (THOUGHTS.test(asText(type) ?? '')) return
   if (ownText !== undefined) texts.push(ownText)
   else if (type === 'tool_use') parts.push(callOf({ name: block.name, arguments: block.input }))
   else if (type === 'tool_result')
@@ -212,7 +214,9 @@ function restOf(fields: JsonObject): JsonObject {
 }
 
 const nameOf = (tool: JsonObject): string =>
-  asText(asObject(tool.function)?.name) ?? asText(tool.name) ?? String(tool.type).replace(/_(?:preview.*|\d{8})$/, '')
+  asText(asObject(tool.function)?.name) ??
+  asText(tool.name) ??
+  (asText(tool.type) ?? '').replace(/_(?:preview.*|\d{8})$/, '')
 
 function toolOf(tool: JsonObject): string {
   const { description, parameters, input_schema } = asObject(tool.function) ?? tool

@@ -10,10 +10,11 @@ export interface CaseStyle {
 /** The style of each result. */
 export const CASE_STYLES: Readonly<Record<CaseVerdict, CaseStyle>> = {
   tolerated: { sign: '+', tone: 'good' },
+  'failed-cleanly': { sign: 'f', tone: 'none' },
   failed: { sign: 'F', tone: 'bad' },
   crashed: { sign: 'C', tone: 'bad' },
   hung: { sign: 'H', tone: 'bad' },
-  swallowed: { sign: 's', tone: 'warning' },
+  swallowed: { sign: 's', tone: 'bad' },
   misbehaved: { sign: 'm', tone: 'bad' },
   'not-applied': { sign: '-', tone: 'none' },
   accepted: { sign: 'a', tone: 'none' },

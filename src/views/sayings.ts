@@ -1,6 +1,8 @@
 // The texts of a request and of a response, by role, read from the shape of each operation; and summaries of prompts
 // for lists.
 
+import { textOrJson } from '../lib/values.ts'
+
 /** A text of a conversation with the role of its author. */
 export interface Saying {
   role: string
@@ -24,7 +26,7 @@ function callsOf(calls: unknown): string[] {
   if (!Array.isArray(calls)) return []
   return calls.filter(isObject).map((call) => {
     const inside = isObject(call.function) ? call.function : isObject(call.custom) ? call.custom : call
-    return `${inside.name ?? 'a tool'}(${inside.arguments ?? inside.input ?? ''})`
+    return `${textOrJson(inside.name ?? 'a tool')}(${textOrJson(inside.arguments ?? inside.input)})`
   })
 }
 
@@ -33,7 +35,7 @@ const messageOf = (message: Json): Saying[] => {
   if (typeof message.refusal === 'string') texts.push(message.refusal)
   if (message.type === 'function_call') texts.push(...callsOf([message]))
   if (message.type === 'function_call_output') texts.push(textOf(message.output))
-  return texts.map((text) => ({ role: String(message.role ?? message.type ?? ''), text }))
+  return texts.map((text) => ({ role: textOrJson(message.role ?? message.type), text }))
 }
 
 /** The texts of a request body, in order; empty if it is not a JSON object. */

@@ -36,12 +36,12 @@ export const MUCH_MEMORY = 400 << 20
 /** Heap size in bytes above which a worker is ended if the process is above `MUCH_MEMORY`. */
 export const MUCH_HEAP = 32 << 20
 /** Time between checks of the jobs in ms. Durations are counted in checks, so that a suspended process does not add to them. */
-export const CHECK_INTERVAL_MS = 100
+export const CHECK_INTERVAL_MS = 25
 /** Maximum checks to wait until the memory of a stopped worker is free. */
-export const MAX_RECOVERY_CHECKS = 30
+export const MAX_RECOVERY_CHECKS = 120
 /** Maximum checks to wait until the memory of a worker that ended after its job is free. */
-export const MAX_WORN_CHECKS = 5
+export const MAX_WORN_CHECKS = 20
 /** Minimum duration in ms of a job that is stopped for the memory of the process. */
-export const MIN_BLAMED_MS = 300
+export const MIN_BLAMED_MS = 75
 /** Time in ms after which a worker is ended if its job is no longer needed. Most jobs end before. */
 export const ABANDONED_MS = 250

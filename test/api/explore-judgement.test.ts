@@ -256,8 +256,8 @@ const ROWS: Row[] = [
         }
     },
     class: 'context-length',
-    verdict: 'failed',
-    why: /^the command failed with exit code 1$/,
+    verdict: 'failed-cleanly',
+    why: /^the command failed with exit code 1, and its output shows the error$/,
   },
   {
     name: 'a dropped item that a spare one replaces',
@@ -383,8 +383,8 @@ const ROWS: Row[] = [
       return ask(body).catch(() => ask(body, { headers: { authorization: 'Bearer renewed#explore' } }))
     },
     class: 'auth',
-    verdict: 'failed',
-    why: /^the command failed with exit code 1$/,
+    verdict: 'failed-cleanly',
+    why: /^the command failed with exit code 1, and its output shows the error$/,
   },
   {
     name: 'the same token after a 401',

@@ -1,6 +1,6 @@
 // The explore report in a real browser, opened from disk: the matrix, the run behind each case, and how to repeat it.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import axe from 'axe-core'
@@ -44,12 +44,26 @@ afterAll(async () => {
   folder.remove()
 })
 
-test('explore report: shows the matrix first, with the three numbers', async () => {
+test('explore report: begins with one sentence and the problems, the worst first', async () => {
+  expect(await page.locator('.explore .sentence').textContent()).toBe('2 problems in 5 cases at 2 injection points')
+  const problems = await page.getByRole('list', { name: 'Problems' }).locator('> li').allTextContents()
+  expect(problems).toEqual([
+    expect.stringMatching(
+      /^error Lost workchat\.completions stream, call 2: "Hi"under server-error-once, cut-stream, server-/,
+    ),
+    expect.stringMatching(/^error Swallowed errorchat\.completions, call 1: "Hi"under server-error-forever/),
+  ])
+  await page.getByRole('link', { name: 'Swallowed error' }).click()
+  const cell = page.getByRole('region', { name: 'Case', exact: true })
+  await cell.getByText('retried without success').waitFor()
+})
+
+test('explore report: shows the matrix second, with the three numbers', async () => {
   const rows = page.getByRole('region', { name: 'Matrix' }).getByRole('row')
   expect(await rows.allTextContents()).toEqual([
     'Injection pointserver-error-oncecut-streamserver-error-forever',
-    expect.stringMatching(/^p1 chat\.completions-\w+\.1\+s$/),
-    expect.stringMatching(/^p2 chat\.completions-\w+\.1sss\*$/),
+    expect.stringMatching(/^p1 chat\.completions, call 1: "Hi"\+s$/),
+    expect.stringMatching(/^p2 chat\.completions stream, call 2: "Hi"sss\*$/),
   ])
   expect(await page.locator('.figures').textContent()).toBe(
     '5 of 5faults injected / applicable1 of 5tolerated / injected0 of 0recovery paths covered / configured',
@@ -63,9 +77,9 @@ test('explore report: shows verdict, calls, output, command and scenario of a ca
   expect(await cell.getByRole('listitem').count()).toBe(2)
   expect(await cell.getByRole('region', { name: 'Output' }).textContent()).toContain(evil)
   const command = (await cell.getByRole('region', { name: 'Command' }).textContent()) ?? ''
-  const [, file = ''] =
-    /^understudy exec --scenario (\S+) --seed 5 -- \S+ 'it'\\''s a program.mjs'$/.exec(command) ?? []
-  expect(existsSync(join(folder.path, file))).toBe(true)
+  expect(command).toMatch(
+    /^understudy explore --case chat\.completions-\w+\.1-cut-stream --seed 5 -- \S+ 'it'\\''s a program.mjs'$/,
+  )
   expect(await page.evaluate(() => (globalThis as { hit?: number }).hit)).toBeUndefined()
   expect(readFileSync(FILE, 'utf8').split('<script>window.hit').length).toBe(1)
 })
@@ -98,7 +112,7 @@ test('explore report: has a command for a case that breaks the program again', a
     stdout: 'pipe',
     stderr: 'ignore',
   })
-  expect(await new Response(child.stdout).text()).toContain('matched 1, injected 1')
+  expect(await new Response(child.stdout).text()).toContain('FAIL: 1 problem in 1 case')
 })
 
 test.each([

@@ -65,7 +65,9 @@ function wrongEnvelope({ code, message, error, ...more }: Record<string, unknown
   const own = code === undefined && message === undefined
   if (!own && (code !== String(status) || message !== inner.message)) return 'a strange envelope'
   if (Object.keys(more).length > 0) return 'a strange envelope'
-  const texts = typeof inner.message === 'string' && typeof inner.type === 'string' && typeof inner.code === 'string'
+  // A provider's error without a code has the code null in OpenAI's API.
+  const isCode = typeof inner.code === 'string' || (own && inner.code === null)
+  const texts = typeof inner.message === 'string' && typeof inner.type === 'string' && isCode
   if (!texts || !(inner.param === null || typeof inner.param === 'string')) return 'a strange error in the envelope'
   const { length } = inner.message as string
   if (length === 0 || length > 20_000) return `an error of ${length} characters`

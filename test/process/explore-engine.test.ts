@@ -4,15 +4,17 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { exploreLines } from '../../src/cli/print/explore-matrix.ts'
-import { keptState, reportAsJson } from '../../src/cli/print/explore-outputs.ts'
+import { keptState } from '../../src/cli/print/explore-outputs.ts'
 import { ConfigError } from '../../src/config.ts'
 import type { FailureModeName } from '../../src/contract/core/exploration.ts'
 import { coverageOf } from '../../src/exploration/coverage.ts'
 import { type Exploration, type ExploreOptions, explore } from '../../src/exploration/explore.ts'
 import { failingPoints } from '../../src/exploration/injection-points.ts'
+import { exploreProblems } from '../../src/exploration/problems.ts'
 import type { RunCommand, TriedCase } from '../../src/exploration/trial.ts'
 import type { ObservedRun } from '../../src/exploration/types.ts'
 import { plainLines } from '../support/cli.ts'
+import { jsonOf } from '../support/explore.ts'
 import { modelProgram, type Site, type Step } from '../support/model-programs.ts'
 import { emptyFolder } from '../support/server.ts'
 
@@ -34,7 +36,8 @@ const optionsOf = (run: RunCommand, more: Partial<ExploreOptions> = {}): Explore
 const printed = (found: Exploration): string =>
   plainLines(
     exploreLines({
-      ...{ found, cases: found.cases, fixed: [], files: new Map(), width: 100, repeat: String },
+      ...{ found, cases: found.cases, fixed: [], width: 100, repeat: String },
+      problems: exploreProblems(found.cases, found.points),
       coverage: coverageOf(found.cases, found, found.recoveryPaths),
     }),
   ).join('\n')
@@ -80,9 +83,7 @@ test('explore: reports calls missing from the matrix because their traces were d
   const found = await explore(optionsOf(run))
   expect([found.points.filter(({ discovered }) => !discovered).length, found.dropped]).toEqual([4, 2])
   expect(printed(found)).toContain('missing   2 calls got no fault because their traces were dropped')
-  expect(
-    reportAsJson(found, found.cases, { coverage: coverageOf(found.cases, found, {}), files: new Map() }),
-  ).toMatchObject({ dropped: 2 })
+  expect(jsonOf(found)).toMatchObject({ dropped: 2 })
   // The first of those that are left is pushed out by its own repetition: nothing is known of it, and nothing is said of it.
   const [first, ...others] = found.cases
   expect(first).toMatchObject({
@@ -168,7 +169,7 @@ const tried = (point: string, text = ''): TriedCase => ({
   discovered: [],
   result: {
     ...{ point, class: 'auth', verdict: 'tolerated', why: 'so', traces: [], calls: [], scenario: null, output: text },
-    ...{ tookMs: 1, derived: false },
+    ...{ tookMs: 1, derived: false, mistake: null },
   },
 })
 
@@ -202,7 +203,7 @@ test('explore state: is rejected with a reason when it is torn, or of another ve
     writeFileSync(STATE, text)
     keptState(folder.path, ABOUT, true)
   }
-  const whole = JSON.stringify({ version: 2, ...ABOUT, cells: [tried('p')] })
+  const whole = JSON.stringify({ version: 3, ...ABOUT, cells: [tried('p')] })
   expect(go(whole)).not.toThrow()
   const invalid: [string, string][] = [
     [whole.slice(0, -20), `cannot read ${STATE}: `],

@@ -43,7 +43,7 @@ const WHOLE = {
   // It does not wait as long as it was told to.
   'rate-limit-once': 'misbehaved',
   'empty-response': 'tolerated',
-  'server-error-forever': 'failed',
+  'server-error-forever': 'failed-cleanly',
   'context-length': 'failed',
   reset: 'tolerated',
   'content-filter': 'swallowed',
@@ -68,6 +68,14 @@ const STREAM = {
 }
 
 interface Report {
+  problems: {
+    kind: string
+    severity: string
+    message: string
+    calls: string[]
+    failure_modes: string[]
+    command: string
+  }[]
   injection_points: {
     id: string
     operation: string
@@ -94,8 +102,9 @@ interface Report {
   runs_saved: number
 }
 
-async function understudy(...args: string[]) {
-  const child = Bun.spawn([EXECUTABLE, ...args], {
+const understudy = (...args: string[]) => run(EXECUTABLE, ...args)
+async function run(...command: string[]) {
+  const child = Bun.spawn(command, {
     cwd,
     env: environment(),
     stdout: 'pipe',
@@ -179,7 +188,7 @@ describe('explore', () => {
 
   test('saves a scenario for each failed case, and exec repeats the failure with it', async () => {
     const { cases } = first.report
-    const broke = cases.find((cell) => cell.failure_mode === 'server-error-forever' && cell.result === 'failed')
+    const broke = cases.find((cell) => cell.failure_mode === 'rate-limit-forever' && cell.result === 'failed')
     const again = await understudy('exec', '--scenario', broke?.scenario ?? '', ...program())
     expect(again.code).toBe(1)
     expect(again.stdout).toContain('matched 2, injected 2')
@@ -187,6 +196,33 @@ describe('explore', () => {
     expect((await understudy('exec', '--scenario', swallowed?.scenario ?? '', ...program())).stdout).toContain(
       'matched 1, injected 1',
     )
+  })
+
+  test('groups what is wrong into few problems, the worst first', () => {
+    expect(first.report.problems.map(({ kind, severity, calls }) => [kind, severity, ...calls])).toEqual([
+      ['lost-work', 'error', 'chat.completions stream, call 2: "Go on"'],
+      ['swallowed', 'error', 'chat.completions, call 1: "Hi"'],
+      ['misbehaved', 'error', 'chat.completions, call 1: "Hi"'],
+      ['misbehaved', 'error', 'chat.completions, call 1: "Hi"'],
+      ['failed', 'error', 'chat.completions stream, call 2: "Go on"'],
+    ])
+  })
+
+  test('prints commands that reproduce their problems and leave the exploration as it is', async () => {
+    const state = readFileSync(join(cwd, 'explore', 'state.json'), 'utf8')
+    const withoutFigures = (text: string) => text.replace(/\d+(\.\d+)?/g, 'N')
+    for (const { command, kind, message } of first.report.problems) {
+      const again = command.replace('understudy explore', `${EXECUTABLE} explore --json`)
+      // The executable must be the child of this process, which it watches.
+      const { stdout, stderr, code } = await run('sh', '-c', `exec ${again}`)
+      expect([again, code, stderr]).toEqual([again, 3, ''])
+      const { problems, cases } = JSON.parse(stdout) as Report
+      expect([problems.map((one) => [one.kind, withoutFigures(one.message)]), cases.length]).toEqual([
+        [[kind, withoutFigures(message)]],
+        1,
+      ])
+    }
+    expect(readFileSync(join(cwd, 'explore', 'state.json'), 'utf8')).toBe(state)
   })
 
   test('saves the calls of all runs, with their injection points', async () => {
@@ -198,7 +234,7 @@ describe('explore', () => {
 
   test('writes a JUnit case for every case', () => {
     const xml = readFileSync(join(cwd, 'junit.xml'), 'utf8')
-    const bad = first.report.cases.filter(({ result }) => result !== 'tolerated').length
+    const bad = first.report.cases.filter(({ result }) => !['tolerated', 'failed-cleanly'].includes(result)).length
     expect(xml).toContain(`tests="${first.report.cases.length}" failures="${bad}"`)
   })
 
@@ -206,7 +242,7 @@ describe('explore', () => {
     const known = [
       '{ injection_point: "*", failure_mode: "*", reason: we know }',
       '{ injection_point: gone, failure_mode: auth, reason: it was so }',
-      // It broke, which is not mended.
+      // It broke, which is not fixed.
       '{ injection_point: "*", failure_mode: auth, result: hung, reason: it was slow }',
     ]
     writeFileSync(join(cwd, 'known.yaml'), `accepted: [${known.join(', ')}]`)
@@ -214,12 +250,12 @@ describe('explore', () => {
     expect(code).toBe(0)
     expect(stdout.match(/fixed .*/g)).toEqual(['fixed     gone auth: remove it from the file of known cases'])
     expect(stdout).toMatch(/^server-error-once +\+ +a$/m)
-    // What was not tried is not said to be mended.
+    // What was not tried is not said to be fixed.
     const some = await understudy(
       ...['explore', '--failure-mode', 'server-error-once', '--out', 'some', '--known-failures', 'known.yaml'],
       ...program(),
     )
-    expect([some.code, some.stdout.includes('mended')]).toEqual([0, false])
+    expect([some.code, some.stdout.includes('fixed')]).toEqual([0, false])
   })
 })
 
@@ -255,6 +291,7 @@ const MISTAKES: [string[], string][] = [
   [['--jobs', '0'], '--jobs must be a number from 1 to 16, got "0"'],
   [['--budget', 'soon'], '--budget must be a duration such as 90s or 10m, got "soon"'],
   [['--known-failures', 'nothing.yaml'], 'nothing.yaml'],
+  [['--case', 'chat.completions-1.1-auth'], '--case "chat.completions-1.1-auth" is not a case of this command'],
   [['--out', 'never', '--resume'], '--resume requires never/state.json'],
   [['--out', 'program.mjs'], '--out "program.mjs" cannot be created'],
   [

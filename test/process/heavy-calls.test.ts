@@ -111,7 +111,7 @@ test('stored response: is removed after 30 days of the clock', async () => {
   const { id } = (await ask({})).json() as { id: string }
   expect((await ask({ previous_response_id: id })).status).toBe(200)
   await app.understudy.sessions.find('default').clock.sleep(31 * 24 * 60 * 60 * 1000)
-  expect((await ask({ previous_response_id: id })).status).toBe(404)
+  expect((await ask({ previous_response_id: id })).status).toBe(400)
 })
 
 test('executable: contains its workers and their data', async () => {

@@ -204,12 +204,13 @@ test("hostile text in the action's summary: is Markdown text on one line", () =>
     derived: false,
   }
   const explored = exploreSummary(NASTY, {
-    injection_points: [{ id: name, operation: name, model: name }],
+    problems: [{ kind: name, severity: 'error', message: name, calls: [name], failure_modes: [name], command: name }],
+    injection_points: [{ id: name, label: name }],
     cases: [cell],
     coverage: {},
   })
   expect(explored).toContain(`| ${shown} | ❌ lost |`)
-  expect(explored).toContain(`- p1: ${shown}, ${shown} (${shown})`)
-  expect(explored).toContain(`- ❌ ${shown}, ${shown}: ${shown}`)
+  expect(explored).toContain(`- p1: ${shown} (${shown})`)
+  expect(explored).toContain(`- ❌ ${shown}, ${shown}, under ${shown}: ${shown} `)
   expectHarmless(explored)
 })

@@ -289,14 +289,14 @@ test('action explore: writes the matrix to the summary', async () => {
     executable: EXECUTABLE,
     mode: 'explore',
     run: 'node ask.mjs',
-    args: '--failure-mode\nauth\n--failure-mode\nserver-error-once',
+    args: '--failure-mode\nrate-limit-once\n--failure-mode\nserver-error-once',
   })
   const { code, said } = await explored.step()
-  expect([code, said]).toEqual([1, expect.stringMatching(/::error::FAIL: 1 of 2 cases failed/)])
-  expect(explored.summary()).toContain('FAIL: 1 of 2 cases failed')
+  expect([code, said]).toEqual([1, expect.stringMatching(/::error::FAIL: 1 problem \(exit code 3\)/)])
+  expect(explored.summary()).toContain('FAIL: 1 problem in 2 cases')
   expect(explored.summary()).toMatch(/\| \| p1 \|\n\|---\|---\|\n/)
   expect(explored.summary()).toMatch(/\| server-error-once \| ✅ tolerated \|/)
-  expect(explored.summary()).toMatch(/\| auth \| ❌ failed \|/)
+  expect(explored.summary()).toMatch(/\| rate-limit-once \| ❌ failed \|/)
   expect(existsSync(explored.outputs().report ?? '')).toBe(true)
 }, 60_000)
 

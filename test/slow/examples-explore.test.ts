@@ -1,18 +1,18 @@
 // The examples under explore: every mistake planted in a careless program fails its case, and the careful twin passes. They run in this
 // process; test/slow/examples-runners.test.ts runs their own tests as readers do.
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, spyOn, test } from 'bun:test'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { exploreLines } from '../../src/cli/print/explore-matrix.ts'
 import { repeater } from '../../src/cli/print/explore-repeat.ts'
-import { type CaseResult, caseName, type FailureModeName } from '../../src/contract/core/exploration.ts'
+import type { ExploreProblem, FailureModeName, ProblemKind } from '../../src/contract/core/exploration.ts'
 import { coverageOf } from '../../src/exploration/coverage.ts'
 import type { Exploration } from '../../src/exploration/explore.ts'
-import { acceptKnownFailures, readKnownFailures } from '../../src/exploration/known-failures.ts'
+import { exploreProblems } from '../../src/exploration/problems.ts'
 import { plainLines } from '../support/cli.ts'
 import { exploreProgram } from '../support/explore.ts'
-import type { Program } from '../support/programs/surroundings.ts'
+import type { Program, Surroundings } from '../support/programs/surroundings.ts'
 
 // The programs wait by themselves, for seconds.
 setDefaultTimeout(120_000)
@@ -26,6 +26,8 @@ interface Example {
   use: Use
   /** The mistakes of its careless program, by the class whose cell finds it. */
   mistakes: Partial<Record<FailureModeName, RegExp>>
+  /** Its first problem. */
+  worst: ProblemKind
 }
 const check = (isSo: boolean, message: string) => {
   if (!isSo) throw new Error(message)
@@ -44,6 +46,7 @@ const EXAMPLES: Record<string, Example> = {
       'context-length': /^misbehaved: .*retried 2 times/m,
       'server-error-once': /^failed: /m,
     },
+    worst: 'swallowed',
   },
   summarizer: {
     act: 'summaryOf',
@@ -54,6 +57,7 @@ const EXAMPLES: Record<string, Example> = {
       check(complete || summary === '', 'a part of a summary')
     },
     mistakes: { timeout: /^hung: /m, stall: /^hung: /m, 'cut-stream': /^swallowed: /m },
+    worst: 'swallowed',
   },
   'parcel-agent': {
     act: 'answerOf',
@@ -68,6 +72,7 @@ const EXAMPLES: Record<string, Example> = {
       )
     },
     mistakes: { 'server-error-once': /^failed: .*tool-repeated: book_courier/m, timeout: /^failed: /m },
+    worst: 'duplicate-side-effect',
   },
 }
 
@@ -90,19 +95,24 @@ function loadIn(env: NodeJS.Dict<string>, file: string): Promise<Record<string, 
   loading = loaded.catch(() => {})
   return loaded
 }
-/** The programs call with the global `fetch`, which here is that of their run: it ends when that does. */
-const fetchOfRun = new AsyncLocalStorage<typeof fetch>()
-const before = globalThis.fetch
-globalThis.fetch = Object.assign((...asked: Parameters<typeof fetch>) => (fetchOfRun.getStore() ?? before)(...asked), {
-  preconnect: before.preconnect,
-})
+/** The programs call and log with what is global, which here is that of their run. */
+const surroundingsOfRun = new AsyncLocalStorage<Pick<Surroundings, 'fetch' | 'say'>>()
+const { fetch } = globalThis
+globalThis.fetch = Object.assign(
+  (...asked: Parameters<typeof fetch>) => (surroundingsOfRun.getStore()?.fetch ?? fetch)(...asked),
+  { preconnect: fetch.preconnect },
+)
+const log = spyOn(console, 'error').mockImplementation((...said: unknown[]) =>
+  surroundingsOfRun.getStore()?.say(said.map(String).join(' ')),
+)
 afterAll(() => {
-  globalThis.fetch = before
+  globalThis.fetch = fetch
+  log.mockRestore()
 })
 const programOf =
   (file: string, { act, use }: Example): Program =>
-  ({ env, fetch }) =>
-    fetchOfRun.run(fetch, async () => {
+  ({ env, fetch, say }) =>
+    surroundingsOfRun.run({ fetch, say }, async () => {
       const run = (await loadIn({ ...env }, file))[act]
       if (!run) throw new Error(`${file} has no ${act}`)
       await use(run)
@@ -110,7 +120,7 @@ const programOf =
 
 interface Explored {
   found: Exploration
-  cells: readonly CaseResult[]
+  problems: readonly ExploreProblem[]
 }
 /** Each is explored once, by its name and its manner. */
 const explored = new Map<string, Promise<Explored>>()
@@ -118,13 +128,12 @@ const explored = new Map<string, Promise<Explored>>()
 const settings = { timeOverrides: {} }
 beforeAll(() => {
   for (const [name, example] of Object.entries(EXAMPLES)) {
-    const known = readKnownFailures(join(root, 'examples', name, 'explore.yaml'))
     const explore = async (manner: 'careful' | 'careless', more: Parameters<typeof exploreProgram>[1]) => {
       const found = await exploreProgram(programOf(join(root, 'examples', name, `${manner}.mjs`), example), {
         settings,
         ...more,
       })
-      return { found, cells: acceptKnownFailures(found.cases, known, false).cases }
+      return { found, problems: exploreProblems(found.cases, found.points) }
     }
     // What hangs is soon known to hang. One run at a time: of two cells, one may stand for the other, whichever comes first.
     const classes = Object.keys(example.mistakes) as FailureModeName[]
@@ -132,30 +141,38 @@ beforeAll(() => {
     explored.set(`careful ${name}`, explore('careful', { jobs: 4 }))
   }
 })
-const allCases = async (which: string): Promise<readonly CaseResult[]> => (await explored.get(which))?.cells ?? []
+async function resultOf(which: string): Promise<Explored> {
+  const result = await explored.get(which)
+  if (!result) throw new Error(`${which} was not explored`)
+  return result
+}
 
 test.each(Object.entries(EXAMPLES))(
   'example %s: fails when careless and passes when careful',
-  async (name, { mistakes }) => {
-    const careless = await allCases(`careless ${name}`)
+  async (name, { mistakes, worst }) => {
+    const careless = await resultOf(`careless ${name}`)
     for (const [mistake, verdict] of Object.entries(mistakes)) {
-      const found = careless.filter((cell) => cell.class === mistake).map((cell) => `${cell.verdict}: ${cell.why}`)
+      const found = careless.found.cases
+        .filter((cell) => cell.class === mistake)
+        .map((cell) => `${cell.verdict}: ${cell.why}`)
       expect(found.join('\n')).toMatch(verdict)
     }
-    const careful = await allCases(`careful ${name}`)
-    expect(careful.filter(({ verdict }) => !['tolerated', 'accepted', 'not-applied'].includes(verdict))).toEqual([])
-    expect(careful.filter(({ verdict }) => verdict === 'tolerated').length).toBeGreaterThan(5)
+    expect(careless.problems[0]).toMatchObject({ kind: worst, severity: 'error' })
+    expect(careless.problems.length).toBeLessThanOrEqual(3)
+    const careful = await resultOf(`careful ${name}`)
+    expect(careful.problems).toEqual([])
+    expect(careful.found.cases.filter(({ verdict }) => verdict === 'tolerated').length).toBeGreaterThan(5)
   },
 )
 
 test('docs/explore.md: shows what the first example prints', async () => {
-  const shown = /```\n( +p1[\s\S]*?)```/.exec(readFileSync(join(root, 'docs', 'explore.md'), 'utf8'))?.[1] ?? 'nothing'
-  const { found, cells } = (await explored.get('careless ticket-tool')) ?? {}
-  if (!found || !cells) throw new Error('nothing was explored')
-  const files = new Map(cells.map((cell) => [caseName(cell), `explore/${cell.scenario?.name}.yaml`]))
+  const shown =
+    /```\n(Understudy: [\s\S]*?)```/.exec(readFileSync(join(root, 'docs', 'explore.md'), 'utf8'))?.[1] ?? 'nothing'
+  const { found, problems } = await resultOf('careless ticket-tool')
+  const { cases } = found
   const repeat = repeater(['npx', 'vitest', 'run'], {})
-  const coverage = coverageOf(cells, found, found.recoveryPaths)
-  const lines = plainLines(exploreLines({ found, cases: cells, fixed: [], coverage, files, repeat, width: 100 }))
+  const coverage = coverageOf(cases, found, found.recoveryPaths)
+  const lines = plainLines(exploreLines({ found, cases, fixed: [], coverage, problems, repeat, width: 80 }))
   const printed = lines.map((line) => line.trimEnd())
   expect(shown.split('\n').filter((line) => !printed.includes(line))).toEqual([])
 })

@@ -5,6 +5,7 @@ import { commandProgram, observer } from '../../src/cli/run/observe.ts'
 import { type Config, readConfig } from '../../src/config.ts'
 import { coverageOf } from '../../src/exploration/coverage.ts'
 import { type Exploration, type ExploreOptions, explore } from '../../src/exploration/explore.ts'
+import { exploreProblems } from '../../src/exploration/problems.ts'
 import { testIo } from './cli.ts'
 import { runInProcess } from './in-process.ts'
 import { type Program, pass, type Surroundings } from './programs/surroundings.ts'
@@ -84,4 +85,9 @@ export async function exploreProgram(
 
 /** An exploration as `--json` says it; the scenario of a cell is in the exploration itself. */
 export const jsonOf = (found: Exploration) =>
-  reportAsJson(found, found.cases, { coverage: coverageOf(found.cases, found, found.recoveryPaths), files: new Map() })
+  reportAsJson(found, found.cases, {
+    coverage: coverageOf(found.cases, found, found.recoveryPaths),
+    problems: exploreProblems(found.cases, found.points),
+    files: new Map(),
+    repeat: String,
+  })

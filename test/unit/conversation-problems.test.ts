@@ -28,11 +28,15 @@ const finders = {
   ],
 }
 
-const odd = fc.oneof(fc.constantFrom(null, 1, '', 'x', [], {}, true), fc.object({ maxDepth: 2 }))
+const odd = fc.oneof(
+  fc.constantFrom<unknown[]>(null, 1, '', 'x', [], {}, true, { toString: -1 }, [[{ toString: -1 }]]),
+  fc.object({ maxDepth: 2 }),
+)
 const idLike = fc.oneof(fc.constantFrom('a', 'b', ''), odd)
 const block = fc.record(
   {
-    type: fc.constantFrom(
+    type: fc.constantFrom<unknown[]>(
+      { toString: -1 },
       'text',
       'tool_use',
       'tool_result',
@@ -51,8 +55,26 @@ const block = fc.record(
 )
 const message = fc.record(
   {
-    role: fc.constantFrom('user', 'assistant', 'tool', 'system', 'function', 'developer', null, 7),
-    type: fc.constantFrom('message', 'function_call', 'function_call_output', 'reasoning', 'item_reference', 3),
+    role: fc.constantFrom<unknown[]>(
+      { toString: -1 },
+      'user',
+      'assistant',
+      'tool',
+      'system',
+      'function',
+      'developer',
+      null,
+      7,
+    ),
+    type: fc.constantFrom<unknown[]>(
+      { toString: -1 },
+      'message',
+      'function_call',
+      'function_call_output',
+      'reasoning',
+      'item_reference',
+      3,
+    ),
     content: fc.oneof(fc.string(), fc.array(fc.oneof(block, odd), { maxLength: 4 }), odd),
     tool_calls: fc.oneof(fc.array(fc.oneof(fc.record({ id: idLike }), odd), { maxLength: 3 }), odd),
     tool_call_id: idLike,

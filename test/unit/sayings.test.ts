@@ -1,7 +1,7 @@
 // What a list shows of a request: the first words of its prompt and the model that it names, from the beginning of its stored JSON.
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { REQUEST_HEAD, requestBrief } from '../../src/views/sayings.ts'
+import { promptSayings, REQUEST_HEAD, requestBrief } from '../../src/views/sayings.ts'
 
 const user = (content: unknown) => ({ role: 'user', content })
 const brief = (request: unknown) => requestBrief(JSON.stringify(request).slice(0, REQUEST_HEAD))
@@ -62,4 +62,13 @@ test('request brief: reads any beginning of any request', () => {
       expect(prompt?.length ?? 0).toBeLessThanOrEqual(120)
     }),
   )
+})
+
+test('promptSayings: reads values that cannot be converted to text', () => {
+  const odd = { toString: -1 }
+  const messages = [{ role: [[odd]], content: 'N', tool_calls: [{ function: { name: odd, arguments: odd } }] }]
+  expect(promptSayings({ messages })).toEqual([
+    { role: '[[{"toString":-1}]]', text: 'N' },
+    { role: '[[{"toString":-1}]]', text: '{"toString":-1}({"toString":-1})' },
+  ])
 })

@@ -1,5 +1,6 @@
 // What exec and explore found, as the job summary shows it.
 import { printableLine, withoutCommands } from '../../../src/lib/printable.ts'
+import { counted } from '../../../src/lib/units.ts'
 
 interface Finding {
   kind: string
@@ -26,7 +27,15 @@ export interface ExecRun {
 }
 /** What `explore --json` prints. */
 export interface ExploreReport {
-  injection_points: readonly { id: string; operation: string; model: string | null }[]
+  problems: readonly {
+    kind: string
+    severity: string
+    message: string
+    calls: readonly string[]
+    failure_modes: readonly string[]
+    command: string
+  }[]
+  injection_points: readonly { id: string; label: string }[]
   cases: readonly {
     injection_point: string
     failure_mode: string
@@ -42,6 +51,7 @@ export interface ExploreReport {
 const MAX_LINES = 50
 const MARKS: Readonly<Record<string, string>> = {
   tolerated: '✅',
+  'failed-cleanly': '☑️',
   accepted: '☑️',
   'not-applied': '➖',
   swallowed: '⚠️',
@@ -105,39 +115,35 @@ export function wrongLines({ name, findings, sessions }: ExecRun, text: (given: 
   ]
 }
 
-/** Whether a cell is as it should be. */
-export const isGoodCase = ({ result }: { result: string }): boolean =>
-  ['tolerated', 'accepted', 'not-applied'].includes(result)
+/** The problems that make an exploration fail. */
+export const errorsOf = ({ problems }: Pick<ExploreReport, 'problems'>): ExploreReport['problems'] =>
+  problems.filter(({ severity }) => severity === 'error')
 
-/** The matrix of an exploration as Markdown: rows are what went wrong, columns the calls that it happened to. */
-export function exploreSummary(command: string, { injection_points: points, cases }: ExploreReport): string {
+/** The problems of an exploration as Markdown, and its matrix: rows are failure modes, columns calls. */
+export function exploreSummary(command: string, { problems, injection_points: points, cases }: ExploreReport): string {
   const tried = points.filter(({ id }) => cases.some((one) => one.injection_point === id))
   const classes = [...new Set(cases.map((one) => one.failure_mode))]
   const signOf = (point: string, name: string) => {
     const cell = cases.find((one) => one.injection_point === point && one.failure_mode === name)
     return cell ? `${mark(cell.result)} ${cell.result}${cell.derived ? ' (derived)' : ''}` : ''
   }
-  const bad = cases.filter((cell) => !isGoodCase(cell))
-  const verdict =
-    bad.length > 0 ? `FAIL: ${bad.length} of ${cases.length} cases failed` : `${cases.length} cases, none failed`
+  const failed = errorsOf({ problems }).length
+  const verdict = `${failed > 0 ? `FAIL: ${counted(failed, 'problem')}` : 'no problem'} in ${counted(cases.length, 'case')}`
   return [
     `### Understudy explore ${codeText(command)}: ${verdict}`,
+    '',
+    ...shortened(
+      problems.map(
+        ({ kind, severity, message, calls, failure_modes: modes, command: again }) =>
+          `- ${severity === 'error' ? '❌' : '⚠️'} ${[kind, calls.join(', '), `under ${modes.join(', ')}`].map(cellText).join(', ')}: ${cellText(message)} ${codeText(again)}`,
+      ),
+    ),
     '',
     `| | ${tried.map((_, index) => `p${index + 1}`).join(' | ')} |`,
     `|---|${tried.map(() => '---|').join('')}`,
     ...classes.map((name) => `| ${cellText(name)} | ${tried.map(({ id }) => signOf(id, name)).join(' | ')} |`),
     '',
-    ...tried.map(
-      ({ id, operation, model }, index) =>
-        `- p${index + 1}: ${cellText(operation)}, ${cellText(model ?? 'no model')} (${cellText(id)})`,
-    ),
-    '',
-    ...shortened(
-      bad.map(
-        (cell) =>
-          `- ${mark(cell.result)} ${cellText(cell.injection_point)}, ${cellText(cell.failure_mode)}: ${cellText(cell.reason)}`,
-      ),
-    ),
+    ...tried.map(({ id, label }, index) => `- p${index + 1}: ${cellText(label)} (${cellText(id)})`),
     '',
   ].join('\n')
 }

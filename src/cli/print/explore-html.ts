@@ -10,6 +10,7 @@ import { failureModes } from '../../exploration/failure-modes.ts'
 import { entriesOfRun } from '../../inspector/report.ts'
 import { writeReport } from '../commands/trace-export.ts'
 import type { ExploreReport } from './explore-matrix.ts'
+import { problemCommand } from './explore-problems.ts'
 
 type PageReport = Omit<ExploreReport, 'width'> & {
   /** The command line. */
@@ -31,12 +32,13 @@ export async function writeExploration(file: string, db: string, report: PageRep
   })
 }
 
-function explorationData({ found, cases, fixed, coverage, files, command, repeat }: PageReport): ExplorationData {
+function explorationData({ found, cases, problems, fixed, coverage, command, repeat }: PageReport): ExplorationData {
   const { points, dropped, routes, runs, saved, quietMs, limitMs } = found
   const skipped = found.skipped.filter(({ why }) => why === 'time')
   const similar = new Set(found.skipped.flatMap(({ point, why }) => (why === 'similar' ? [point] : [])))
   return {
     ...{
+      problems: problems.map((problem) => ({ ...problem, command: problemCommand(problem, repeat) })),
       command,
       skipped,
       similar: found.skipped.length - skipped.length,
@@ -52,15 +54,13 @@ function explorationData({ found, cases, fixed, coverage, files, command, repeat
     classes: failureModes.map(({ name }) => name),
     points: points
       .filter(({ id }) => !similar.has(id))
-      .map(({ id, operation, stream, model, session, turn, nth, unstable, discovered }) => ({
-        ...{ id, operation, stream, model, session, turn, nth, unstable, discovered },
+      .map(({ id, operation, stream, model, session, turn, nth, unstable, discovered, label }) => ({
+        ...{ id, operation, stream, model, session, turn, nth, unstable, discovered, label },
       })),
-    cells: cases.map(({ scenario, ...result }) => ({
+    cells: cases.map(({ scenario, mistake: _, ...result }) => ({
       ...result,
       scenario: scenario && stringify(scenario),
-      // A tolerated case has no file: the user must save the scenario first to reproduce it.
-      repeat: scenario && repeat(files.get(caseName(result)) ?? `${scenario.name}.yaml`),
-      written: files.has(caseName(result)),
+      repeat: repeat(caseName(result)),
     })),
   }
 }

@@ -1,19 +1,22 @@
-// The text report of an exploration: the matrix of injection points and failure modes, and each failed case.
+// The text report of an exploration: its problems, its figures, and the matrix of injection points and failure modes.
 import {
   type CaseResult,
   type CaseVerdict,
   type CoverageNumbers,
   caseName,
+  type ExploreProblem,
   type InjectionPoint,
   ROUTE_TARGETS,
   type RouteTable,
 } from '../../contract/core/exploration.ts'
 import type { Exploration } from '../../exploration/explore.ts'
 import { failureModes } from '../../exploration/failure-modes.ts'
-import { isGood, type KnownFailure } from '../../exploration/known-failures.ts'
+import type { KnownFailure } from '../../exploration/known-failures.ts'
 import { TARGET_LABELS } from '../../exploration/routes.ts'
 import { counted } from '../../lib/units.ts'
 import { CASE_STYLES, type CaseStyle, DERIVED, LEFT_OUT } from '../../views/case-style.ts'
+import { explorationSentence } from '../../views/problem-text.ts'
+import { problemLines } from './explore-problems.ts'
 import { paint } from './output.ts'
 import { lengthOf } from './overview.ts'
 
@@ -35,24 +38,22 @@ export interface ExploreReport {
   cases: readonly CaseResult[]
   fixed: readonly KnownFailure[]
   coverage: CoverageNumbers
-  /** The scenario file of each case, by the case's name. */
-  files: ReadonlyMap<string, string>
-  /** The command that runs a scenario again. */
-  repeat(scenario: string): string
+  problems: readonly ExploreProblem[]
+  /** The command that runs a case again. */
+  repeat(caseId: string): string
   width: number
 }
 
 /** The whole report, as lines. */
 export function exploreLines(report: ExploreReport): string[] {
-  const { found, cases, fixed } = report
-  const bad = cases.filter((result) => !isGood(result))
+  const { found, fixed, problems, repeat } = report
   return [
-    `Understudy: explore: ${verdictLine(report, bad.length)}`,
+    `Understudy: explore: ${verdictLine(report)}`,
+    '',
+    ...problemLines(problems, repeat),
+    ...summaryLines(report),
     '',
     ...matrixLines(report),
-    '',
-    ...bad.flatMap((result) => badLines(result, report)),
-    ...summaryLines(report),
     ...found.routes.flatMap(routeLines),
     ...fixed.map(
       (known) =>
@@ -62,14 +63,14 @@ export function exploreLines(report: ExploreReport): string[] {
 }
 
 /** The verdict in a few words. Cases that were not run do not count as passed. */
-function verdictLine({ found, cases, coverage }: ExploreReport, bad: number): string {
-  const where = ` (${counted(found.points.length, 'injection point')})`
-  if (bad > 0) return `${paint('red', 'FAIL')}: ${bad} of ${counted(cases.length, 'case')} failed${where}`
+function verdictLine({ found, cases, problems, coverage }: ExploreReport): string {
+  const sentence = explorationSentence({ problems, cases, points: found.points })
+  if (problems.some(({ severity }) => severity === 'error')) return `${paint('red', 'FAIL')}: ${sentence}`
   const unproved = (why: string) => `${paint('yellow', 'INCONCLUSIVE')}: ${why}`
   if (found.points.length === 0) return unproved('no call to a model or an agent was received')
   if (coverage.delivered.of === 0) return unproved('no fault was injected')
   const partly = found.skipped.length > 0 || found.dropped > 0 ? '; other cases were not run' : ''
-  return `${paint('green', 'PASS')}: ${counted(cases.length, 'case')}${where}${partly}`
+  return `${paint('green', 'PASS')}: ${sentence}${partly}`
 }
 
 /** Rows are failure modes, columns injection points; as many columns side by side as fit. */
@@ -92,7 +93,7 @@ function matrixLines({ found, cases, width }: Pick<ExploreReport, 'found' | 'cas
   }
   const legend = Object.entries(CASE_STYLES).map(([verdict, { sign }]) => `${sign} ${verdict}`)
   const marks = [`${LEFT_OUT} not run`, `${DERIVED} derived`]
-  return [...lines, ...tried.map(pointLine), '', [...legend, ...marks].join('  ')]
+  return [...lines, ...tried.flatMap(pointLine), '', [...legend, ...marks].join('  ')]
 }
 
 /** The sign of a case, and its width in columns; undefined if the failure mode does not apply. */
@@ -105,27 +106,14 @@ function signOf(name: string, by: ReadonlyMap<string, CaseResult>, skipped: Read
 const inColumn = (sign: ReturnType<typeof signOf>): string =>
   `${sign?.text ?? ''}${' '.repeat(COLUMN - (sign?.wide ?? 0))}`
 
-const pointLine = (
-  { id, operation, stream, model, session, turn, nth, unstable, discovered }: InjectionPoint,
-  index: number,
-): string => {
-  const about = [
-    `${operation}${stream ? ' stream' : ''}`,
-    model ?? '-',
-    `turn ${turn}`,
-    `call ${nth}`,
-    ...(id.endsWith(`@${session}`) ? [session] : []),
+const pointLine = ({ id, label, model, unstable, discovered }: InjectionPoint, index: number): string[] => {
+  const marks = [
+    ...(model === null ? [] : [model]),
+    ...(unstable ? ['unstable'] : []),
+    ...(discovered ? ['discovered'] : []),
+    id,
   ]
-  const marks = [...(unstable ? ['unstable'] : []), ...(discovered ? ['discovered'] : [])]
-  return `  p${String(index + 1).padEnd(COLUMN)}${id}  ${paint('dim', [...about, ...marks].join(', '))}`
-}
-
-/** A failed case, and how to reproduce it. */
-function badLines(result: CaseResult, { files, repeat }: ExploreReport): string[] {
-  const file = files.get(caseName(result))
-  const again = file === undefined ? [] : [`    ${paint('dim', repeat(file))}`]
-  const derived = result.derived ? ` ${paint('dim', '(derived)')}` : ''
-  return [`  ${painted(result.verdict)}${derived}  ${result.class} at ${result.point}: ${result.why}`, ...again]
+  return [`  p${String(index + 1).padEnd(COLUMN)}${label}`, `       ${paint('dim', marks.join(', '))}`]
 }
 
 /** Which faults of a configuration the gateway hides from the client. */

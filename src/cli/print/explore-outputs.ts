@@ -6,11 +6,13 @@ import { stringify } from 'yaml'
 import { ConfigError } from '../../config.ts'
 import { type CaseResult, type CoverageNumbers, caseName } from '../../contract/core/exploration.ts'
 import type { Exploration } from '../../exploration/explore.ts'
-import { isGood } from '../../exploration/known-failures.ts'
+import { isError, problemKindOf } from '../../exploration/severity.ts'
 import type { TriedCase } from '../../exploration/trial.ts'
 import { realClock } from '../../lib/clock.ts'
 import { makePrivateFolder } from '../../lib/private-files.ts'
 import { isObject } from '../../lib/values.ts'
+import type { ExploreReport } from './explore-matrix.ts'
+import { problemCommand } from './explore-problems.ts'
 import { type JunitCase, junitXml } from './junit.ts'
 import { writeOutputFile } from './output-file.ts'
 import type { ExploreJson } from './report-schemas.ts'
@@ -27,7 +29,7 @@ interface State {
   seed: number
   cells: TriedCase[]
 }
-const STATE_VERSION = 2
+const STATE_VERSION = 3
 /** At most one part in so many of the time is spent on writing the state. */
 const SAVING_SHARE = 20
 
@@ -105,13 +107,13 @@ function resumedCases(path: string, { command, seed }: Pick<State, 'command' | '
   )
 }
 
-/** Writes the scenario of each failed case. Returns the files by the case's name. */
+/** Writes the scenario of each case that is not as it should be. Returns the files by the case's name. */
 export function writeScenarios(folder: string, cells: readonly CaseResult[]): Map<string, string> {
-  const written = cells.flatMap((result) => {
-    if (isGood(result) || !result.scenario || result.derived) return []
-    const file = join(folder, `${result.scenario.name}.yaml`)
-    writeOutputFile(file, `# ${result.verdict}: ${result.why.replaceAll('\n', ' ')}\n${stringify(result.scenario)}`)
-    return [[caseName(result), file] as const]
+  const written = cells.flatMap((cell) => {
+    if (problemKindOf(cell) === undefined || !cell.scenario || cell.derived) return []
+    const file = join(folder, `${cell.scenario.name}.yaml`)
+    writeOutputFile(file, `# ${cell.verdict}: ${cell.why.replaceAll('\n', ' ')}\n${stringify(cell.scenario)}`)
+    return [[caseName(cell), file] as const]
   })
   return new Map(written)
 }
@@ -120,10 +122,21 @@ export function writeScenarios(folder: string, cells: readonly CaseResult[]): Ma
 export const reportAsJson = (
   { points, skipped, dropped, runs, saved, routes, recoveryPaths }: Exploration,
   results: readonly CaseResult[],
-  { coverage, files }: { coverage: CoverageNumbers; files: ReadonlyMap<string, string> },
+  {
+    coverage,
+    files,
+    problems,
+    repeat,
+  }: Pick<ExploreReport, 'coverage' | 'problems' | 'repeat'> & { files: ReadonlyMap<string, string> },
 ): ExploreJson => ({
-  injection_points: points.map(({ id, operation, stream, model, session, turn, nth, unstable, discovered }) => ({
-    ...{ id, operation, stream, model, session, turn, occurrence: nth, unstable, discovered },
+  problems: problems.map((problem) => ({
+    ...{ kind: problem.kind, severity: problem.severity, message: problem.why },
+    ...{ calls: problem.calls, failure_modes: problem.classes },
+    cases: problem.cases.map((one) => ({ injection_point: one.point, failure_mode: one.class })),
+    command: problemCommand(problem, repeat),
+  })),
+  injection_points: points.map(({ id, label, operation, stream, model, session, turn, nth, unstable, discovered }) => ({
+    ...{ id, label, operation, stream, model, session, turn, occurrence: nth, unstable, discovered },
   })),
   cases: results.map((result) => ({
     ...{ injection_point: result.point, failure_mode: result.class, result: result.verdict, reason: result.why },
@@ -159,12 +172,12 @@ export const exploreJunit = (results: readonly CaseResult[]): string =>
           suite: result.point,
           name: result.class,
           took: result.derived ? 0 : (result.tookMs ?? 0),
-          ...(isGood(result)
-            ? { output: `${result.verdict}${result.derived ? ', derived' : ''}: ${result.why}` }
-            : {
+          ...(isError(result)
+            ? {
                 failure: `${result.verdict}${result.derived ? ', derived' : ''}: ${result.why}`,
                 output: result.output ?? undefined,
-              }),
+              }
+            : { output: `${result.verdict}${result.derived ? ', derived' : ''}: ${result.why}` }),
         }),
       ),
     },

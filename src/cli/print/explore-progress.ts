@@ -1,6 +1,6 @@
 // The progress of an exploration: a bar on a terminal, an occasional line elsewhere.
 import type { ExploreOptions } from '../../exploration/explore.ts'
-import { isGood } from '../../exploration/known-failures.ts'
+import { isError } from '../../exploration/severity.ts'
 import { realClock } from '../../lib/clock.ts'
 import type { CommandIo } from '../io.ts'
 import { lengthOf } from './overview.ts'
@@ -23,7 +23,7 @@ export function exploreProgress({ stderr, log }: Pick<CommandIo, 'stderr' | 'log
   }
   return {
     show(step: Step) {
-      if (!isGood(step.tried.result)) bad++
+      if (isError(step.tried.result)) bad++
       if (live) stderr.overwrite(lineOf(step))
       else if (realClock.now() - last >= EVERY_MS) {
         last = realClock.now()

@@ -1,4 +1,4 @@
-// The command that reproduces one run of an exploration.
+// The command that reproduces one case of an exploration.
 import { flagOf, SETTINGS } from '../../config.ts'
 import { settingsByKey } from '../commands/setting-flags.ts'
 
@@ -10,10 +10,13 @@ export const shellLine = (words: readonly string[]): string =>
 const UNSAID = ['db', 'port', 'token', 'json']
 
 /**
- * Returns the command that runs a scenario with the explored command, under the same settings.
+ * Returns the command that runs one case of the explored command again, under the same settings.
  * @param options the flags of the exploration
  */
-export function repeater(command: readonly string[], options: Record<string, unknown>): (scenario: string) => string {
+export function repeater(
+  command: readonly string[],
+  options: Record<string, unknown> & { timeout?: string },
+): (caseId: string) => string {
   const flags = Object.entries(settingsByKey(options)).filter(
     ([key, value]) => (key === 'config' || key in SETTINGS) && !UNSAID.includes(key) && value !== undefined,
   )
@@ -22,5 +25,6 @@ export function repeater(command: readonly string[], options: Record<string, unk
       ? [flagOf(key)]
       : (Array.isArray(value) ? value : [value]).flatMap((one) => [flagOf(key), String(one)]),
   )
-  return (scenario) => shellLine(['understudy', 'exec', '--scenario', scenario, ...settings, '--', ...command])
+  const limit = options.timeout === undefined ? [] : ['--timeout', options.timeout]
+  return (caseId) => shellLine(['understudy', 'explore', '--case', caseId, ...limit, ...settings, '--', ...command])
 }

@@ -1,7 +1,13 @@
 // Schemas of the JSON reports of `exec`, `explore` and `rehearse`: for the types of the output, `understudy schema` and
 // the reference.
 import { z } from 'zod'
-import { FAILURE_MODES, ROUTE_TARGETS, VERDICTS } from '../../contract/core/exploration.ts'
+import {
+  FAILURE_MODES,
+  PROBLEM_KINDS,
+  PROBLEM_SEVERITIES,
+  ROUTE_TARGETS,
+  VERDICTS,
+} from '../../contract/core/exploration.ts'
 import { Finding } from '../../contract/core/finding.ts'
 import { OutcomeKind, TraceRecord } from '../../contract/core/trace.ts'
 import { EarlierVerdict, VerdictResult, Verification } from '../../contract/core/verification.ts'
@@ -67,10 +73,33 @@ const Share = z.object({ count: count.describe('How many.'), total: count.descri
 
 /** The report of `understudy explore --json`. */
 export const ExploreJson = z.object({
+  problems: z
+    .array(
+      z.object({
+        kind: z.enum(PROBLEM_KINDS).describe('Kind of the problem.'),
+        severity: z.enum(PROBLEM_SEVERITIES).describe('Errors make the exploration fail. Warnings do not.'),
+        message: z.string().describe('What happened in the first case.'),
+        calls: z.array(z.string()).describe('Labels of the injection points.'),
+        failure_modes: z.array(z.string()).describe('Failure modes.'),
+        cases: z
+          .array(
+            z.object({
+              injection_point: z.string().describe('Id of the injection point.'),
+              failure_mode: z.string().describe('Failure mode.'),
+            }),
+          )
+          .describe('Cases with this problem.'),
+        command: z.string().describe('Command that reproduces the first case.'),
+      }),
+    )
+    .describe('Problems, grouped by cause, the worst first.'),
   injection_points: z
     .array(
       z.object({
         id: z.string().describe('Id of the injection point, as in the header `x-understudy-call-site`.'),
+        label: z
+          .string()
+          .describe('Operation, number among the calls of the baseline run, and first words of the prompt, redacted.'),
         operation: z.string().describe('Name of the operation.'),
         stream: z.boolean().describe('Whether the response is a stream.'),
         model: z.string().nullable().describe('The requested model.'),

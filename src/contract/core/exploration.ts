@@ -26,7 +26,9 @@ export type FailureModeName = (typeof FAILURE_MODES)[number]
 
 /**
  * The results of a case.
- * `tolerated`: the client coped, and the failed request got a response in the end. `failed`: the command failed.
+ * `tolerated`: the client coped, and the failed request got a response in the end. `failed-cleanly`: the command failed
+ * as it should, because nothing else was possible: it repeated nothing that must not be repeated, and its output shows
+ * the error. `failed`: the command failed although it need not, or not cleanly.
  * `hung`: it took far longer than the baseline. `crashed`: a signal ended it. `swallowed`: the error reached the
  * client, the request never got a response, and all tests passed. `misbehaved`: it coped, but incorrectly, such as by
  * an early retry. `not-applied`: the fault was not triggered. `accepted`: a failure that the file of known failures
@@ -34,6 +36,7 @@ export type FailureModeName = (typeof FAILURE_MODES)[number]
  */
 export const VERDICTS = [
   'tolerated',
+  'failed-cleanly',
   'failed',
   'crashed',
   'hung',
@@ -67,6 +70,10 @@ export interface InjectionPoint {
   offersTools: boolean
   demandsJson: boolean
   agent: string | null
+  /** The first words of its prompt, redacted; empty without one. */
+  prompt: string
+  /** For people: operation, number among the calls of the baseline run, and the first words of its prompt. */
+  label: string
 }
 
 /** A scenario as a file contains it. */
@@ -78,6 +85,33 @@ export interface WrittenScenario {
   rules: Record<string, unknown>[]
 }
 
+/** What can be wrong with a program, the worst first. */
+export const PROBLEM_KINDS = [
+  'duplicate-side-effect',
+  'lost-work',
+  'swallowed',
+  'hung',
+  'crashed',
+  'misbehaved',
+  'failed',
+  'silent-failure',
+  'not-tolerated',
+] as const
+/** A kind of problem: the last two are warnings. */
+export type ProblemKind = (typeof PROBLEM_KINDS)[number]
+/** Errors fail an exploration, warnings do not. */
+export const PROBLEM_SEVERITIES = ['error', 'warning'] as const
+/** How bad a problem is. */
+export type ProblemSeverity = (typeof PROBLEM_SEVERITIES)[number]
+
+/** A mistake that a program makes under a fault, whatever its tests say. */
+export interface CaseMistake {
+  /** A finding, or a sign such as `tool-repeated`. */
+  kind: string
+  /** What tells its causes apart, such as the wrong model of a fallback; empty if only the call does. */
+  about: string
+}
+
 /** A case with its result. */
 export interface CaseResult {
   /** Id of the injection point. For a pair, it is `<first>+<second>`, and so is the class. */
@@ -86,6 +120,8 @@ export interface CaseResult {
   verdict: CaseVerdict
   /** What happened, or why the fault was not triggered. */
   why: string
+  /** The worst mistake of the program, also if the command failed or hung; null if there is none. */
+  mistake: CaseMistake | null
   /** The calls that are the evidence. */
   traces: string[]
   /** All calls of its session in the run that is the evidence. */
@@ -97,6 +133,20 @@ export interface CaseResult {
   tookMs: number | null
   /** Whether the verdict is that of another run, which was identical for the client. */
   derived: boolean
+}
+
+/** One thing that is wrong with a program, with all cases that show it. */
+export interface ExploreProblem {
+  kind: ProblemKind
+  severity: ProblemSeverity
+  /** What happened in the first case. */
+  why: string
+  /** The labels of the calls, that of the first case first. */
+  calls: string[]
+  /** The failure modes, in the same order. */
+  classes: string[]
+  /** The cases, the worst first. */
+  cases: Pick<CaseResult, 'point' | 'class'>[]
 }
 
 /** The name of a case, for files and people. */
@@ -158,10 +208,8 @@ export interface ReportedCase
   > {
   /** Its scenario as YAML; null if it cannot be reproduced. */
   scenario: string | null
-  /** The command that reproduces it; null if it cannot be reproduced. */
-  repeat: string | null
-  /** Whether the scenario was written to the file that the command names. */
-  written: boolean
+  /** The command that reproduces it. */
+  repeat: string
 }
 
 /** An exploration as the page shows it. */
@@ -170,11 +218,13 @@ export interface ExplorationData {
   command: string
   points: Pick<
     InjectionPoint,
-    'id' | 'operation' | 'stream' | 'model' | 'session' | 'turn' | 'nth' | 'unstable' | 'discovered'
+    'id' | 'operation' | 'stream' | 'model' | 'session' | 'turn' | 'nth' | 'unstable' | 'discovered' | 'label'
   >[]
   /** Names of all failure modes, in the order in which they are tested. */
   classes: readonly FailureModeName[]
   cells: ReportedCase[]
+  /** The problems, each with the command that reproduces its first case. */
+  problems: (ExploreProblem & { command: string })[]
   /** Cases that were not run because the time was up. */
   skipped: SkippedCase[]
   /**

@@ -1,6 +1,6 @@
 // Finds problems in a conversation of Anthropic's Messages API. Consecutive messages of one role are one turn.
 import { isChangedThought } from '../../lib/issued.ts'
-import { asList, asObject, asText, type JsonObject } from '../../lib/values.ts'
+import { asList, asObject, asText, type JsonObject, textOrJson } from '../../lib/values.ts'
 import type { HistoryProblem } from './rule.ts'
 
 /** A block and its position. */
@@ -118,7 +118,7 @@ function* endProblems(turns: readonly Turn[], thinking: unknown): Generator<Hist
     const thought = thinking === undefined || thinking === 'disabled' ? last.blocks.find(isThinking) : undefined
     if (thought) yield { problem: 'thinking-not-enabled', index: thought.index, part: thought.part, ids: [] }
     // The server continues a turn that it paused.
-    const isPaused = end !== undefined && /^server_tool_use$|_tool_result$/.test(String(end.block.type))
+    const isPaused = end !== undefined && /^server_tool_use$|_tool_result$/.test(asText(end.block.type) ?? '')
     if (!isPaused) yield { problem: 'assistant-last', index, ids: [] }
     return
   }
@@ -131,7 +131,7 @@ function* endProblems(turns: readonly Turn[], thinking: unknown): Generator<Hist
       index: first.index,
       part: first.part,
       ids: [],
-      found: String(first.block.type),
+      found: textOrJson(first.block.type),
     }
 }
 
@@ -139,7 +139,7 @@ function turnsOf(messages: readonly unknown[]): Turn[] {
   const turns: Turn[] = []
   for (const [index, value] of messages.entries()) {
     const message = asObject(value) ?? {}
-    const role = String(message.role)
+    const role = asText(message.role) ?? ''
     let turn = turns.at(-1)
     if (turn?.role !== role) {
       turn = { role, blocks: [], index }

@@ -15,17 +15,17 @@ export function* findItemProblems(items: readonly unknown[], earlier: EarlierRes
   const seen = new Set<string>()
   const called = new Set(earlier.openCalls)
   const outputs = new Set<string>()
-  for (const { type, call_id: id } of input) if (OUTPUTS.has(String(type))) outputs.add(idOf(id))
+  for (const { type, call_id: id } of input) if (OUTPUTS.has(textIn(type))) outputs.add(textIn(id))
   for (const id of earlier.openCalls ?? [])
     if (!outputs.has(id)) yield { problem: 'call-without-result', index: 0, ids: [id], found: 'function' }
   for (const [index, item] of input.entries()) {
-    const type = String(item.type)
+    const type = textIn(item.type)
     const id = asText(item.id)
     if (id !== undefined && type !== 'item_reference') {
       if (seen.has(id)) yield { problem: 'duplicate-item', index, ids: [id] }
       seen.add(id)
     }
-    const call = idOf(item.call_id)
+    const call = textIn(item.call_id)
     if (CALLS.has(type)) {
       called.add(call)
       if (!outputs.has(call)) yield { problem: 'call-without-result', index, ids: [call], found: kindOf(type) }
@@ -50,7 +50,7 @@ function isFollowed(next: JsonObject | undefined): boolean {
   const { type, role } = next
   // For the provider, a message without its id is another one.
   if (type === undefined || type === 'message') return role === 'assistant' && next.id != null
-  return type === 'item_reference' || !FROM_CLIENT.has(String(type))
+  return type === 'item_reference' || !FROM_CLIENT.has(textIn(type))
 }
 
 /** A call whose response had reasoning directly before it, which the request neither contains nor continues. */
@@ -79,4 +79,4 @@ function isMissing(id: string, earlier: EarlierResponses): boolean {
 /** A provider's name for the tool of a call or output: `function` or `custom tool`. */
 const kindOf = (type: string): string => (type.startsWith('custom') ? 'custom tool' : 'function')
 
-const idOf = (id: unknown): string => asText(id) ?? ''
+const textIn = (value: unknown): string => asText(value) ?? ''

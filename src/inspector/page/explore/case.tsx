@@ -79,9 +79,8 @@ function RunCalls({ cell: { calls, traces, ...cell } }: { cell: ReportedCase }) 
   )
 }
 
-function Repeat({ cell: { scenario, repeat, written } }: { cell: ReportedCase }) {
-  if (scenario === null || repeat === null) return null
-  const file = /^name: (.*)$/m.exec(scenario)?.[1] ?? 'scenario'
+function Repeat({ cell: { scenario, repeat } }: { cell: ReportedCase }) {
+  const file = /^name: (.*)$/m.exec(scenario ?? '')?.[1] ?? 'scenario'
   return (
     <>
       <section class="block">
@@ -90,20 +89,19 @@ function Repeat({ cell: { scenario, repeat, written } }: { cell: ReportedCase })
           <CopyButton text={() => repeat} />
         </header>
         <Code text={repeat} label="Command" />
-        {!written && (
-          <p class="note">The scenario file was not written because the case did not fail. Save it first.</p>
-        )}
       </section>
-      <section class="block">
-        <header>
-          <h3>Scenario</h3>
-          <button type="button" class="quiet" onClick={() => saveFile(`${file}.yaml`, scenario, 'application/yaml')}>
-            <Icon name="save" />
-            <span>Save</span>
-          </button>
-        </header>
-        <YamlText text={scenario} label="Scenario" />
-      </section>
+      {scenario !== null && (
+        <section class="block">
+          <header>
+            <h3>Scenario</h3>
+            <button type="button" class="quiet" onClick={() => saveFile(`${file}.yaml`, scenario, 'application/yaml')}>
+              <Icon name="save" />
+              <span>Save</span>
+            </button>
+          </header>
+          <YamlText text={scenario} label="Scenario" />
+        </section>
+      )}
     </>
   )
 }

@@ -33,10 +33,10 @@ export function Matrix({ data: { points, classes, cells, skipped } }: { data: Ex
           <tbody>
             {points
               .filter(({ id }) => shown.has(id))
-              .map(({ id }, index) => (
+              .map(({ id, label }, index) => (
                 <tr key={id}>
-                  <th scope="row">
-                    p{index + 1} <span class="note">{id}</span>
+                  <th scope="row" title={id}>
+                    p{index + 1} <span class="note">{label}</span>
                   </th>
                   {columns.map((name) => {
                     const place = caseAddress({ point: id, class: name })

@@ -1,11 +1,13 @@
-// The result of an exploration: its coverage, the matrix, and the selected case or one of its calls.
+// The result of an exploration: its problems, the matrix, its coverage, and the selected case or one of its calls.
 import type { ExplorationData } from '../../../contract/core/exploration.ts'
+import { explorationSentence } from '../../../views/problem-text.ts'
 import { CallDetail } from '../call/detail.tsx'
 import { chosen } from '../calls/shown.ts'
 import { countedText, instantText, spanText } from '../state/format.ts'
 import { reportData } from '../state/report.ts'
 import { CaseDetail, currentCase } from './case.tsx'
 import { Matrix } from './matrix.tsx'
+import { Problems } from './problems.tsx'
 
 /** The view, which only exploration reports have. */
 export function ExploreView() {
@@ -21,8 +23,10 @@ export function ExploreView() {
             <h1>{data.command}</h1>
             <span class="note">{reportData && instantText(Date.parse(reportData.made))}</span>
           </header>
-          <Figures data={data} />
+          <p class="sentence">{explorationSentence({ ...data, cases: data.cells })}</p>
+          <Problems data={data} />
           <Matrix data={data} />
+          <Figures data={data} />
           <Points data={data} />
           <Notes data={data} />
         </div>
@@ -60,24 +64,35 @@ function Figures({ data: { coverage, cells, runs, saved, quietMs, limitMs } }: {
 }
 
 function Points({ data: { points } }: { data: ExplorationData }) {
+  const own = points.filter((point) => !point.discovered)
+  const discovered = points.filter((point) => point.discovered)
   return (
     <section class="card" aria-label="Injection points">
       <h2>Injection points</h2>
-      <ol class="points">
-        {points.map(({ id, operation, stream, model, session, turn, nth, unstable, discovered }) => (
-          <li key={id}>
-            <code>{id}</code>{' '}
-            <span class="note">
-              {operation}
-              {stream && ' stream'}, {model ?? '(no model)'}, turn {turn}, call {nth}
-              {id.endsWith(`@${session}`) && `, session ${session}`}
-              {unstable && ', in only one of the two baseline runs'}
-              {discovered && ', fault runs only'}
-            </span>
-          </li>
-        ))}
-      </ol>
+      <PointList points={own} />
+      {discovered.length > 0 && (
+        <details class="record">
+          <summary>{countedText(discovered.length, 'call')} in fault runs only</summary>
+          <PointList points={discovered} start={own.length + 1} />
+        </details>
+      )}
     </section>
+  )
+}
+
+function PointList({ points, start = 1 }: { points: ExplorationData['points']; start?: number }) {
+  return (
+    <ol class="points" start={start}>
+      {points.map(({ id, label, model, turn, nth, unstable }) => (
+        <li key={id}>
+          {label}{' '}
+          <span class="note">
+            {model ?? '(no model)'}, turn {turn}, number {nth} of its kind
+            {unstable && ', in only one of the two baseline runs'}, <code>{id}</code>
+          </span>
+        </li>
+      ))}
+    </ol>
   )
 }
 

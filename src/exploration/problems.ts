@@ -1,0 +1,70 @@
+// The problems of a program: cases that fail for the same cause are one problem, and the worst comes first.
+import {
+  type CaseResult,
+  type ExploreProblem,
+  type InjectionPoint,
+  PROBLEM_KINDS,
+  type ProblemKind,
+} from '../contract/core/exploration.ts'
+import { pointParts } from './injection-points.ts'
+import { problemKindOf, severityOf } from './severity.ts'
+
+interface BadCase {
+  cell: CaseResult
+  kind: ProblemKind
+}
+
+const rankOf = ({ kind }: BadCase): number => PROBLEM_KINDS.indexOf(kind)
+
+/** The problems that some cases show, the worst first. */
+export function exploreProblems(
+  cells: readonly CaseResult[],
+  points: readonly Pick<InjectionPoint, 'id' | 'label'>[],
+): ExploreProblem[] {
+  const labels = new Map(points.map(({ id, label }) => [id, label]))
+  const bad = cells.flatMap((cell): BadCase[] => {
+    const kind = problemKindOf(cell)
+    return kind === undefined ? [] : [{ cell, kind }]
+  })
+  const byPlace = [...Map.groupBy(bad, (one) => `${causeOf(one)}\n${placeOf(one)}`).values()]
+  // The same failures at several calls come from the code that the calls share.
+  const byCause = Map.groupBy(byPlace, (some) => `${some[0] ? causeOf(some[0]) : ''}\n${modesOf(some).join()}`)
+  return [...byCause.values()]
+    .map((groups) => groups.flat().toSorted((one, other) => rankOf(one) - rankOf(other)))
+    .toSorted(([one], [other]) => (one && other ? rankOf(one) - rankOf(other) : 0))
+    .flatMap((some) => problemOf(some, labels))
+}
+
+/** What tells causes apart, at one call. */
+function causeOf({ kind, cell: { mistake } }: BadCase): string {
+  if (mistake && (kind === 'misbehaved' || kind === 'duplicate-side-effect')) return `${mistake.kind} ${mistake.about}`
+  return kind === 'lost-work' ? 'swallowed' : kind
+}
+
+/** The call whose code has the cause; empty if the mistake itself says what is wrong. */
+function placeOf({ kind, cell: { point, mistake } }: BadCase): string {
+  if (mistake && mistake.about !== '' && (kind === 'misbehaved' || kind === 'duplicate-side-effect')) return ''
+  const { kind: place, session } = pointParts(lastPoint(point))
+  return session === null ? place : place.slice(0, -session.length - 1)
+}
+
+/** The point of a case; of a pair, the second one. */
+const lastPoint = (id: string): string => id.slice(id.indexOf('+') + 1)
+
+/** The failure modes of some cases, in order of their names. */
+const modesOf = (some: readonly BadCase[]): string[] => [...new Set(some.map(({ cell }) => cell.class))].toSorted()
+
+function problemOf(some: readonly BadCase[], labels: ReadonlyMap<string, string>): ExploreProblem[] {
+  const [first] = some
+  if (!first) return []
+  const { kind, cell } = first
+  const labelOf = (point: string) => labels.get(point) ?? labels.get(lastPoint(point)) ?? point
+  return [
+    {
+      ...{ kind, severity: severityOf(kind), why: cell.why },
+      calls: [...new Set(some.map((one) => labelOf(one.cell.point)))],
+      classes: [...new Set(some.map((one) => one.cell.class))],
+      cases: some.map(({ cell: { point, class: name } }) => ({ point, class: name })),
+    },
+  ]
+}

@@ -1,0 +1,46 @@
+// What problems of explored programs are called, on a terminal and on the page.
+import type { ExploreProblem, ProblemKind } from '../contract/core/exploration.ts'
+import { counted } from '../lib/units.ts'
+
+/** The title of each kind of problem. */
+export const PROBLEM_TITLES: Readonly<Record<ProblemKind, string>> = {
+  'duplicate-side-effect': 'Duplicate side effect',
+  'lost-work': 'Lost work',
+  swallowed: 'Swallowed error',
+  hung: 'Hung',
+  crashed: 'Crashed',
+  misbehaved: 'Misbehaved',
+  failed: 'Failed on a recoverable error',
+  'silent-failure': 'Failed without an error message',
+  'not-tolerated': 'Broken response not tolerated',
+}
+
+/** Maximum number of names that are listed. */
+const MAX_LISTED = 6
+
+/** Some names in one line, with the number of others. */
+export const listed = (names: readonly string[], most = MAX_LISTED): string => {
+  const others = names.length - most
+  return others <= 0 ? names.join(', ') : `${names.slice(0, most).join(', ')} and ${counted(others, 'other')}`
+}
+
+/** The number of problems, as `2 problems, 1 warning`; `no problem` if there is none. */
+function problemCount(problems: readonly Pick<ExploreProblem, 'severity'>[]): string {
+  const warnings = problems.filter(({ severity }) => severity === 'warning').length
+  const errors = problems.length - warnings
+  const parts = [
+    errors === 0 ? 'no problem' : counted(errors, 'problem'),
+    ...(warnings === 0 ? [] : [counted(warnings, 'warning')]),
+  ]
+  return parts.join(', ')
+}
+
+/** One sentence about an exploration. Calls that appeared only under faults are not counted. */
+export function explorationSentence(found: {
+  problems: readonly Pick<ExploreProblem, 'severity'>[]
+  cases: readonly unknown[]
+  points: readonly { discovered: boolean }[]
+}): string {
+  const calls = found.points.filter(({ discovered }) => !discovered).length
+  return `${problemCount(found.problems)} in ${counted(found.cases.length, 'case')} at ${counted(calls, 'injection point')}`
+}

@@ -1,0 +1,179 @@
+// What a good program makes of each nature of failure: a correct twin has no problem, a careless one has the right one.
+import { expect, test } from 'bun:test'
+import type { FailureModeName, ProblemKind } from '../../src/contract/core/exploration.ts'
+import { isError, problemKindOf } from '../../src/exploration/severity.ts'
+import { CallFailure, calling, exploreProgram, type Model, user } from '../support/explore.ts'
+import type { Program } from '../support/programs/surroundings.ts'
+
+const HI = { messages: [user('Hi')] }
+const RECOVERABLE: FailureModeName[] = ['server-error-once', 'rate-limit-once', 'reset']
+const TERMINAL: FailureModeName[] = ['auth', 'context-length', 'server-error-forever', 'rate-limit-forever']
+const CONTENT: FailureModeName[] = ['cut-stream', 'in-band-error', 'malformed-chunk', 'empty-response']
+
+/** Reads a stream to its end; throws if it is incomplete. */
+async function readWhole({ post }: Model): Promise<void> {
+  const response = await post({ stream: true, ...HI })
+  if (!response.ok) throw new CallFailure(response)
+  const text = await response.text()
+  const events = text.split('\n').filter((line) => line.startsWith('data: {'))
+  if (events.some((line) => 'error' in JSON.parse(line.slice(6)))) throw new Error('the stream reports an error')
+  if (!text.includes('data: [DONE]')) throw new Error('the stream is incomplete')
+}
+/** Tries again, after the pause that was asked for, unless another try is in vain. */
+async function retried({ wait }: Model, act: () => Promise<unknown>): Promise<void> {
+  for (let tries = 1; ; tries++)
+    try {
+      await act()
+      return
+    } catch (error) {
+      const { status, after } = error instanceof CallFailure ? error : { status: 0, after: 0 }
+      if (tries === 3 || [400, 401].includes(status)) throw error
+      await wait(after || 1_000 * 2 ** tries)
+    }
+}
+
+interface Row {
+  name: string
+  program: Program
+  classes: FailureModeName[]
+  results: string[]
+  problems: ProblemKind[]
+  fails: boolean
+}
+const row = (name: string, program: Program, more: Omit<Row, 'name' | 'program'>): [string, Row] => [
+  name,
+  { name, program, ...more },
+]
+const ROWS = [
+  row(
+    'retries recoverable failures',
+    calling((model) => retried(model, () => model.ask(HI))),
+    { classes: RECOVERABLE, results: ['tolerated'], problems: [], fails: false },
+  ),
+  row(
+    'never retries',
+    calling(({ ask }) => ask(HI)),
+    { classes: RECOVERABLE, results: ['failed'], problems: ['failed'], fails: true },
+  ),
+  row(
+    'loses an item after a recoverable failure',
+    calling(({ ask }) => ask(HI).catch(() => {})),
+    { classes: RECOVERABLE, results: ['swallowed'], problems: ['lost-work'], fails: true },
+  ),
+  row(
+    'fails with the error when nothing can be done',
+    calling((model) => retried(model, () => model.ask(HI))),
+    { classes: TERMINAL, results: ['failed-cleanly'], problems: [], fails: false },
+  ),
+  row(
+    'reports the error and ends well when nothing can be done',
+    (about) => calling(({ ask }) => ask(HI).catch((error) => about.say(`no answer: ${error}`)))(about),
+    { classes: TERMINAL, results: ['failed-cleanly'], problems: [], fails: false },
+  ),
+  row(
+    'falls back to another model when nothing else helps',
+    calling(({ ask }) => ask(HI).catch(() => ask({ ...HI, model: 'openai/gpt-4o-mini' }))),
+    { classes: TERMINAL, results: ['tolerated'], problems: [], fails: false },
+  ),
+  row(
+    'hides a terminal failure',
+    calling(({ ask }) => ask(HI).catch(() => {})),
+    { classes: TERMINAL, results: ['swallowed'], problems: ['swallowed'], fails: true },
+  ),
+  row(
+    'fails without a word',
+    calling(({ ask }) =>
+      ask(HI).then(
+        () => 0,
+        () => 1,
+      ),
+    ),
+    { classes: TERMINAL, results: ['failed'], problems: ['silent-failure'], fails: false },
+  ),
+  row(
+    'fails after it has repeated what cannot succeed',
+    calling(({ ask }) => ask(HI).catch(() => ask(HI))),
+    { classes: ['auth', 'context-length'], results: ['failed'], problems: ['misbehaved'], fails: true },
+  ),
+  row(
+    'repeats a failing call at once, again and again',
+    calling(async ({ ask }) => {
+      for (let tries = 1; tries < 25; tries++)
+        try {
+          return await ask(HI)
+        } catch {}
+      return ask(HI)
+    }),
+    { classes: ['server-error-forever'], results: ['failed'], problems: ['misbehaved'], fails: true },
+  ),
+  row(
+    'waits for a silent response without a limit',
+    calling(({ ask }) => ask(HI)),
+    { classes: ['timeout'], results: ['hung'], problems: ['hung'], fails: true },
+  ),
+  row(
+    'has a limit for silent responses, and tries again',
+    calling((model) => {
+      const request = { method: 'POST', body: JSON.stringify({ model: 'openai/gpt-4o', ...HI }) }
+      const headers = { authorization: `Bearer ${model.env.OPENAI_API_KEY}`, 'content-type': 'application/json' }
+      const hi = () =>
+        model.fetch(`${model.env.OPENAI_BASE_URL}/chat/completions`, {
+          ...{ ...request, headers, signal: AbortSignal.timeout(500) },
+        })
+      return retried(model, hi)
+    }),
+    { classes: ['timeout'], results: ['tolerated'], problems: [], fails: false },
+  ),
+  row(
+    'reads a broken stream again',
+    calling((model) => retried(model, () => readWhole(model))),
+    { classes: CONTENT, results: ['tolerated'], problems: [], fails: false },
+  ),
+  row(
+    'fails when a stream is broken',
+    calling((model) => readWhole(model)),
+    { classes: CONTENT, results: ['failed-cleanly'], problems: ['not-tolerated'], fails: false },
+  ),
+  row(
+    'takes half a stream for a whole one',
+    calling((model) => readWhole(model).catch(() => {})),
+    { classes: CONTENT, results: ['swallowed'], problems: ['swallowed'], fails: true },
+  ),
+]
+
+test.each(ROWS)(
+  'explore severity: is right for a program that %s',
+  async (_, { program, classes, results, problems, fails }) => {
+    const { cases } = await exploreProgram(program, { classes, limitMs: 3_000 })
+    expect(cases.map(({ class: name }) => name).toSorted()).toEqual(classes.toSorted())
+    expect([...new Set(cases.map(({ verdict }) => String(verdict)))]).toEqual(results)
+    expect([...new Set(cases.flatMap((cell) => problemKindOf(cell) ?? []))]).toEqual(problems)
+    expect(cases.some(isError)).toBe(fails)
+  },
+)
+
+test('explore severity: figures that differ in every run are no error message', async () => {
+  let runs = 400
+  const program: Program = (about) =>
+    calling(async ({ ask }) => {
+      await ask(HI).catch(() => {})
+      about.say(`# duration_ms ${++runs}.25, 5 ${runs} items`)
+      about.say(`12:13:${runs % 60}.${runs} ✔ reports errors (${runs}.5 ms)`)
+    })(about)
+  const { cases } = await exploreProgram(program, { classes: TERMINAL })
+  expect(cases.map(({ verdict }) => verdict)).toEqual(TERMINAL.map(() => 'swallowed'))
+})
+
+test('explore severity: a tool that runs twice is severe under a terminal failure mode, too', async () => {
+  const tools = [{ type: 'function', function: { name: 'charge', parameters: { type: 'object' } } }]
+  const conversation = async ({ ask }: Model) => {
+    const first = await ask({ messages: [user('Charge it.')], tools, tool_choice: 'required' })
+    const results = (first.tool_calls ?? []).map(({ id }) => ({ role: 'tool', tool_call_id: id, content: 'charged' }))
+    await ask({ messages: [user('Charge it.'), first, ...results], tools, tool_choice: 'none' })
+  }
+  const { cases } = await exploreProgram(
+    calling((model) => conversation(model).catch(() => conversation(model))),
+    { classes: ['server-error-forever'] },
+  )
+  expect(cases.map(problemKindOf)).toContain('duplicate-side-effect')
+})
