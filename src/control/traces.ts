@@ -205,6 +205,6 @@ function arrivalOf(id: string, sessions: readonly Session[]): number {
       id,
       sessions.map(({ traces }) => traces),
     )
-  for (const { trace, heard } of owner.traces.since(0)) if (trace.id === id) return heard?.arrived ?? 0
+  for (const { trace, times } of owner.traces.since(0)) if (trace.id === id) return times?.arrived ?? 0
   return 0
 }

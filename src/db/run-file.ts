@@ -69,14 +69,14 @@ async function keepCalls(
   isKept: (id: string) => boolean,
 ): Promise<ReadonlyMap<string, string>> {
   const calls = sessions
-    .flatMap((traces) => [...traces.since(0)].map(({ trace, heard }) => ({ traces, trace, heard })))
+    .flatMap((traces) => [...traces.since(0)].map(({ trace, times }) => ({ traces, trace, times })))
     .filter(({ trace }) => isKept(trace.parent ?? trace.id))
-    .sort((one, other) => (one.heard?.arrived ?? 0) - (other.heard?.arrived ?? 0))
+    .sort((one, other) => (one.times?.arrived ?? 0) - (other.times?.arrived ?? 0))
   const last = target.lastSeq()
   const taken = calls.filter(({ trace }) => target.has(trace.id))
   const ids = new Map(taken.map(({ trace: { id, started_at } }) => [id, ulidOf(last, Date.parse(started_at), id, 0)]))
   const idOf = (id: string) => ids.get(id) ?? id
-  const writes = calls.map(({ traces, trace, heard }, index) => {
+  const writes = calls.map(({ traces, trace, times }, index) => {
     const {
       request,
       rendered,
@@ -88,7 +88,7 @@ async function keepCalls(
       answer: JSON.stringify(answer),
     }
     const kept: TraceRecord = { ...trace, id: idOf(trace.id), parent: trace.parent && idOf(trace.parent) }
-    return target.record(last + index + 1, kept, { ...texts, ...(heard ?? { arrived: 0, left: 0 }) })
+    return target.record(last + index + 1, kept, { ...texts, ...(times ?? { arrived: 0, left: 0 }) })
   })
   await Promise.all(writes)
   return ids

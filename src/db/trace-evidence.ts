@@ -23,10 +23,10 @@ export interface TraceEvidence {
   question(): Question
   /** The text of its response, as far as it was sent or about to be, without spaces. */
   responseText(): string
-  /** The ids of the tool calls in its answer whose arguments break off. */
+  /** The ids of the tool calls in its response whose arguments are truncated. */
   cutCalls(): readonly string[]
-  /** Null for a call of another process. */
-  heard: CallTimes | null
+  /** When it arrived and its response ended. Null for a call of another process. */
+  times: CallTimes | null
   /** Also null for calls from before these notes were stored. */
   client: ClientNote | null
 }
@@ -98,7 +98,7 @@ function evidenceOf(
       const body = sent()
       return body === undefined ? cutCalls(answer()) : cutCallsSent(body)
     },
-    heard: arrived === null || left === null ? null : { arrived, left },
+    times: arrived === null || left === null ? null : { arrived, left },
     client,
   }
 }

@@ -216,7 +216,7 @@ function inParts({ earlier, ...last }: Verification, isThere: boolean): RunSessi
 }
 
 const timesOf = ({ traces }: Session): ReadonlyMap<string, CallTimes> =>
-  new Map([...traces.since(0)].flatMap(({ trace, heard }) => (heard ? [[trace.id, heard] as const] : [])))
+  new Map([...traces.since(0)].flatMap(({ trace, times }) => (times ? [[trace.id, times] as const] : [])))
 
 /** The verdicts as a page shows them, which has nothing about a run as a whole: calls that were not tested concern each session. */
 function withReasons(verdicts: readonly RunSession[], calls: readonly NotEmulatedCalls[]): readonly RunSession[] {
