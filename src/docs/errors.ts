@@ -101,7 +101,7 @@ export const ERRORS: Record<number, ErrorKind> = {
     name: 'GatewayTimeout',
     description: 'No attempt finished within `timeout.call_timeout`.',
     code: 'timeout',
-    message: 'openai/gpt-4o did not answer within the call_timeout of 1000 ms',
+    message: 'openai/gpt-4o did not respond within the call_timeout of 1000 ms',
   },
 }
 
@@ -111,5 +111,5 @@ export const OTHER: ErrorKind = {
   description:
     'Any other error status in the same envelope: from a provider or a rule of the scenario; 500 with `internal_error`, which is a bug in Understudy; 507 with `storage_failed` if data cannot be stored, for example because the disk is full.',
   code: 'error',
-  message: 'the provider has answered with status 529',
+  message: 'the provider returned status 529',
 }

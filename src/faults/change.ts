@@ -45,7 +45,9 @@ export async function onAnswer(
   const actual = isStream(reply) ? 'stream' : 'whole'
   if (isAnswer(reply) && (form ?? actual) === actual) return change(reply)
   context.skipped(
-    isAnswer(reply) ? `the answer is ${actual === 'stream' ? 'a' : 'not a'} stream` : 'the provider rejected the call',
+    isAnswer(reply)
+      ? `the response is ${actual === 'stream' ? 'a' : 'not a'} stream`
+      : 'the provider rejected the call',
   )
   return reply
 }

@@ -16,7 +16,7 @@ export const truncateBody = defineFault({
       .boolean()
       .default(false)
       .describe(
-        'Whether the content-length of a whole answer promises all of it; the connection then closes too early.',
+        'Whether the content-length of a whole response promises all of it; the connection then closes too early.',
       ),
   },
   example: { after_fraction: 0.5 },

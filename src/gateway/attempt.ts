@@ -109,7 +109,7 @@ export class AttemptCall implements BackendCall {
   #limit(ms: number): Deadline {
     const { model, stream } = this
     const silence = () => (this.begun ? 'was silent: nothing came' : 'sent no content')
-    const reason = () => new TimedOut(ms, `${model} ${stream ? silence() : 'did not answer'}`)
+    const reason = () => new TimedOut(ms, `${model} ${stream ? silence() : 'did not respond'}`)
     return startDeadline(this.clock, ms, { outer: this.#context.call.signal, reason })
   }
 }

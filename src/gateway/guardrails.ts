@@ -71,7 +71,7 @@ async function guard(
   }
 }
 
-const STREAMED: GuardrailVerdict = { outcome: 'unchecked', reason: 'the answer is a stream', evaluation: null }
+const STREAMED: GuardrailVerdict = { outcome: 'unchecked', reason: 'the response is a stream', evaluation: null }
 
 const unknown = (id: string, param: string, { ids }: GuardrailDirectory) =>
   new ApiError(

@@ -3,7 +3,7 @@
 
 const REASONS: Record<string, string> = {
   ECONNREFUSED: 'it was refused',
-  ECONNRESET: 'it was closed before the answer was complete',
+  ECONNRESET: 'it was closed before the response was complete',
   ENOTFOUND: 'there is no host of that name',
   InvalidHTTPResponse: 'what came is not HTTP',
   Malformed_HTTP_Response: 'what came is not HTTP',

@@ -56,7 +56,7 @@ const PLAIN: Record<number, string> = {
   500: 'The server had an error while processing the request.',
   502: 'Bad gateway.',
   503: 'The service is overloaded or not ready: try again later.',
-  504: 'The answer took too long to make.',
+  504: 'The response took too long.',
   529: 'Overloaded',
 }
 

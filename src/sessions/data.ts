@@ -69,7 +69,7 @@ export interface SessionData extends Stores {
 
 /** The error of a session's calls when it is reset. */
 export const resetError = (what = 'the session was reset'): ApiError =>
-  new ApiError(409, 'session_reset', `${what} while this call was answered: make it again`)
+  new ApiError(409, 'session_reset', `${what} during this call: repeat it`)
 
 interface OpenData {
   database: Database

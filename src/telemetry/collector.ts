@@ -46,14 +46,14 @@ export async function postToCollector(target: CollectorTarget, body: string, sig
     const page = /^\s*text\/html/i.test(response.headers.get('content-type') ?? '')
     if (status >= 200 && status < 300)
       return page
-        ? { problem: `it answers ${status} with a page (text/html), as no collector does`, repeatable: false }
+        ? { problem: `it returns ${status} with a page (text/html), as no collector does`, repeatable: false }
         : partialSuccess(text)
     const redirected = status >= 300 && status < 400 ? ', a redirect, which is not followed' : ''
     const wait = retryAfterMs(response.headers.get('retry-after'))
-    return { problem: `it answers ${status}${redirected}`, repeatable: REPEATABLE.includes(status), wait }
+    return { problem: `it returns ${status}${redirected}`, repeatable: REPEATABLE.includes(status), wait }
   } catch (error) {
     const { name, code, message } = error as { name?: string; code?: string; message: string }
-    if (name === 'TimeoutError') return { problem: `no answer within ${timeout} ms`, repeatable: true }
+    if (name === 'TimeoutError') return { problem: `no response within ${timeout} ms`, repeatable: true }
     return { problem: code === undefined ? message : `${describeCode(code)} (${code})`, repeatable: true }
   }
 }

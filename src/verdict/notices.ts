@@ -87,7 +87,7 @@ function gapNotice(session: string, { instance, why }: InstanceGap): string {
     case 'restored':
       return `${text}the session was restored from an earlier process of the instance ${instance}, so calls at another instance in between are unknown here; ${hint}`
     case 'moved':
-      return `${text}the load balancer reports that an instance other than ${instance} answered calls of the session, which are unknown here; ${hint}`
+      return `${text}the load balancer reports that an instance other than ${instance} handled calls of the session, which are unknown here; ${hint}`
   }
 }
 

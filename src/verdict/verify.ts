@@ -33,7 +33,7 @@ interface SessionEvidence {
   underWay: ReadonlySet<number>
   /** Number of dropped traces. */
   dropped: number
-  /** Why another instance may have answered calls of the session. Undefined if none did. */
+  /** Why another instance may have handled calls of the session. Undefined if none did. */
   gap: InstanceGap | undefined
   unknownPaths: UnknownPath[]
   /** Names of the fixtures that should be used. */

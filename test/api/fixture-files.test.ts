@@ -224,7 +224,7 @@ describe('fixture that can never answer', () => {
       folder.remove()
       expect(app.understudy.warnings.length).toBe(hidden ? 1 : 0)
       if (hidden)
-        expect(app.understudy.warnings[0]).toMatch(/two\[1\] can never answer: .*two\[0\] \(.*:1:2\) is first$/)
+        expect(app.understudy.warnings[0]).toMatch(/two\[1\] can never match: .*two\[0\] \(.*:1:2\) is first$/)
     },
   )
 })

@@ -137,7 +137,7 @@ const BLOCKED: Blocked[] = [
     'anything',
     'confused',
     'input',
-    'its model answered "I would rather not say.", which is not true or false',
+    'its model returned "I would rather not say.", which is not true or false',
   ],
   [
     'a response that violates a schema',
@@ -268,7 +268,7 @@ test('streamed response: is not checked by guardrails, and the trace says so', a
       id: 'svc_pii_detection',
       stage: 'output',
       outcome: 'unchecked',
-      reason: 'the answer is a stream',
+      reason: 'the response is a stream',
       evaluation: null,
     },
   ])

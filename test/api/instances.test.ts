@@ -169,7 +169,7 @@ describe('session that another instance may have answered', () => {
     expect(back.map(incomplete)).toEqual(['moved', null])
     const verdict = await verified('kept')
     expect([brief(verdict), verdict.calls]).toEqual([UNKNOWN, 5])
-    expect(verdict.notices[0]).toContain('an instance other than b answered calls')
+    expect(verdict.notices[0]).toContain('an instance other than b handled calls')
     await named.fetch('/_understudy/sessions/kept', { method: 'DELETE' })
     await put('kept')
     await after('b', 'kept')

@@ -48,16 +48,16 @@ describe('spans that a collector does not accept', () => {
   const hang = () => new Promise<Response>(() => {})
   const elsewhere = () => new Response(null, { status: 307, headers: { location: 'http://127.0.0.1:9/v1/traces' } })
   const rows: [string, () => Response | Promise<Response>, object, string][] = [
-    ['500', () => new Response('no', { status: 500 }), {}, 'it answers 500'],
-    ['400', () => new Response('no', { status: 400 }), {}, 'it answers 400'],
-    ['a redirect', elsewhere, {}, 'it answers 307, a redirect, which is not followed'],
+    ['500', () => new Response('no', { status: 500 }), {}, 'it returns 500'],
+    ['400', () => new Response('no', { status: 400 }), {}, 'it returns 400'],
+    ['a redirect', elsewhere, {}, 'it returns 307, a redirect, which is not followed'],
     [
       'an HTML page of a proxy',
       () => new Response('<h1>Log in</h1>', { headers: { 'content-type': 'text/html; charset=utf-8' } }),
       {},
-      'it answers 200 with a page (text/html), as no collector does',
+      'it returns 200 with a page (text/html), as no collector does',
     ],
-    ['a collector that hangs', hang, { timeout: 20 }, 'no answer within 20 ms'],
+    ['a collector that hangs', hang, { timeout: 20 }, 'no response within 20 ms'],
   ]
   test.each(rows)('are dropped, counted and reported once: %s', async (_, answer, more, problem) => {
     const collector = collectorThat(answer, more)

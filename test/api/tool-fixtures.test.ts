@@ -137,7 +137,7 @@ test('tool fixture: is reported when it can never answer', () => {
   open.push(folder.remove)
   const { warnings } = loadFixtures(readPath(folder.path), fixtureSubjects)
   expect(warnings).toHaveLength(1)
-  expect(warnings[0]).toContain('agents.tools/a[1] can never answer')
+  expect(warnings[0]).toContain('agents.tools/a[1] can never match')
 })
 
 describe('tool fixtures of a running server', () => {

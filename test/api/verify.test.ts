@@ -93,7 +93,7 @@ test('verify: reports counts, order and recovery paths of the calls', async () =
   })
   expect(rule('never')?.not_triggered).toBe('no request matched')
   expect(rule('not now')?.not_triggered).toStartWith('active from t=3600 s, last matching request at t=')
-  expect(rule('in vain')).toMatchObject({ triggered: 1, applied: 0, skipped: { 'the answer is not a stream': 1 } })
+  expect(rule('in vain')).toMatchObject({ triggered: 1, applied: 0, skipped: { 'the response is not a stream': 1 } })
   expect(report.expectations).toEqual([
     { expected: '2 attempts: provider openai, outcome disconnected', actual: '2', met: true },
     { expected: '2 attempts: provider anthropic, outcome succeeded', actual: '2', met: true },

@@ -16,7 +16,7 @@ const folder = folderWith({
 const cwd = folder.path
 afterAll(folder.remove)
 const warning = (first: string) =>
-  `understudy: warning: shadowed/chat.completions/b.yaml:1:1: chat.completions/b can never answer: chat.completions/a (${first}/chat.completions/a.yaml:1:1) is first\n`
+  `understudy: warning: shadowed/chat.completions/b.yaml:1:1: chat.completions/b can never match: chat.completions/a (${first}/chat.completions/a.yaml:1:1) is first\n`
 
 const rows: [string, string[], string, { code: number; stdout: string; stderr: string }][] = [
   ['the default fixtures folder', [], cwd, { code: 0, stdout: '1 fixture, 0 warnings\n', stderr: '' }],

@@ -137,14 +137,14 @@ test('report: adds up the rules of several sessions, and names those that were n
       rules: [
         rule({ not_triggered: name === 'a' ? 'no call' : null, ...(name === 'a' && { triggered: 0, applied: 0 }) }),
         rule({ name: 'late', triggered: 0, applied: 0, not_triggered: 'active from t=10 s' }),
-        rule({ name: 'in vain', matched: 1, triggered: 2, applied: 0, skipped: { 'the answer is not a stream': 2 } }),
+        rule({ name: 'in vain', matched: 1, triggered: 2, applied: 0, skipped: { 'the response is not a stream': 2 } }),
       ],
     }),
   )
   const lines = plainLines(runLines(runOf({ sessions, unmatched_rules: ['elsewhere'] })))
   expect(lines).toContain('  rule          r (delay): matched 2, injected 1')
   expect(lines).toContain('  rule          late: not triggered: active from t=10 s')
-  expect(lines).toContain('  rule          in vain (delay): matched 2, injected 0, the answer is not a stream 4')
+  expect(lines).toContain('  rule          in vain (delay): matched 2, injected 0, the response is not a stream 4')
   expect(lines).toContain('  rule          elsewhere: not triggered: no session matched')
   expect(lines).toContain('  calls         4, 6 attempts, through the gateway')
 })

@@ -56,22 +56,22 @@ describe('failure of Anthropic and Google', () => {
       CLAUDE,
       events(...began),
       ['one'],
-      new ConnectionFailure('anthropic ended the stream before the answer was complete'),
+      new ConnectionFailure('anthropic ended the stream before the response was complete'),
     ],
     [
       'an end too early',
       GEMINI,
       events(part('one')),
       ['one'],
-      new ConnectionFailure('google ended the stream before the answer was complete'),
+      new ConnectionFailure('google ended the stream before the response was complete'),
     ],
-    ['nothing', GEMINI, '', [], new ConnectionFailure('google ended the stream before the answer was complete')],
+    ['nothing', GEMINI, '', [], new ConnectionFailure('google ended the stream before the response was complete')],
     [
       'a chunk that is not JSON',
       CLAUDE,
       `${events(...began)}data: {nope\n\n`,
       ['one'],
-      new Unreadable('the answer of anthropic cannot be read: JSON parsing failed: Text: {nope'),
+      new Unreadable('the response of anthropic cannot be read: JSON parsing failed: Text: {nope'),
     ],
   ]
   test.each(rows)('is reported: %s in a stream of %s', async (_, model, text, texts, failure) => {

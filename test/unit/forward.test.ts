@@ -210,7 +210,7 @@ describe('forwarding', () => {
       { perplexity: { api_key: KEY, backend: 'forward' }, mine: at(url), groq: { backend: 'forward' } },
       'perplexity/m',
       'embeddings',
-      /perplexity does not answer embeddings; of those forwarded to, mine can/,
+      /perplexity does not support embeddings; of those forwarded to, mine can/,
     ],
     ['an operation that no provider has', { anthropic: at(url) }, 'anthropic/m', 'images.generations', /none of those/],
     ['a provider that is not forwarded to', { mine: at(url) }, 'aws/m', 'chat.completions', /not one of mine/],

@@ -130,7 +130,7 @@ function streamRoute(deps: TaskRouteDeps): Route {
     path: `${PATH}/stream-task`,
     summary: 'Submit a task to an agent and stream its events',
     description:
-      'As submitting one; the answer is a stream of what the turn does, up to `[DONE]`: `agents.execution_started`, `event.agents.started`, then `event.agents.thought` for each iteration, `event.agents.message-created` for what users and tools say, `event.workflow_events.tool_execution_started`, `_finished` and `_failed`, and at the end `event.agents.action_review_requested`, `event.agents.inactive` or `event.agents.errored`. `agents.timeout` ends a stream that takes too long, `agents.error` one whose session begins anew. Other events of such streams (`handed_off`, `action_reviewed`, `execution_named`) are not sent.',
+      'As submitting one; the response is a stream of what the turn does, up to `[DONE]`: `agents.execution_started`, `event.agents.started`, then `event.agents.thought` for each iteration, `event.agents.message-created` for what users and tools say, `event.workflow_events.tool_execution_started`, `_finished` and `_failed`, and at the end `event.agents.action_review_requested`, `event.agents.inactive` or `event.agents.errored`. `agents.timeout` ends a stream that takes too long, `agents.error` one whose session begins anew. Other events of such streams (`handed_off`, `action_reviewed`, `execution_named`) are not sent.',
     operationId: 'streamAgentTask',
     examples: { question: { message: question } },
     body: StreamBody,

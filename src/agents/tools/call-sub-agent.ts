@@ -8,7 +8,7 @@ export const callSubAgent: ToolKind = {
   definitions: (_, { team_of_agents }) => [
     {
       name: 'call_sub_agent',
-      description: 'Hands a task to an agent of the team and gives its answer.',
+      description: 'Hands a task to an agent of the team and returns its response.',
       parameters: argumentsSchema({
         agent: oneOfTexts(
           'Which one.',

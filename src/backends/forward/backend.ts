@@ -121,7 +121,7 @@ function unsupported(
     .map((one) => one.name)
   const hint =
     supporting.length > 0 ? `of those forwarded to, ${supporting.join(', ')} can` : 'none of those forwarded to can'
-  return new ApiError(400, 'unsupported_operation', `${name} does not answer ${operation.name}; ${hint}`, {
+  return new ApiError(400, 'unsupported_operation', `${name} does not support ${operation.name}; ${hint}`, {
     param: 'model',
   })
 }

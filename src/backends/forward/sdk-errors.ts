@@ -33,7 +33,7 @@ const MAX_SHOWN = 300
 function unreadable({ name, key }: Upstream, error: unknown): Unreadable {
   const why = withoutKey(error instanceof Error ? error.message : String(error), key)
   const shown = why.length > MAX_SHOWN ? `${why.slice(0, MAX_SHOWN)}...` : why
-  return new Unreadable(`the answer of ${name} cannot be read: ${shown}`)
+  return new Unreadable(`the response of ${name} cannot be read: ${shown}`)
 }
 
 /** The network error that caused an error. */
@@ -49,7 +49,7 @@ const BAD_ANSWER = 502
 /** The failure of a stream that the provider aborted or ended early; `sent` are the headers of its response. */
 export function streamFailure(upstream: Upstream, error: unknown, sent?: Record<string, string>): Error {
   const { name, key } = upstream
-  if (error === undefined) return new ConnectionFailure(`${name} ended the stream before the answer was complete`)
+  if (error === undefined) return new ConnectionFailure(`${name} ended the stream before the response was complete`)
   if (AISDKError.isInstance(error) && !APICallError.isInstance(error)) return unreadable(upstream, error)
   // The package reports the provider's error, with the headers of the whole response.
   const { message, type, statusCode, responseHeaders } = asObject(error) ?? {}

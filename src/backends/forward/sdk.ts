@@ -86,7 +86,7 @@ async function chat(model: LanguageModelV4, upstream: PackagedUpstream, call: Ba
     const value = completionOf(result, framing)
     if (!value) {
       const reason = withoutKey(String(result.finishReason.raw ?? 'it gave no reason'), upstream.key)
-      throw new Unreadable(`${upstream.name} did not complete its answer: ${reason}`)
+      throw new Unreadable(`${upstream.name} did not complete its response: ${reason}`)
     }
     return {
       ...BARE,

@@ -89,7 +89,7 @@ async function unusableMessage({ name }: Upstream, { status, headers, body }: Un
   // A broken body cannot be canceled, and is not needed.
   await body?.cancel().catch(() => {})
   const target = headers.get('location')
-  if (target === null) return `${name} answered with status ${status}, which is not an answer to a call`
+  if (target === null) return `${name} returned status ${status}, which is not a response to a call`
   return `${name} sent the call on to ${URL.parse(target)?.origin ?? 'another path'}, which is not followed, since the key would go with it: set that address as base_url`
 }
 

@@ -258,7 +258,7 @@ function cancelledLines(reports: readonly Verification[]): string[] {
   if (canceled.length === 0) return []
   const stillRunning = canceled.filter(({ provider_stopped }) => !provider_stopped).length
   return [
-    `${counted(canceled.length, 'call')} canceled by the client${stillRunning > 0 ? `, ${stillRunning} already answered` : ''}`,
+    `${counted(canceled.length, 'call')} canceled by the client${stillRunning > 0 ? `, ${stillRunning} already completed` : ''}`,
   ]
 }
 

@@ -71,7 +71,7 @@ async function* following(first: EventPiece, pieces: EventPieces, { rules }: Eve
     else await pieces.stop()
   }
   if (seen.length === 0) throw new Unreadable('the provider sent an empty stream')
-  if (!rules.complete(seen)) throw new ConnectionFailure('the stream ended before the answer was complete')
+  if (!rules.complete(seen)) throw new ConnectionFailure('the stream ended before the response was complete')
 }
 
 /** A body that is read piece by piece. */

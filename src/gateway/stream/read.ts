@@ -87,16 +87,16 @@ async function readWhole(
   reply: Reply,
   operation: AnswerRules,
 ): Promise<ReplyContent> {
-  if (text.trim() === '') throw new Unreadable('the provider answered with an empty body')
+  if (text.trim() === '') throw new Unreadable('the provider returned an empty body')
   if (!JSON_TYPE.test(contentType) && contentType !== '') {
-    throw new Unreadable(`the provider answered with content-type ${quote(contentType)} instead of application/json`)
+    throw new Unreadable(`the provider returned content-type ${quote(contentType)} instead of application/json`)
   }
-  const value = isLarge(text) ? await parsedInSlices(text, 'the answer') : parsed(text, 'the answer')
+  const value = isLarge(text) ? await parsedInSlices(text, 'the response') : parsed(text, 'the response')
   const wrong = operation.wrongWith(value)
   // Some providers put their error elsewhere than in `error`.
   const failed = wrong || (isObject(value) && value.error) ? errorIn(value) : undefined
   if (failed) throw providerFailure(failed, reply, failed.status ?? BAD_ANSWER)
-  if (wrong) throw new Unreadable(`the provider's answer is not a valid ${operation.answerName}: ${wrong}`)
+  if (wrong) throw new Unreadable(`the provider's response is not a valid ${operation.answerName}: ${wrong}`)
   return { kind: 'whole', value, text }
 }
 
@@ -116,8 +116,8 @@ async function readNoStream(body: BytesBody, reply: Reply, reading: ReadOptions)
   if (failed) throw providerFailure(failed, reply, failed.status ?? BAD_ANSWER)
   throw new Unreadable(
     text.trim() === ''
-      ? 'the provider answered with an empty body'
-      : `the provider answered with content-type ${quote(body.contentType)} instead of text/event-stream`,
+      ? 'the provider returned an empty body'
+      : `the provider returned content-type ${quote(body.contentType)} instead of text/event-stream`,
   )
 }
 

@@ -63,7 +63,7 @@ export async function readAlong(reply: Reply, sentCall: SentCall): Promise<Reply
   return { ...reply, body: { ...body, bytes: pieces } }
 }
 const encoder = new TextEncoder()
-const CUT_SHORT = 'the connection was closed before the promised end of the answer'
+const CUT_SHORT = 'the connection was closed before the promised end of the response'
 
 /** Ends a call with what its client received; resolves with an error when it could not be stored. */
 function endCall(

@@ -103,7 +103,7 @@ async function askModel(
   return {
     ...about,
     value: null,
-    reason: `its model answered ${quote(answers[unread]?.text)}, which is not ${description}`,
+    reason: `its model returned ${quote(answers[unread]?.text)}, which is not ${description}`,
   }
 }
 
