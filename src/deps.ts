@@ -49,7 +49,7 @@ export interface Understudy {
   /** Calls and sessions as they change. */
   observers: Observers
   fixtures: number
-  /** A line for each fixture that can never answer, and each rule that can never fire. */
+  /** A line for each fixture that can never match, and each rule that can never fire. */
   warnings: readonly string[]
   mode: 'fixture' | 'forward'
   /** The mode in one line: whether real calls are made, and to whom. */

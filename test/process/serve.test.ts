@@ -40,7 +40,7 @@ describe('ready message', () => {
     const warned = await startServer(['--db', ':memory:', '--fixtures', own.path], { cwd: own.path })
     await warned.stop()
     own.remove()
-    expect(warned.ready).toMatchObject({ warnings: [expect.stringContaining('can never answer')] })
+    expect(warned.ready).toMatchObject({ warnings: [expect.stringContaining('can never match')] })
   })
 
   test('contains everything for people, and the snippet runs', async () => {

@@ -117,7 +117,7 @@ describe('invalid fixture in the test helper', () => {
     const { code, said } = await module("await startUnderstudy({ fixtures: 'fixtures' })")
     rmSync(broken())
     expect(code).toBe(1)
-    expect(said).toContain('can never answer')
+    expect(said).toContain('can never match')
   })
   test('fails the run when it can never answer and standard error comes late', async () => {
     const folder = emptyFolder()
