@@ -1,7 +1,7 @@
 # Understudy in a container: the musl executable on scratch. No shell, no root, nothing to write to but /data.
 #
 #   docker build -t understudy .
-#   docker run --read-only -p 4010:4010 -v understudy:/data -e UNDERSTUDY_TOKEN=<token> understudy
+#   docker run --read-only -p 8633:8633 -v understudy:/data -e UNDERSTUDY_TOKEN=<token> understudy
 #
 # Both architectures, without emulation, since nothing runs in a stage of the other one:
 #   docker buildx build --platform linux/amd64,linux/arm64 -t understudy .
@@ -26,7 +26,7 @@ COPY --from=libraries /usr/lib/libstdc++.so.6 /usr/lib/libgcc_s.so.1 /usr/lib/
 COPY --from=build /image/understudy /understudy
 COPY --from=build --chown=65532:65532 /image/data /data
 
-ARG VERSION=0.1.0
+ARG VERSION=1.0.0-rc.1
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Understudy" \
       org.opencontainers.image.description="A local stand-in for a model gateway and workspace API: offline, deterministic, in one executable." \
@@ -41,7 +41,7 @@ ENV UNDERSTUDY_HOST=0.0.0.0 \
 USER 65532:65532
 WORKDIR /data
 VOLUME /data
-EXPOSE 4010
+EXPOSE 8633
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["/understudy", "health"]
 ENTRYPOINT ["/understudy"]

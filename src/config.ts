@@ -219,7 +219,7 @@ export function serverAddress(
   const named = flags.url ?? environment.UNDERSTUDY_URL
   const url = named ?? `http://127.0.0.1:${environment.UNDERSTUDY_PORT || SETTINGS.port.fallback}`
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
-    const valid = 'an address such as http://127.0.0.1:4010'
+    const valid = 'an address such as http://127.0.0.1:8633'
     throw new ConfigError(mustBe(flags.url ? flag : 'UNDERSTUDY_URL', valid, quoteSetting(url, 'address')))
   }
   const token = flags.token ?? environment.UNDERSTUDY_TOKEN?.split(',')[0] ?? 'any'

@@ -4,6 +4,7 @@ import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, r
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { $, Glob } from 'bun'
+import { readSettings } from '../../release/settings.ts'
 import { VERSION } from '../version.ts'
 import { executableOf, here, isMusl, platforms } from './platforms.ts'
 
@@ -15,18 +16,23 @@ const { values: flags } = parseArgs({
 const out = resolve(flags.out)
 const stage = join(out, 'stage')
 
-const ofPlatforms = Object.fromEntries(platforms.map((platform) => [`@understudy/${platform}`, VERSION]))
+const { npmScope } = readSettings()
+/** Name of a package of ours, and of its tarball without the version, as npm would name it. */
+const packageName = (name: string) => `${npmScope}/${name}`
+const tarballName = (name: string) => `${npmScope.slice(1)}-${name}`
+
+const ofPlatforms = Object.fromEntries(platforms.map((platform) => [packageName(platform), VERSION]))
 
 /** The manifest of a package of `packages/`, as it is published. */
 function publishedManifest(folder: string): Record<string, unknown> {
   const manifest = JSON.parse(readFileSync(join(root, 'packages', folder, 'package.json'), 'utf8'))
-  return { ...manifest, version: VERSION, optionalDependencies: ofPlatforms }
+  return { ...manifest, name: packageName(folder), version: VERSION, optionalDependencies: ofPlatforms }
 }
 
 function platformManifest(platform: string): Record<string, unknown> {
   const [os = '', cpu = ''] = platform.split('-')
   return {
-    name: `@understudy/${platform}`,
+    name: packageName(platform),
     version: VERSION,
     description: `The executable of Understudy for ${platform}.`,
     license: 'MIT',
@@ -56,7 +62,7 @@ async function pack(name: string): Promise<void> {
 }
 
 async function packTestHelper(): Promise<void> {
-  const folder = begin('understudy-test', publishedManifest('test'))
+  const folder = begin(tarballName('test'), publishedManifest('test'))
   copyFileSync(join(root, 'packages', 'test', 'README.md'), join(folder, 'README.md'))
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   await $`${process.execPath} ${tsc} -p ${join(root, 'packages', 'test')} --outDir ${join(folder, 'dist')}`
@@ -65,14 +71,14 @@ async function packTestHelper(): Promise<void> {
     const path = join(folder, 'dist', name)
     writeFileSync(path, readFileSync(path, 'utf8').replace(/(from '\.\/[\w-]+)\.ts'/g, "$1.js'"))
   }
-  await pack('understudy-test')
+  await pack(tarballName('test'))
 }
 
 async function packCommand(): Promise<void> {
-  const folder = begin('understudy', publishedManifest('cli'))
+  const folder = begin(tarballName('cli'), publishedManifest('cli'))
   cpSync(join(root, 'packages', 'cli', 'bin'), join(folder, 'bin'), { recursive: true })
   copyFileSync(join(root, 'packages', 'cli', 'README.md'), join(folder, 'README.md'))
-  await pack('understudy')
+  await pack(tarballName('cli'))
 }
 
 /** Packs the executable of a platform, when it was built. */
@@ -82,13 +88,13 @@ async function packPlatform(platform: string): Promise<void> {
   const built = join(root, 'dist', name)
   const own = platform === here && existsSync(built)
   if (!own && !existsSync(archive)) return
-  const folder = begin(`understudy-${platform}`, platformManifest(platform))
+  const folder = begin(tarballName(platform), platformManifest(platform))
   const target = join(folder, 'bin', name)
   mkdirSync(dirname(target))
   if (own) copyFileSync(built, target)
   else await $`tar -xzf ${archive} -C ${dirname(target)} --strip-components=1 ${`understudy-${platform}/${name}`}`
   chmodSync(target, 0o755)
-  await pack(`understudy-${platform}`)
+  await pack(tarballName(platform))
 }
 
 rmSync(out, { recursive: true, force: true })

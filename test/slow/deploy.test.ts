@@ -9,7 +9,7 @@ import { VERSION } from '../../src/version.ts'
 const ROOT = join(import.meta.dir, '..', '..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const HAPROXY = Bun.which('haproxy') ?? (existsSync('/usr/sbin/haproxy') ? '/usr/sbin/haproxy' : null)
-const PORT = 4010
+const PORT = 8633
 
 /** What a variable is set to in Kubernetes, or where from. */
 interface Variable {
@@ -206,10 +206,10 @@ describe('Kubernetes manifests', () => {
 })
 
 describe.skipIf(!HAPROXY)('haproxy.cfg', () => {
-  const places = { BIND: ':4010', A: '127.0.0.1:4011', B: '127.0.0.1:4012', C: '127.0.0.1:4013' }
+  const places = { BIND: ':8633', A: '127.0.0.1:8634', B: '127.0.0.1:8635', C: '127.0.0.1:8636' }
   test.each([
     ['with addresses', places],
-    ['with names that do not resolve yet', { ...places, A: 'a.invalid:4010', BY_NAME: '1' }],
+    ['with names that do not resolve yet', { ...places, A: 'a.invalid:8633', BY_NAME: '1' }],
   ])('is valid %s', (_, env) => {
     const { exitCode, stderr } = Bun.spawnSync([HAPROXY ?? '', '-c', '-f', 'deploy/haproxy.cfg'], { cwd: ROOT, env })
     expect([stderr.toString(), exitCode]).toEqual([expect.any(String), 0])

@@ -1,6 +1,6 @@
 // The npm packages: they install from a registry or a file without any script, bring this platform's executable, and run it.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packedPackages } from '../support/packages.ts'
 import { type Registry, startRegistry } from '../support/registry.ts'
@@ -45,19 +45,19 @@ const platform = `${process.platform}-${process.arch}`
 const manifestOf = (cwd: string, name: string) =>
   JSON.parse(readFileSync(join(cwd, 'node_modules', name, 'package.json'), 'utf8'))
 
-test('npm install understudy: installs one executable that npx runs', async () => {
+test('command package: npm installs one executable, which npx runs', async () => {
   const cwd = folder()
-  const { code, complaint } = await npm(cwd, ['npm', 'install', '--save-dev', 'understudy'])
+  const { code, complaint } = await npm(cwd, ['npm', 'install', '--save-dev', '@understudy/cli'])
   expect([code, complaint]).toEqual([0, ''])
-  expect(readdirSync(join(cwd, 'node_modules', '@understudy'))).toEqual([platform])
+  expect(readdirSync(join(cwd, 'node_modules', '@understudy')).sort()).toEqual(['cli', platform].sort())
   const { os, cpu, libc, scripts } = manifestOf(cwd, `@understudy/${platform}`)
   expect({ os, cpu, scripts }).toEqual({ os: [process.platform], cpu: [process.arch], scripts: undefined })
   if (process.platform === 'linux') expect(libc).toEqual(['glibc'])
-  expect(manifestOf(cwd, 'understudy').scripts).toBeUndefined()
+  expect(manifestOf(cwd, '@understudy/cli').scripts).toBeUndefined()
 
-  const said = await npm(cwd, ['npx', 'understudy', '--version'])
+  const said = await npm(cwd, ['npx', '@understudy/cli', '--version'])
   expect([said.code, said.said.trim()]).toEqual([0, version])
-  const wrong = await npm(cwd, ['npx', 'understudy', 'serve', '--port', 'x'])
+  const wrong = await npm(cwd, ['npx', '@understudy/cli', 'serve', '--port', 'x'])
   expect([wrong.code, wrong.complaint]).toEqual([
     2,
     expect.stringContaining('--port must be a number from 0 to 65535, got "x"'),
@@ -92,9 +92,9 @@ test('test helper package: installs into an empty folder, finds the executable, 
 
 test('command without the platform package: names the missing package and accepts that of musl', async () => {
   const cwd = folder()
-  await npm(cwd, ['npm', 'install', '--omit=optional', 'understudy'])
-  expect(existsSync(join(cwd, 'node_modules', '@understudy'))).toBe(false)
-  const { code, complaint } = await npm(cwd, ['npx', 'understudy', '--version'])
+  await npm(cwd, ['npm', 'install', '--omit=optional', '@understudy/cli'])
+  expect(readdirSync(join(cwd, 'node_modules', '@understudy'))).toEqual(['cli'])
+  const { code, complaint } = await npm(cwd, ['npx', '@understudy/cli', '--version'])
   expect([code, complaint]).toEqual([1, expect.stringContaining(`@understudy/${platform} is not installed`)])
   if (process.platform !== 'linux') return
   // As where the C library is musl: its package alone is there.
@@ -102,5 +102,5 @@ test('command without the platform package: names the missing package and accept
   mkdirSync(join(musl, 'bin'), { recursive: true })
   writeFileSync(join(musl, 'package.json'), '{}')
   writeFileSync(join(musl, 'bin', 'understudy'), '#!/bin/sh\necho musl\n', { mode: 0o755 })
-  expect((await npm(cwd, ['npx', 'understudy', '--version'])).said).toBe('musl\n')
+  expect((await npm(cwd, ['npx', '@understudy/cli', '--version'])).said).toBe('musl\n')
 }, 60_000)

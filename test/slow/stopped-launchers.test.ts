@@ -9,9 +9,9 @@ const folder = emptyFolder()
 afterAll(folder.remove)
 const cwd = folder.path
 mkdirSync(join(cwd, 'node_modules', '.bin'), { recursive: true })
-cpSync(join(root, 'packages', 'cli'), join(cwd, 'node_modules', 'understudy'), { recursive: true })
-chmodSync(join(cwd, 'node_modules', 'understudy', 'bin', 'understudy.mjs'), 0o755)
-symlinkSync('../understudy/bin/understudy.mjs', join(cwd, 'node_modules', '.bin', 'understudy'))
+cpSync(join(root, 'packages', 'cli'), join(cwd, 'node_modules', '@understudy', 'cli'), { recursive: true })
+chmodSync(join(cwd, 'node_modules', '@understudy', 'cli', 'bin', 'understudy.mjs'), 0o755)
+symlinkSync('../@understudy/cli/bin/understudy.mjs', join(cwd, 'node_modules', '.bin', 'understudy'))
 const SERVE = 'understudy serve --port 0 --db :memory:'
 const scripts = { serve: SERVE, more: `${SERVE}; true`, nested: 'npm run more --' }
 writeFileSync(join(cwd, 'package.json'), JSON.stringify({ name: 'project', private: true, scripts }))

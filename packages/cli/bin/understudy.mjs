@@ -4,15 +4,18 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { launchExecutable } from './launch.mjs'
 
+const load = createRequire(import.meta.url)
 const platform = `${process.platform}-${process.arch}`
+/** The scope that this package is published under; those of the platforms are too. */
+const [scope] = load('../package.json').name.split('/')
 
 function executable() {
   if (process.env.UNDERSTUDY_BIN) return process.env.UNDERSTUDY_BIN
-  const name = `@understudy/${platform}`
+  const name = `${scope}/${platform}`
   // Package managers install the one for the C library that is there: musl's on Alpine.
   for (const installed of [name, `${name}-musl`]) {
     try {
-      const folder = dirname(createRequire(import.meta.url).resolve(`${installed}/package.json`))
+      const folder = dirname(load.resolve(`${installed}/package.json`))
       return join(folder, 'bin', process.platform === 'win32' ? 'understudy.exe' : 'understudy')
     } catch {
       // It is not there.
