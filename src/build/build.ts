@@ -90,6 +90,8 @@ async function compile(platform: string, outfile: string): Promise<void> {
     bytecode: true,
     splitting: true,
     minify: { whitespace: true, syntax: true },
+    // Else the paths of this machine are in packages that were written for CommonJS, and nothing is there at run time.
+    define: { __dirname: '"."', __filename: '"."' },
     plugins: [embeddable(platform)],
     compile: {
       outfile,

@@ -2,16 +2,16 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { type LocalRegistry, startLocalRegistry } from '../../release/local-registry.ts'
 import { packedPackages } from '../support/packages.ts'
-import { type Registry, startRegistry } from '../support/registry.ts'
 import { emptyFolder } from '../support/server.ts'
 
 const folders: ReturnType<typeof emptyFolder>[] = []
-let registry: Registry
+let registry: LocalRegistry
 let tarballs: string
 beforeAll(async () => {
   tarballs = await packedPackages()
-  registry = startRegistry(tarballs)
+  registry = await startLocalRegistry(tarballs)
 })
 afterAll(async () => {
   await registry.stop()
