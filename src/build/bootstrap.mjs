@@ -104,6 +104,7 @@ const tasks = {
     if (!existsSync(join(root, 'dist', 'o200k.bin'))) await build(bun)
     await run(bun, ['test/support/programs/scenario-table.ts'])
   },
+  names: () => run(bun, ['release/names.ts']),
   async docs() {
     if (!existsSync(join(root, 'dist', 'o200k.bin'))) await build(bun)
     await run(bun, ['src/build/docs.ts'])
