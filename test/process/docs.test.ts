@@ -12,8 +12,8 @@ import { emptyFolder, run } from '../support/server.ts'
 
 const ROOT = join(import.meta.dir, '..', '..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
-const pages = ['README.md', 'CONTRIBUTING.md', 'bench/README.md', ...new Glob('docs/**/*.md').scanSync(ROOT)].sort()
-/** Every page but the two for people who change Understudy. */
+const pages = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CODE_OF_CONDUCT.md', 'bench/README.md', ...new Glob('docs/**/*.md').scanSync(ROOT)].sort()
+/** Every page but those for people who change Understudy. */
 const guides = pages.filter((page) => page === 'README.md' || page.startsWith('docs/'))
 
 /** A block of code: its language, its text, and the line above it. */
@@ -181,6 +181,8 @@ describe('documented names', () => {
       '--platform',
       '--isolation',
       '--from-literal',
+      '--prefix',
+      '--save-dev',
       '--data-raw',
     ]
     expect(missing(/(?<=[\s`])--[a-z][\w-]+/g, (name) => known.has(name) || others.includes(name))).toEqual([])

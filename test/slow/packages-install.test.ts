@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packedPackages } from '../support/packages.ts'
+import { packedPackages, SCOPE, tarballName } from '../support/packages.ts'
 import { type Registry, startRegistry } from '../support/registry.ts'
 import { emptyFolder } from '../support/server.ts'
 
@@ -49,7 +49,7 @@ test('command package: npm installs one executable, which npx runs', async () =>
   const cwd = folder()
   const { code, complaint } = await npm(cwd, ['npm', 'install', '--save-dev', '@understudy/cli'])
   expect([code, complaint]).toEqual([0, ''])
-  expect(readdirSync(join(cwd, 'node_modules', '@understudy')).sort()).toEqual(['cli', platform].sort())
+  expect(readdirSync(join(cwd, 'node_modules', SCOPE)).sort()).toEqual(['cli', platform].sort())
   const { os, cpu, libc, scripts } = manifestOf(cwd, `@understudy/${platform}`)
   expect({ os, cpu, scripts }).toEqual({ os: [process.platform], cpu: [process.arch], scripts: undefined })
   if (process.platform === 'linux') expect(libc).toEqual(['glibc'])
@@ -80,10 +80,10 @@ async function served(cwd: string) {
 
 test('test helper package: installs into an empty folder, finds the executable, and needs nothing else', async () => {
   const cwd = folder()
-  const file = join(tarballs, `understudy-test-${version}.tgz`)
+  const file = join(tarballs, `${tarballName('test')}-${version}.tgz`)
   expect((await npm(cwd, ['npm', 'install', file])).code).toBe(0)
-  expect(readdirSync(join(cwd, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['@understudy'])
-  expect(readdirSync(join(cwd, 'node_modules', '@understudy')).sort()).toEqual([platform, 'test'].sort())
+  expect(readdirSync(join(cwd, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual([SCOPE])
+  expect(readdirSync(join(cwd, 'node_modules', SCOPE)).sort()).toEqual([platform, 'test'].sort())
   const text =
     "const { openSession } = await import('@understudy/test'); const { understudy } = await openSession({ title: 'x' }); console.log(understudy.session)"
   const { code, said } = await npm(cwd, ['node', '--input-type=module', '--eval', text])
@@ -93,12 +93,12 @@ test('test helper package: installs into an empty folder, finds the executable, 
 test('command without the platform package: names the missing package and accepts that of musl', async () => {
   const cwd = folder()
   await npm(cwd, ['npm', 'install', '--omit=optional', '@understudy/cli'])
-  expect(readdirSync(join(cwd, 'node_modules', '@understudy'))).toEqual(['cli'])
+  expect(readdirSync(join(cwd, 'node_modules', SCOPE))).toEqual(['cli'])
   const { code, complaint } = await npm(cwd, ['npx', '@understudy/cli', '--version'])
   expect([code, complaint]).toEqual([1, expect.stringContaining(`@understudy/${platform} is not installed`)])
   if (process.platform !== 'linux') return
   // As where the C library is musl: its package alone is there.
-  const musl = join(cwd, 'node_modules', '@understudy', `${platform}-musl`)
+  const musl = join(cwd, 'node_modules', SCOPE, `${platform}-musl`)
   mkdirSync(join(musl, 'bin'), { recursive: true })
   writeFileSync(join(musl, 'package.json'), '{}')
   writeFileSync(join(musl, 'bin', 'understudy'), '#!/bin/sh\necho musl\n', { mode: 0o755 })
