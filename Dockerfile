@@ -13,8 +13,9 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --loglevel=error
 COPY . .
 ARG TARGETARCH=amd64
+ARG REVISION=
 RUN case "$TARGETARCH" in amd64) cpu=x64 ;; *) cpu="$TARGETARCH" ;; esac \
- && npm run build -- --platform "linux-$cpu-musl" \
+ && npm run build -- --platform "linux-$cpu-musl" ${REVISION:+--commit "$REVISION"} \
  && mkdir -p /image/data && cp "dist/understudy-linux-$cpu-musl" /image/understudy
 
 # Has the C library and that of C++ (of GCC 13 at least), which the executable and its database driver load.

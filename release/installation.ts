@@ -84,7 +84,7 @@ function commandOf(manager: Manager, tools: string, url: string): string[] {
 async function checkPackages(
   release: Release,
   manager: Manager,
-  { url, missing }: LocalRegistry,
+  { url }: LocalRegistry,
   tools: string,
   cwd: string,
 ): Promise<void> {
@@ -98,6 +98,8 @@ async function checkPackages(
     ...release.env,
     ...{ HOME: home, USERPROFILE: home, npm_config_cache: join(home, 'npm'), BUN_INSTALL_CACHE_DIR: join(home, 'bun') },
     ...{ YARN_CACHE_FOLDER: join(home, 'yarn'), YARN_NPM_REGISTRY_SERVER: url, YARN_ENABLE_TELEMETRY: '0' },
+    // It would not install what was published today.
+    YARN_NPM_MINIMAL_AGE_GATE: '0',
     ...{
       YARN_UNSAFE_HTTP_WHITELIST: '127.0.0.1',
       YARN_NODE_LINKER: 'node-modules',
@@ -108,8 +110,6 @@ async function checkPackages(
   if (manager === 'yarn-berry') writeFileSync(join(cwd, 'yarn.lock'), '')
   const packages = ['cli', 'test'].map((name) => `${names.npmScope}/${name}@${version}`)
   await must([...commandOf(manager, tools, url), ...packages], { cwd, env })
-  const foreign = missing.filter((name) => !name.startsWith(`${names.npmScope}/`))
-  if (foreign.length > 0) throw new ReleaseError(`${manager} requested packages of others: ${foreign.join(', ')}`)
   const command = join(cwd, 'node_modules', '.bin', windows ? 'understudy.cmd' : 'understudy')
   await expectVersion(release, [command], cwd)
   if (!windows) await expectAnswer(command, cwd)

@@ -6,6 +6,7 @@ const page = (text: string, file: string) => ({ text, link: `/${file}` })
 
 const guides = [
   page('Quick start', 'quick-start'),
+  page('Install', 'install'),
   page('OpenAI and Anthropic', 'openai-and-anthropic'),
   page('Fixtures', 'fixtures'),
   page('Scenarios and faults', 'scenarios'),
@@ -41,6 +42,8 @@ const reference = [
   page('Models', 'reference/models'),
   page('Operations', 'operations'),
   page('Shipped scenarios in use', 'scenario-table'),
+  page('Compatibility', 'compatibility'),
+  page('Tests on macOS and Windows', 'platforms'),
   page('Limits on input', 'limits'),
   page('What is not emulated', 'not-emulated'),
   page('Glossary', 'glossary'),

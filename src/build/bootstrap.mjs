@@ -105,6 +105,11 @@ const tasks = {
     if (!existsSync(join(root, 'dist', 'o200k.bin'))) await build(bun)
     await run(bun, ['test/support/programs/scenario-table.ts'])
   },
+  async 'check:platform'() {
+    await build(bun)
+    await run(bun, ['release/check-platform.ts'])
+  },
+  names: () => run(bun, ['release/names.ts']),
   async docs() {
     if (!existsSync(join(root, 'dist', 'o200k.bin'))) await build(bun)
     await run(bun, ['src/build/docs.ts'])

@@ -31,9 +31,12 @@ const { values: flags } = parseArgs({
     all: { type: 'boolean' },
     platform: { type: 'string', default: here },
     site: { type: 'boolean', default: true },
+    // What an image is built from has no Git.
+    commit: { type: 'string' },
   },
   allowNegative: true,
 })
+const builtFrom = await checkedOut(flags.commit)
 const tables = tokenTables()
 const site = flags.site ? await siteFile() : currentSite()
 const emptyDatabases = Object.entries(EMPTY).map(
@@ -64,6 +67,19 @@ const swaggerAssets = [
 /** They run beside the program (lib/worker/pool.ts, db/checkpoint.ts), so they are programs of their own inside the executable. */
 const WORKERS = ['src/workers/worker.ts', 'src/db/checkpoint-worker.ts']
 
+/** The commit that is built, and whether files have changed since; null without Git. */
+async function checkedOut(commit?: string): Promise<{ commit: string; modified: boolean } | null> {
+  if (commit) return { commit, modified: false }
+  const git = async (...words: string[]) => {
+    const { exitCode, stdout } = await $`git -C ${root} ${words}`.quiet().nothrow()
+    return exitCode === 0 ? stdout.toString().trim() : undefined
+  }
+  // A folder inside somebody else's repository is no checkout of ours.
+  if ((await git('rev-parse', '--show-cdup').catch(() => undefined)) !== '') return null
+  const head = await git('rev-parse', 'HEAD')
+  return head ? { commit: head, modified: (await git('status', '--porcelain')) !== '' } : null
+}
+
 async function compile(platform: string, outfile: string): Promise<void> {
   const assets = [
     ...new Glob('{fixtures,scenarios}/**/*.{yaml,yml,json,md}').scanSync(root),
@@ -93,6 +109,7 @@ async function compile(platform: string, outfile: string): Promise<void> {
     // Else the paths of this machine are in packages that were written for CommonJS, and nothing is there at run time.
     define: { __dirname: '"."', __filename: '"."' },
     plugins: [embeddable(platform)],
+    define: { BUILT_FROM: JSON.stringify(builtFrom) },
     compile: {
       outfile,
       target: `bun-${platform.replace('win32', 'windows')}` as Bun.Build.CompileTarget,

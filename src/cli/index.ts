@@ -24,6 +24,7 @@ const modules = {
   schema: lazy<typeof import('./commands/schema.ts')>(() => require('./commands/schema.ts')),
   health: lazy<typeof import('./commands/health.ts')>(() => require('./commands/health.ts')),
   trace: lazy<typeof import('./commands/trace.ts')>(() => require('./commands/trace.ts')),
+  version: lazy<typeof import('./print/version-json.ts')>(() => require('./print/version-json.ts')),
   snapshot: lazy<typeof import('./commands/snapshot.ts')>(() => require('./commands/snapshot.ts')),
 }
 const COMMANDS: Record<string, LoadCommand> = {
@@ -71,12 +72,20 @@ export async function runCli(typed: readonly string[], io: CommandIo): Promise<n
   if (requestsJsonLog(args, io.env)) io.log.useFormat('json')
   const program = new Command('understudy')
     .description('Test how your code handles model provider failures: a local, offline, deterministic model gateway.')
-    .version(VERSION, VERSION_FLAG, 'print the version')
+    .version(
+      VERSION,
+      VERSION_FLAG,
+      'print the version; with --json, also the commit, the build and the versions of the formats',
+    )
     .helpOption('--help', 'print this help')
     .helpCommand('help [command]', 'print the help for a command')
     .showSuggestionAfterError(false)
     .configureOutput(helpOutput(io))
     .exitOverride()
+  if (args.length === 2 && args.includes(VERSION_FLAG) && args.includes('--json')) {
+    io.stdout.json(modules.version().versionJson())
+    return 0
+  }
   let code = 0
   const exiting: Exiting =
     (run) =>

@@ -55,6 +55,14 @@ const emptyDatabase = (kind: keyof typeof EMPTY): Buffer =>
 
 const madeOnce = { memory: once(() => newDatabase('memory')), file: once(() => newDatabase('file')) }
 
+/** The version of SQLite inside the driver, such as `3.50.1`. */
+export function sqliteVersion(): string {
+  const database = inMemory(':memory:')
+  const version = database.prepare('SELECT sqlite_version()').pluck().get()
+  database.close()
+  return String(version)
+}
+
 /** Creates those bytes, statement by statement. */
 export function newDatabase(kind: keyof typeof EMPTY): Buffer {
   const database = inMemory(':memory:')

@@ -12,8 +12,8 @@ import { emptyFolder, run } from '../support/server.ts'
 
 const ROOT = join(import.meta.dir, '..', '..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
-const pages = ['README.md', 'CONTRIBUTING.md', 'bench/README.md', ...new Glob('docs/**/*.md').scanSync(ROOT)].sort()
-/** Every page but the two for people who change Understudy. */
+const pages = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CODE_OF_CONDUCT.md', 'bench/README.md', ...new Glob('docs/**/*.md').scanSync(ROOT)].sort()
+/** Every page but those for people who change Understudy. */
 const guides = pages.filter((page) => page === 'README.md' || page.startsWith('docs/'))
 
 /** A block of code: its language, its text, and the line above it. */
@@ -30,6 +30,9 @@ const blocks: Block[] = guides.flatMap((page) => {
 
 /** Files of other programs, which are looked at no further. */
 const FOREIGN = ['prometheus.yml', 'compose.yaml']
+
+/** A step with the action of this repository, from a checkout or as it is published. */
+const ACTION = /uses: (?:\.|[\w.-]+)\/understudy(?:@|\n|$)/
 
 /** A step of a workflow. */
 interface Step {
@@ -74,14 +77,14 @@ describe('documentation examples', () => {
   const said = (block: Block) => `${block.page}: ${block.code.split('\n')[0]}`
 
   const yaml = blocks.filter(({ language }) => language === 'yaml')
-  const isWorkflow = ({ code }: Block) => code.includes('uses: OWNER/understudy')
+  const isWorkflow = ({ code }: Block) => ACTION.test(code)
   test.each(yaml.filter(isWorkflow).map((block) => [said(block), block] as const))(
     '%s: has a workflow with valid inputs',
     (_, block) => {
       const { inputs } = Bun.YAML.parse(read('action.yml')) as { inputs: object }
       const parsed = Bun.YAML.parse(block.code) as { jobs?: Record<string, { steps: Step[] }> } | Step[]
       const steps = Array.isArray(parsed) ? parsed : Object.values(parsed.jobs ?? {}).flatMap((job) => job.steps)
-      const own = steps.filter(({ uses }) => uses?.startsWith('OWNER/understudy'))
+      const own = steps.filter(({ uses }) => uses !== undefined && ACTION.test(`uses: ${uses}`))
       expect(own.flatMap((step) => Object.keys(step.with ?? {})).filter((name) => !(name in inputs))).toEqual([])
       if (block.before.includes('`examples/')) expect(isFile(block)).toBe(true)
     },
@@ -178,6 +181,8 @@ describe('documented names', () => {
       '--platform',
       '--isolation',
       '--from-literal',
+      '--prefix',
+      '--save-dev',
       '--data-raw',
     ]
     expect(missing(/(?<=[\s`])--[a-z][\w-]+/g, (name) => known.has(name) || others.includes(name))).toEqual([])

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type LocalRegistry, startLocalRegistry } from '../../release/local-registry.ts'
-import { packedPackages } from '../support/packages.ts'
+import { packedPackages, SCOPE, tarballName } from '../support/packages.ts'
 import { emptyFolder } from '../support/server.ts'
 
 const folders: ReturnType<typeof emptyFolder>[] = []
@@ -49,7 +49,7 @@ test('command package: npm installs one executable, which npx runs', async () =>
   const cwd = folder()
   const { code, complaint } = await npm(cwd, ['npm', 'install', '--save-dev', '@understudy/cli'])
   expect([code, complaint]).toEqual([0, ''])
-  expect(readdirSync(join(cwd, 'node_modules', '@understudy')).sort()).toEqual(['cli', platform].sort())
+  expect(readdirSync(join(cwd, 'node_modules', SCOPE)).sort()).toEqual(['cli', platform].sort())
   const { os, cpu, libc, scripts } = manifestOf(cwd, `@understudy/${platform}`)
   expect({ os, cpu, scripts }).toEqual({ os: [process.platform], cpu: [process.arch], scripts: undefined })
   if (process.platform === 'linux') expect(libc).toEqual(['glibc'])
@@ -80,27 +80,39 @@ async function served(cwd: string) {
 
 test('test helper package: installs into an empty folder, finds the executable, and needs nothing else', async () => {
   const cwd = folder()
-  const file = join(tarballs, `understudy-test-${version}.tgz`)
+  const file = join(tarballs, `${tarballName('test')}-${version}.tgz`)
   expect((await npm(cwd, ['npm', 'install', file])).code).toBe(0)
-  expect(readdirSync(join(cwd, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['@understudy'])
-  expect(readdirSync(join(cwd, 'node_modules', '@understudy')).sort()).toEqual([platform, 'test'].sort())
+  expect(readdirSync(join(cwd, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual([SCOPE])
+  expect(readdirSync(join(cwd, 'node_modules', SCOPE)).sort()).toEqual([platform, 'test'].sort())
   const text =
     "const { openSession } = await import('@understudy/test'); const { understudy } = await openSession({ title: 'x' }); console.log(understudy.session)"
   const { code, said } = await npm(cwd, ['node', '--input-type=module', '--eval', text])
   expect([code, said]).toEqual([0, expect.stringMatching(/^x-[0-9a-f]{8}\n$/)])
 }, 60_000)
 
-test('command without the platform package: names the missing package and accepts that of musl', async () => {
+test('command without the platform package: names the platform and the download, and accepts the package of musl', async () => {
   const cwd = folder()
   await npm(cwd, ['npm', 'install', '--omit=optional', '@understudy/cli'])
-  expect(readdirSync(join(cwd, 'node_modules', '@understudy'))).toEqual(['cli'])
+  expect(readdirSync(join(cwd, 'node_modules', SCOPE))).toEqual(['cli'])
   const { code, complaint } = await npm(cwd, ['npx', '@understudy/cli', '--version'])
-  expect([code, complaint]).toEqual([1, expect.stringContaining(`@understudy/${platform} is not installed`)])
+  expect([code, complaint]).toEqual([1, expect.stringContaining(`the executable for ${platform} is missing`)])
+  expect(complaint).toContain(`npm install @understudy/${platform}@${version}`)
+  expect(complaint).toContain(`download understudy-${platform}.tar.gz`)
   if (process.platform !== 'linux') return
   // As where the C library is musl: its package alone is there.
-  const musl = join(cwd, 'node_modules', '@understudy', `${platform}-musl`)
+  const musl = join(cwd, 'node_modules', SCOPE, `${platform}-musl`)
   mkdirSync(join(musl, 'bin'), { recursive: true })
   writeFileSync(join(musl, 'package.json'), '{}')
   writeFileSync(join(musl, 'bin', 'understudy'), '#!/bin/sh\necho musl\n', { mode: 0o755 })
   expect((await npm(cwd, ['npx', '@understudy/cli', '--version'])).said).toBe('musl\n')
+}, 60_000)
+
+test('command on another platform: lists the platforms that have an executable', async () => {
+  const cwd = folder()
+  await npm(cwd, ['npm', 'install', '--omit=optional', '@understudy/cli'])
+  const launcher = join(cwd, 'node_modules', '@understudy', 'cli', 'bin', 'understudy.mjs')
+  const elsewhere = "Object.defineProperty(process, 'platform', { value: 'sunos' })"
+  const { code, complaint } = await npm(cwd, ['node', '--import', `data:text/javascript,${elsewhere}`, launcher])
+  expect([code, complaint]).toEqual([1, expect.stringContaining(`there is no executable for sunos-${process.arch}`)])
+  expect(complaint).toContain('available: linux-x64, linux-arm64,')
 }, 60_000)

@@ -26,7 +26,7 @@ test.each([
   rmSync(folder, { recursive: true })
 })
 
-test('release settings: a release without an owner is refused, a rehearsal uses names that nobody can register', () => {
+test('release settings: need an owner, except for a rehearsal, which uses names that cannot be registered', () => {
   expect(() => publishedNames(undecided)).toThrow("'owner' is not set")
   expect(publishedNames(undecided, { rehearsal: true })).toEqual({
     npmScope: '@example',

@@ -1,6 +1,7 @@
 // understudy exec: runs a command, such as a test suite, against a temporary server, and reports what happened.
 import { Command } from 'commander'
 import { NOT_EMULATED_APIS } from '../../compat/not-emulated.ts'
+import { FORMATS } from '../../contract/core/formats.ts'
 import { printableJson } from '../../lib/printable.ts'
 import type { CommandIo } from '../io.ts'
 import { junit } from '../print/junit.ts'
@@ -112,7 +113,8 @@ async function exec(io: CommandIo, command: string[], options: Options): Promise
   return exitCodeOf(runs)
 }
 
-const reportJson = (runs: readonly SuiteRun[]) => printableJson({ runs: runs.map(runAsJson) })
+const reportJson = (runs: readonly SuiteRun[]) =>
+  printableJson({ format_version: FORMATS.reports, runs: runs.map(runAsJson) })
 
 function print(stdout: Printer, runs: readonly SuiteRun[], json: boolean): void {
   if (json) stdout.text(reportJson(runs))

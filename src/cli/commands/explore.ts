@@ -11,6 +11,7 @@ import {
   FAILURE_MODES,
   type FailureModeName,
 } from '../../contract/core/exploration.ts'
+import { FORMATS } from '../../contract/core/formats.ts'
 import { openRunFile } from '../../db/run-file.ts'
 import { coverageOf } from '../../exploration/coverage.ts'
 import { type Exploration, explore } from '../../exploration/explore.ts'
@@ -218,6 +219,7 @@ const readKnown = (named: string | undefined) =>
 
 const NONE = { of: 0, all: 0 }
 const NOTHING_EXPLORED: ExploreJson = {
+  format_version: FORMATS.reports,
   ...{
     problems: [],
     injection_points: [],

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { ConfigError } from '../../config.ts'
 import { type CaseResult, type CoverageNumbers, caseName } from '../../contract/core/exploration.ts'
+import { FORMATS } from '../../contract/core/formats.ts'
 import type { Exploration } from '../../exploration/explore.ts'
 import { isError, problemKindOf } from '../../exploration/severity.ts'
 import type { TriedCase } from '../../exploration/trial.ts'
@@ -29,7 +30,7 @@ interface State {
   seed: number
   cells: TriedCase[]
 }
-const STATE_VERSION = 3
+const STATE_VERSION = FORMATS.exploration_state
 /** At most one part in so many of the time is spent on writing the state. */
 const SAVING_SHARE = 20
 
@@ -129,6 +130,7 @@ export const reportAsJson = (
     repeat,
   }: Pick<ExploreReport, 'coverage' | 'problems' | 'repeat'> & { files: ReadonlyMap<string, string> },
 ): ExploreJson => ({
+  format_version: FORMATS.reports,
   problems: problems.map((problem) => ({
     ...{ kind: problem.kind, severity: problem.severity, message: problem.why },
     ...{ calls: problem.calls, failure_modes: problem.classes },

@@ -9,6 +9,7 @@ import {
   VERDICTS,
 } from '../../contract/core/exploration.ts'
 import { Finding } from '../../contract/core/finding.ts'
+import { ReportVersion } from '../../contract/core/format-version.ts'
 import { OutcomeKind, TraceRecord } from '../../contract/core/trace.ts'
 import { EarlierVerdict, VerdictResult, Verification } from '../../contract/core/verification.ts'
 
@@ -67,12 +68,16 @@ export const ExecRun = z.object({
 export type ExecRun = z.infer<typeof ExecRun>
 
 /** The report of `understudy exec --json`. */
-export const ExecJson = z.object({ runs: z.array(ExecRun).describe('One run for each scenario and seed.') })
+export const ExecJson = z.object({
+  format_version: ReportVersion,
+  runs: z.array(ExecRun).describe('One run for each scenario and seed.'),
+})
 
 const Share = z.object({ count: count.describe('How many.'), total: count.describe('Of how many.') })
 
 /** The report of `understudy explore --json`. */
 export const ExploreJson = z.object({
+  format_version: ReportVersion,
   problems: z
     .array(
       z.object({
@@ -176,6 +181,7 @@ export type ExploreJson = z.infer<typeof ExploreJson>
 
 /** The report of `understudy rehearse --json`. */
 export const RehearseJson = z.object({
+  format_version: ReportVersion,
   traces: z.array(TraceRecord).describe('The traces of the built-in calls.'),
   report: Verification.describe('The verdict on them.'),
 })

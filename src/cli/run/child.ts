@@ -2,8 +2,11 @@
 import { constants } from 'node:os'
 import { ConfigError } from '../../config.ts'
 import { realClock } from '../../lib/clock.ts'
+import { processSystem } from '../../lib/processes.ts'
 import type { CommandIo } from '../io.ts'
 import type { StopCause } from './stop-signals.ts'
+
+const system = processSystem()
 
 /** How a command ended. */
 export interface ChildEnd {
@@ -59,8 +62,8 @@ export async function runChild(
   let stoppedAt = 0
   const later = (ms: number, act: () => void) => realClock.sleep(ms, ended.signal).then(act, () => {})
   const end = (signal: NodeJS.Signals) => {
-    signalGroup(child, signal)
-    void later(GRACE_MS, () => signalGroup(child, 'SIGKILL'))
+    system.signalAll(child, signal)
+    void later(GRACE_MS, () => system.signalAll(child, 'SIGKILL'))
   }
   passOn = (cause) => {
     const now = realClock.now()
@@ -69,15 +72,14 @@ export async function runChild(
     if (stopped !== undefined && signal !== 'SIGINT' && cause !== 'launcher' && now - stoppedAt < TWICE_MS) return
     // A user who asks twice will not wait. The same Ctrl-C may also arrive from our launcher.
     if (stopped !== undefined && signal === 'SIGINT') {
-      if (now - stoppedAt >= TWICE_MS) signalGroup(child, 'SIGKILL')
+      if (now - stoppedAt >= TWICE_MS) system.signalAll(child, 'SIGKILL')
       return
     }
     stopped = signal
     stoppedAt = now
-    // A test runner may take its time after its own Ctrl-C: a second one ends it. On Windows the console has sent it
-    // already.
+    // A test runner may take its time after its own Ctrl-C: a second one ends it.
     if (signal === 'SIGINT') {
-      if (process.platform !== 'win32') signalGroup(child, signal)
+      system.interrupt(child)
       void later(INTERRUPT_GRACE_MS, () => log.line('warn', STILL_RUNS))
       return
     }
@@ -92,7 +94,7 @@ export async function runChild(
   await child.exited
   ended.abort()
   // Ends what it has left behind.
-  if (timedOut) signalGroup(child, 'SIGKILL')
+  if (timedOut) system.signalAll(child, 'SIGKILL')
   guard?.kill('SIGKILL')
   hearNoMore()
   return { code: timedOut ? TIMED_OUT : codeOf(child), timedOut, stopped }
@@ -108,7 +110,7 @@ type Guard = Bun.Subprocess<'pipe', 'ignore', 'ignore'>
 
 /** A process that ends a command, with all it has started, if we are killed. Undefined without process groups. */
 function startGuard(): Guard | undefined {
-  if (process.platform === 'win32') return undefined
+  if (!system.hasGroups) return undefined
   try {
     const io = { stdin: 'pipe', stdout: 'ignore', stderr: 'ignore' } as const
     return Bun.spawn(['/bin/sh', '-c', GUARD], { ...io, detached: true })
@@ -140,7 +142,7 @@ function start(command: readonly string[], { env, cwd, output = 'inherit' }: Chi
       stdout: output,
       stderr: output,
       // A group of its own: a signal then reaches all of it, once.
-      detached: process.platform !== 'win32',
+      detached: system.hasGroups,
     })
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
@@ -151,16 +153,3 @@ function start(command: readonly string[], { env, cwd, output = 'inherit' }: Chi
 
 const codeOf = ({ exitCode, signalCode }: Bun.Subprocess): number =>
   exitCode ?? 128 + (signalCode ? constants.signals[signalCode as NodeJS.Signals] : 0)
-
-function signalGroup(child: Bun.Subprocess, signal: NodeJS.Signals): void {
-  if (process.platform === 'win32') {
-    // Without process groups, this ends the command and its children.
-    if (child.exitCode === null) Bun.spawnSync(['taskkill', '/pid', String(child.pid), '/t', '/f'])
-    return
-  }
-  try {
-    process.kill(-child.pid, signal)
-  } catch {
-    // All of it has ended.
-  }
-}

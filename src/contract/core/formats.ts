@@ -1,0 +1,14 @@
+// The versions of everything that outlives one run of the program. A change that an older or newer version cannot read gets a new
+// number here, and a line in docs/compatibility.md.
+
+/** Version of each format. */
+export const FORMATS = {
+  control_api: 1,
+  scenario_file: 1,
+  fixture_file: 1,
+  seed_file: 1,
+  snapshot: 1,
+  reports: 1,
+  database: 1,
+  exploration_state: 3,
+} as const
