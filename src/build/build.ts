@@ -4,7 +4,7 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
-import { Glob } from 'bun'
+import { $, Glob } from 'bun'
 import { embeddedFixtures } from '../backends/fixture/load.ts'
 import { SHIPPED } from '../backends/fixture/shipped.ts'
 import { EMPTY, newDatabase } from '../db/open.ts'
@@ -107,9 +107,8 @@ async function compile(platform: string, outfile: string): Promise<void> {
     splitting: true,
     minify: { whitespace: true, syntax: true },
     // Else the paths of this machine are in packages that were written for CommonJS, and nothing is there at run time.
-    define: { __dirname: '"."', __filename: '"."' },
+    define: { BUILT_FROM: JSON.stringify(builtFrom), __dirname: '"."', __filename: '"."' },
     plugins: [embeddable(platform)],
-    define: { BUILT_FROM: JSON.stringify(builtFrom) },
     compile: {
       outfile,
       target: `bun-${platform.replace('win32', 'windows')}` as Bun.Build.CompileTarget,
