@@ -1,7 +1,9 @@
 // Publishes the npm packages. What the registry already has is left alone, so a release that stopped half-way can be run again.
-import { basename, join } from 'node:path'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
 import { archivedFile } from '../src/build/archive.ts'
-import { FOLDERS, type Release, ReleaseError, run } from './context.ts'
+import { FOLDERS, must, type Release, ReleaseError, run } from './context.ts'
 import { filesOf } from './manifest.ts'
 import { npmTag } from './versions.ts'
 
@@ -54,7 +56,7 @@ async function publishedIntegrity({ root, env, version }: Release, name: string)
  * @throws where the registry refuses one, or has other contents under this version
  */
 export async function publishPackages(release: Release): Promise<void> {
-  const { out, version, env, root: cwd, print } = release
+  const { out, version, env, print } = release
   const files = filesOf(release, FOLDERS.packages)
   const packages = ordered(release, await Promise.all(files.map(({ path }) => packedPackage(join(out, path)))))
   if (release.dry) {
@@ -63,6 +65,26 @@ export async function publishPackages(release: Release): Promise<void> {
   }
   const provenance = env.ACTIONS_ID_TOKEN_REQUEST_URL ? ['--provenance'] : []
   const options = ['--access', 'public', '--tag', npmTag(version), ...provenance]
+  // Who publishes from a machine of their own is logged in there; a trusted workflow needs no token.
+  if (!env.NPM_TOKEN) return publishEach(release, packages, options)
+  const credentials = await credentialsFile(release, env.NPM_TOKEN)
+  try {
+    await publishEach(release, packages, ['--userconfig', credentials, ...options])
+  } finally {
+    rmSync(dirname(credentials), { recursive: true })
+  }
+}
+
+/** A file of npm settings with the token, for the registry that npm is set to. */
+async function credentialsFile({ root: cwd, env }: Release, token: string): Promise<string> {
+  const { host, pathname } = new URL(await must(['npm', 'config', 'get', 'registry'], { cwd, env }))
+  const file = join(mkdtempSync(join(tmpdir(), 'understudy-npm-')), '.npmrc')
+  writeFileSync(file, `//${host}${pathname}:_authToken=${token}\n`, { mode: 0o600 })
+  return file
+}
+
+async function publishEach(release: Release, packages: readonly PackedPackage[], options: string[]): Promise<void> {
+  const { version, env, root: cwd, print } = release
   for (const [index, one] of packages.entries()) {
     if (await isPublished(release, one)) {
       print(`${one.name}@${version} is already published`)

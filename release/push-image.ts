@@ -1,4 +1,5 @@
 // Uploads the container image with skopeo, which reads the layout that was assembled.
+import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { FOLDERS, must, type Release, run } from './context.ts'
 import { filesOf, readManifest } from './manifest.ts'
@@ -13,6 +14,8 @@ export async function pushImage(release: Release): Promise<void> {
   const { image } = readManifest(release)
   filesOf(release, FOLDERS.image)
   const tags = imageTags(version)
+  // For the step of the workflow that attests where the image is from.
+  if (env.GITHUB_OUTPUT) appendFileSync(env.GITHUB_OUTPUT, `name=${names.image}\ndigest=${image.digest}\n`)
   if (release.dry) {
     for (const tag of tags) print(`would upload ${names.image}:${tag}, ${image.digest}`)
     return
