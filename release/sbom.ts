@@ -86,11 +86,33 @@ export function completed(
   }
 }
 
+/**
+ * Without the packages that only development needs. `npm sbom --omit=dev` (11.19) would leave out those, too, that both need.
+ *
+ * @param lock the packages of the lock file, by their path
+ */
+export function withoutDevelopment(
+  bill: BillOfMaterials,
+  lock: Readonly<Record<string, { version?: string; dev?: boolean }>>,
+): BillOfMaterials {
+  const nameIn = (path: string) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
+  const shipped = new Set(
+    Object.entries(lock).flatMap(([path, { version, dev }]) => (dev ? [] : [`${nameIn(path)}@${version}`])),
+  )
+  const components = bill.components.filter(({ name, version }) => shipped.has(`${name}@${version}`))
+  const known = new Set([bill.metadata.component['bom-ref'], ...components.map((one) => one['bom-ref'])])
+  const dependencies = bill.dependencies
+    .filter(({ ref }) => known.has(ref))
+    .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((one) => known.has(one)) }))
+  return { ...bill, components, dependencies }
+}
+
 /** Writes the bill of materials. */
 export async function writeSbom(release: Release): Promise<void> {
   const { root: cwd, env } = release
-  const command = ['npm', 'sbom', '--package-lock-only', '--omit=dev', '--sbom-format=cyclonedx']
-  const bill = JSON.parse(await must(command, { cwd, env })) as BillOfMaterials
+  const command = ['npm', 'sbom', '--package-lock-only', '--sbom-format=cyclonedx']
+  const { packages } = readJson(release, 'package-lock.json') as { packages: Record<string, { version?: string }> }
+  const bill = withoutDevelopment(JSON.parse(await must(command, { cwd, env })), packages)
   const timestamp = new Date(await must(['git', 'log', '-1', '--format=%cI'], { cwd, env })).toISOString()
   const text = JSON.stringify(completed(bill, release, embedded(release), timestamp), null, 2)
   writePart(release, `${FOLDERS.assets}/${SBOM}`, `${text}\n`)

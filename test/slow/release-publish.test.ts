@@ -64,10 +64,9 @@ describe('npm packages', () => {
     const { release, registry } = await prepared('1.2.3-rc.1')
     registry.refusal = (name) => (name === '@example/win32-arm64' ? 'you may not publish this package' : undefined)
     const failed = publishPackages(release)
-    expect(failed).rejects.toThrow(
+    await expect(failed).rejects.toThrow(
       /^npm refused example-win32-arm64-1\.2\.3-rc\.1\.tgz, after 1 of 4 packages:\n(.*\n)*.*you may not publish this package/,
     )
-    await failed.catch(() => undefined)
     expect(registry.published).toEqual(['@example/linux-x64@1.2.3-rc.1'])
     registry.refusal = () => undefined
     await publishPackages(release)
@@ -79,23 +78,25 @@ describe('npm packages', () => {
     const { release, registry } = await prepared('1.2.3', ['linux-x64'])
     await publishPackages(release)
     await stubPackage(release, 'cli', 'changed')
-    expect(publishPackages(release)).rejects.toThrow('npm/example-cli-1.2.3.tgz has changed since')
+    await expect(publishPackages(release)).rejects.toThrow('npm/example-cli-1.2.3.tgz has changed since')
     list(release)
     const failed = publishPackages(release)
-    expect(failed).rejects.toThrow(/^@example\/cli@1\.2\.3 is published with other contents \(sha512-.*release another/)
-    await failed.catch(() => undefined)
+    await expect(failed).rejects.toThrow(
+      /^@example\/cli@1\.2\.3 is published with other contents \(sha512-.*release another/,
+    )
     expect(registry.published).toHaveLength(3)
   }, 120_000)
 
   test('are not published without the package of a platform, or when the registry does not respond', async () => {
     const { release, registry } = await prepared('1.2.3', ['linux-x64'])
     const platforms = ['linux-x64', 'darwin-x64']
-    expect(publishPackages({ ...release, platforms })).rejects.toThrow('the npm packages of darwin-x64 are missing')
+    await expect(publishPackages({ ...release, platforms })).rejects.toThrow(
+      'the npm packages of darwin-x64 are missing',
+    )
     await registry.stop()
     const env = { ...release.env, npm_config_fetch_retries: '0' }
     const failed = publishPackages({ ...release, env })
-    expect(failed).rejects.toThrow(/^npm view @example\/linux-x64 failed:\n(.*\n)*.*(ECONNREFUSED|FetchError)/)
-    await failed.catch(() => undefined)
+    await expect(failed).rejects.toThrow(/^npm view @example\/linux-x64 failed:\n(.*\n)*.*(ECONNREFUSED|FetchError)/)
   }, 120_000)
 })
 
@@ -133,9 +134,16 @@ describe('release on GitHub', () => {
     const { release, github } = await prepared()
     github.refuses = (change) => change.includes('linux-x64')
     const failed = draftRelease(release)
-    expect(failed).rejects.toThrow(/^GitHub refused POST .*linux-x64\.tar\.gz with status 403: {"message":"refused"}/)
-    await failed.catch(() => undefined)
-    expect(publishRelease({ ...release, tag: 'v1.2.3' })).resolves.toBeUndefined()
+    await expect(failed).rejects.toThrow(
+      /^GitHub refused POST .*linux-x64\.tar\.gz with status 403: {"message":"refused"}/,
+    )
+    const before = github.changes.length
+    github.refuses = () => false
+    await draftRelease(release)
+    expect(names(github)).toHaveLength(6)
+    // The draft was there, and the files before the refused one.
+    expect(github.changes.slice(before).filter((change) => !change.includes('/uploads/'))).toEqual([])
+    expect(github.changes.filter((change) => change.includes('SHA256SUMS'))).toHaveLength(1)
   })
 
   test('is never published with other files', async () => {
@@ -150,15 +158,14 @@ describe('release on GitHub', () => {
     await stubArchives({ ...release, version: 'changed' })
     list(release)
     const failed = draftRelease(release)
-    expect(failed).rejects.toThrow('is published with another SHA256SUMS: release another version')
-    await failed.catch(() => undefined)
+    await expect(failed).rejects.toThrow('is published with another SHA256SUMS: release another version')
   })
 
   test('needs a token that GitHub accepts', async () => {
     const { release } = await prepared()
     const draft = (token: string) => draftRelease({ ...release, env: { ...release.env, GITHUB_TOKEN: token } })
-    expect(draft('')).rejects.toThrow('GITHUB_TOKEN is not set')
-    expect(draft('wrong')).rejects.toThrow('with status 401: bad token')
+    await expect(draft('')).rejects.toThrow('GITHUB_TOKEN is not set')
+    await expect(draft('wrong')).rejects.toThrow('with status 401: bad token')
   })
 })
 
@@ -226,8 +233,10 @@ describe('container image', () => {
     await prepareStubs(release)
     const script = '#!/bin/sh\n[ "$1" = copy ] && echo "denied: no rights" >&2\nexit 1\n'
     const PATH = programInstead(join(release.root, 'bin'), 'skopeo', script)
-    expect(pushImage({ ...release, env: { ...release.env, PATH } })).rejects.toThrow(/skopeo copy .*denied: no rights/s)
-    expect(pushImage({ ...release, env: { PATH: FOLDERS.image } })).rejects.toThrow(
+    await expect(pushImage({ ...release, env: { ...release.env, PATH } })).rejects.toThrow(
+      /skopeo copy .*denied: no rights/s,
+    )
+    await expect(pushImage({ ...release, env: { PATH: FOLDERS.image } })).rejects.toThrow(
       'skopeo is required for this step, and is not installed',
     )
   })

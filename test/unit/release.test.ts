@@ -167,8 +167,8 @@ describe('container image', () => {
     await stubArchives(release)
     const missing = join(release.out, 'assets', 'understudy-linux-arm64.tar.gz')
     expect(existsSync(missing)).toBe(false)
-    expect(writeImage(release, { libraries, revision: 'abc' })).rejects.toThrow(missing)
-    expect(writeImage(release, { libraries: '/nowhere', revision: 'abc' })).rejects.toThrow(
+    await expect(writeImage(release, { libraries, revision: 'abc' })).rejects.toThrow(missing)
+    await expect(writeImage(release, { libraries: '/nowhere', revision: 'abc' })).rejects.toThrow(
       'the folder /nowhere/amd64 with the libraries of the image does not exist',
     )
     expect(() => readImage({ ...release, out: '/nowhere' })).toThrow('run npm run release -- image')
