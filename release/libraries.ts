@@ -16,8 +16,15 @@ export const ARCHITECTURES = {
 export type Architecture = keyof typeof ARCHITECTURES
 
 const PACKAGES = ['libc6', 'libstdc++6', 'libgcc-s1']
-/** Files that programs name; each is in one of the packages. */
-const NAMES = ['libc.so.6', 'libm.so.6', 'libpthread.so.0', 'libdl.so.2', 'libstdc++.so.6', 'libgcc_s.so.1']
+/** Libraries that programs name; each is in one of the packages. */
+export const LIBRARY_NAMES = [
+  'libc.so.6',
+  'libm.so.6',
+  'libpthread.so.0',
+  'libdl.so.2',
+  'libstdc++.so.6',
+  'libgcc_s.so.1',
+]
 
 /** The libraries of one architecture. */
 export interface Libraries {
@@ -93,5 +100,5 @@ async function unpacked(folder: string, architecture: Architecture): Promise<Lib
   }
   // The loader stands where programs name it.
   const start = { ...find(loader.slice(loader.indexOf('/') + 1)), path: loader }
-  return { files: [...NAMES.map(find), start], packages: packages.sort() }
+  return { files: [...LIBRARY_NAMES.map(find), start], packages: packages.sort() }
 }
