@@ -33,7 +33,9 @@ const script = (release: Release, ...command: string[]) =>
 
 async function buildArchives(release: Release): Promise<void> {
   rmSync(release.out, { recursive: true, force: true })
-  await script(release, 'src/build/build.ts', '--all')
+  // Runtimes of other platforms are downloaded into the checkout, since a home may be read-only.
+  const env = { BUN_INSTALL_CACHE_DIR: join(release.root, 'dist', 'runtimes'), ...release.env }
+  await script({ ...release, env }, 'src/build/build.ts', '--all')
   for (const archive of release.platforms.map(archiveOf))
     writePart(release, `${FOLDERS.assets}/${archive}`, readFileSync(join(release.root, 'dist', archive)))
 }
