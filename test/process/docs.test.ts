@@ -15,6 +15,7 @@ const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const pages = [
   'README.md',
   'CONTRIBUTING.md',
+  'CHANGELOG.md',
   'SECURITY.md',
   'CODE_OF_CONDUCT.md',
   'bench/README.md',
