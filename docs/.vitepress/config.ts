@@ -1,6 +1,19 @@
 // The documentation site. `npm run docs` builds it, and the executable serves it at /docs. It loads nothing from other addresses.
 import { defineConfig } from 'vitepress'
 
+/** Lists the packages whose code is in the site, for their licenses. */
+const packages = {
+  name: 'packages',
+  generateBundle(this: { emitFile(file: object): void }, _: unknown, files: Record<string, { modules?: object }>) {
+    const modules = Object.values(files).flatMap((file) => Object.keys(file.modules ?? {}))
+    const names = modules.flatMap(
+      (path) => /node_modules\/((?:@[^/]+\/)?[^/]+)(?!.*node_modules)/.exec(path)?.[1] ?? [],
+    )
+    const source = JSON.stringify([...new Set(names)].sort())
+    this.emitFile({ type: 'asset', fileName: 'packages.json', source })
+  },
+}
+
 /** A page in the sidebar by its file, without `.md`. */
 const page = (text: string, file: string) => ({ text, link: `/${file}` })
 
@@ -69,6 +82,7 @@ export default defineConfig({
   // One page after the other: the order of the search index decides its bytes, and those of everything that names it.
   buildConcurrency: 1,
   head: [['link', { rel: 'icon', href: '/favicon.ico' }]],
+  vite: { plugins: [packages] },
   markdown: {
     // Comments in code have enough contrast, too.
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },

@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util'
 import { $, Glob } from 'bun'
 import { embeddedFixtures } from '../backends/fixture/load.ts'
 import { SHIPPED } from '../backends/fixture/shipped.ts'
+import { NOTICES_FILE, packNotices } from '../cli/notices-file.ts'
 import { EMPTY, newDatabase } from '../db/open.ts'
 import { SITE_FILE } from '../docs/site-file.ts'
 import { fixtureSubjects } from '../endpoints/index.ts'
@@ -18,9 +19,10 @@ import { compiledSchemaFile } from '../schema/embedded.ts'
 import { type ArchiveEntry, gzip, tar } from './archive.ts'
 import { NO_PLACES, writePlaces } from './asset-places.ts'
 import { compiledSchemas } from './compiled-schemas.ts'
+import { EMBEDDED_FILES, folderOf, noticesOf, packageRecorder } from './licenses.ts'
 import { withoutSignature } from './mach-o.ts'
 import { driverOf, executableOf, here, platforms } from './platforms.ts'
-import { currentSite, siteFile } from './site.ts'
+import { currentSite, siteFile, sitePackages } from './site.ts'
 import { tokenTables } from './token-table.ts'
 
 const root = join(import.meta.dir, '..', '..')
@@ -45,6 +47,8 @@ const emptyDatabases = Object.entries(EMPTY).map(
 const outlineFiles = Object.entries(compiledSchemas()).map(
   ([name, json]) => [relative('dist', compiledSchemaFile(name)), json] as const,
 )
+const page = packageRecorder()
+const inspector = compressPage(await bundlePage([page.plugin]))
 /** What is made for the executable, by its name under `dist/`. */
 const made: Record<string, Uint8Array | string> = {
   ...tables,
@@ -52,7 +56,7 @@ const made: Record<string, Uint8Array | string> = {
   [basename(PLACES_FILE)]: NO_PLACES,
   ...Object.fromEntries(outlineFiles),
   [basename(SHIPPED)]: JSON.stringify(embeddedFixtures(fixtureSubjects)),
-  [basename(PAGE_FILE)]: compressPage(await bundlePage()),
+  [basename(PAGE_FILE)]: inspector,
   ...(site && { [basename(SITE_FILE)]: site }),
 }
 /** Swagger UI's own files and ours behind it; everything the page loads comes from the executable. */
@@ -80,6 +84,19 @@ async function checkedOut(commit?: string): Promise<{ commit: string; modified: 
   return head ? { commit: head, modified: (await git('status', '--porcelain')) !== '' } : null
 }
 
+const ENTRIES = ['src/main.ts', ...WORKERS]
+
+/** The licenses of the packages whose modules, data or files are embedded. A bundle that is thrown away tells which modules those are. */
+async function notices(): Promise<Uint8Array> {
+  const modules = packageRecorder()
+  const entrypoints = ENTRIES.map((path) => join(root, path))
+  const plugins = [modules.plugin, embeddable(here)]
+  const { success, logs } = await Bun.build({ root, entrypoints, target: 'bun', splitting: true, plugins })
+  if (!success) throw new AggregateError(logs, 'the modules of the executable could not be listed')
+  const others = [...EMBEDDED_FILES, ...(site ? sitePackages(site) : [])].map(folderOf)
+  return packNotices(noticesOf([...modules.folders, ...page.folders, ...others]))
+}
+
 async function compile(platform: string, outfile: string): Promise<void> {
   const assets = [
     ...new Glob('{fixtures,scenarios}/**/*.{yaml,yml,json,md}').scanSync(root),
@@ -88,7 +105,7 @@ async function compile(platform: string, outfile: string): Promise<void> {
   ].sort()
   const result = await Bun.build({
     root,
-    entrypoints: ['src/main.ts', ...WORKERS, ...assets].map((path) => join(root, path)),
+    entrypoints: [...ENTRIES, ...assets].map((path) => join(root, path)),
     loader: {
       '.yaml': 'file',
       '.yml': 'file',
@@ -148,6 +165,7 @@ const documents: ArchiveEntry[] = ['README.md', 'LICENSE', ...new Glob('docs/**/
   bytes: readFileSync(join(root, path)),
 }))
 
+made[basename(NOTICES_FILE)] = await notices()
 mkdirSync(dist, { recursive: true })
 for (const [name, bytes] of Object.entries(made)) await Bun.write(join(dist, name), bytes)
 const platform = platforms.find((known) => known === flags.platform)

@@ -6,6 +6,8 @@ import { packSite, readSite, SITE_FILE } from '../docs/site-file.ts'
 
 const root = join(import.meta.dir, '..', '..')
 const output = join(root, 'dist', 'docs')
+/** The list of packages in the site, which is served with it. */
+const PACKAGES = 'packages.json'
 
 /** The files that the site is made of, by path from the project's root. */
 const sources = () =>
@@ -50,6 +52,13 @@ export async function siteFile(): Promise<Uint8Array> {
   const packed = packSite({ source, policy: policyOf(files) }, files)
   await Bun.write(join(root, SITE_FILE), packed)
   return packed
+}
+
+/** Names of the packages whose code is in a site. Its build lists them (docs/.vitepress/config.ts). */
+export function sitePackages(site: Uint8Array): string[] {
+  const listed = readSite(site).find(PACKAGES)
+  if (!listed) throw new Error(`the site has no ${PACKAGES}`)
+  return JSON.parse(new TextDecoder().decode(listed.bytes()))
 }
 
 /**

@@ -25,6 +25,7 @@ const modules = {
   health: lazy<typeof import('./commands/health.ts')>(() => require('./commands/health.ts')),
   trace: lazy<typeof import('./commands/trace.ts')>(() => require('./commands/trace.ts')),
   version: lazy<typeof import('./print/version-json.ts')>(() => require('./print/version-json.ts')),
+  licenses: lazy<typeof import('./commands/licenses.ts')>(() => require('./commands/licenses.ts')),
   snapshot: lazy<typeof import('./commands/snapshot.ts')>(() => require('./commands/snapshot.ts')),
 }
 const COMMANDS: Record<string, LoadCommand> = {
@@ -41,6 +42,7 @@ const COMMANDS: Record<string, LoadCommand> = {
   snapshot: (io, exiting) => modules.snapshot().snapshotCommand(io, exiting),
   seed: (io) => modules.snapshot().seedCommand(io),
   reset: (io) => modules.snapshot().resetCommand(io),
+  licenses: (io) => modules.licenses().licensesCommand(io),
 }
 
 /** All commands, for inspection only. */

@@ -12,7 +12,15 @@ import { emptyFolder, run } from '../support/server.ts'
 
 const ROOT = join(import.meta.dir, '..', '..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
-const pages = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CODE_OF_CONDUCT.md', 'bench/README.md', ...new Glob('docs/**/*.md').scanSync(ROOT)].sort()
+const pages = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'SECURITY.md',
+  'CODE_OF_CONDUCT.md',
+  'bench/README.md',
+  ...new Glob('docs/**/*.md').scanSync(ROOT),
+].sort()
 /** Every page but those for people who change Understudy. */
 const guides = pages.filter((page) => page === 'README.md' || page.startsWith('docs/'))
 

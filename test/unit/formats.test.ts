@@ -7,26 +7,26 @@ import { VERSION } from '../../src/version.ts'
 import { runCommand } from '../support/cli.ts'
 import { emptyFolder } from '../support/server.ts'
 
-test.each([
-  ['--version', '--json'],
-  ['--json', '--version'],
-])('%s %s: prints version, commit, build and formats', async (...args) => {
-  const { code, stdout, stderr } = await runCommand(args)
-  expect([code, stderr]).toEqual([0, ''])
-  expect(JSON.parse(stdout)).toEqual({
-    version: VERSION,
-    // Set by the build.
-    commit: null,
-    build: {
-      compiled: false,
-      modified: null,
-      platform: `${process.platform}-${process.arch}`,
-      bun: Bun.version,
-      sqlite: expect.stringMatching(/^3\.\d+\.\d+$/),
-    },
-    formats: FORMATS,
-  })
-})
+test.each([[['--version', '--json']], [['--json', '--version']]])(
+  '%j: prints version, commit, build and formats',
+  async (args) => {
+    const { code, stdout, stderr } = await runCommand(args)
+    expect([code, stderr]).toEqual([0, ''])
+    expect(JSON.parse(stdout)).toEqual({
+      version: VERSION,
+      // Set by the build.
+      commit: null,
+      build: {
+        compiled: false,
+        modified: null,
+        platform: `${process.platform}-${process.arch}`,
+        bun: Bun.version,
+        sqlite: expect.stringMatching(/^3\.\d+\.\d+$/),
+      },
+      formats: FORMATS,
+    })
+  },
+)
 
 const files = {
   'scenarios/a.yaml': 'name: a\nrules: [{ name: a, fault: { type: reset } }]\n',
