@@ -1,6 +1,10 @@
-// The software bill of materials (CycloneDX) of the executable: npm writes it from the lock file, and what npm cannot know is added.
+// The software bill of materials (CycloneDX 1.5) of the executable: what the build found in it, as npm describes the packages of the lock
+// file, and what npm does not know, such as the runtime.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { FOLDERS, must, type Release, readJson, sha256, writePart } from './context.ts'
+import { NOTICES_FILE, type Notice } from '../src/cli/notices-file.ts'
+import { FOLDERS, must, type Release, ReleaseError, sha256, writePart } from './context.ts'
 
 /** Name of the file. */
 export const SBOM = 'understudy.cdx.json'
@@ -8,11 +12,11 @@ export const SBOM = 'understudy.cdx.json'
 interface Component {
   type: string
   name: string
-  version: string
+  version?: string
   purl?: string
   'bom-ref': string
   description?: string
-  licenses?: { license: { id: string } }[]
+  licenses?: { license: { id: string } | { name: string } }[]
   externalReferences?: { type: string; url: string }[]
 }
 
@@ -24,25 +28,36 @@ export interface BillOfMaterials {
   dependencies: { ref: string; dependsOn: string[] }[]
 }
 
-/** What is compiled into the executable and is no dependency of a package: the runtime, and the database within its driver. */
-function embedded(release: Release): Component[] {
-  const { devDependencies } = readJson(release, 'package.json') as { devDependencies: { bun: string } }
+/** What the build found in the executable: packages, and programs and libraries inside of them and of the runtime. */
+function contents({ root }: Release): Pick<Notice, 'name' | 'version' | 'license'>[] {
+  const file = join(root, NOTICES_FILE)
+  try {
+    const notices: Notice[] = JSON.parse(new TextDecoder().decode(Bun.gunzipSync(readFileSync(file))))
+    // Texts of licenses that others refer to are no part of it.
+    return notices.filter(({ name, license }) => name !== license)
+  } catch (error) {
+    throw new ReleaseError(`${file} cannot be read, run npm run release -- archives: ${error}`)
+  }
+}
+
+/** The version of SQLite in the database driver. */
+function sqliteVersion(): string {
   const database = new Database(':memory:')
-  const sqlite = String(database.prepare('select sqlite_version()').pluck().get())
+  const version = String(database.prepare('select sqlite_version()').pluck().get())
   database.close()
-  const license = (id: string) => [{ license: { id } }]
-  const bun = `bun@${devDependencies.bun}`
-  return [
-    {
-      ...{ type: 'platform', name: 'bun', version: devDependencies.bun, purl: `pkg:npm/${bun}`, 'bom-ref': bun },
-      licenses: license('MIT'),
-    },
-    {
-      ...{ type: 'library', name: 'sqlite', version: sqlite, 'bom-ref': `sqlite@${sqlite}` },
-      licenses: license('blessing'),
-      externalReferences: [{ type: 'website', url: 'https://sqlite.org' }],
-    },
-  ]
+  return version
+}
+
+/** A part that is no package of the lock file. */
+function component({ name, version, license }: Pick<Notice, 'name' | 'version' | 'license'>): Component {
+  const known = name === 'SQLite' ? sqliteVersion() : version
+  return {
+    type: name === 'Bun' ? 'platform' : 'library',
+    name,
+    ...(known !== null && { version: known }),
+    'bom-ref': known === null ? name : `${name}@${known}`,
+    licenses: [{ license: { name: license } }],
+  }
 }
 
 /** A UUID that depends on a text alone (RFC 9562, section 5.8). */
@@ -54,66 +69,57 @@ function uuidOf(text: string): string {
 }
 
 /**
- * What npm wrote, for the executable instead of the folder of the checkout, with what is embedded besides packages. Time and serial
- * number depend on the release alone.
+ * The document that npm wrote for the lock file, for the contents of the executable. Time and serial number depend on the release alone.
+ *
+ * @param timestamp an ISO 8601 time
  */
-export function completed(
+function forExecutable(
   bill: BillOfMaterials,
   { version, names }: Release,
-  added: readonly Component[],
+  parts: readonly Pick<Notice, 'name' | 'version' | 'license'>[],
   timestamp: string,
 ): BillOfMaterials {
+  const keyOf = (part: { name: string; version?: string | null }) => `${part.name}@${part.version}`
+  const found = new Set(parts.map(keyOf))
+  const packages = bill.components.filter((one) => found.has(keyOf(one)))
+  const described = new Set(packages.map(keyOf))
+  const others = parts.filter((part) => !described.has(keyOf(part))).map(component)
+  const refs = new Set(packages.map((one) => one['bom-ref']))
+  const links = new Map(bill.dependencies.map(({ ref, dependsOn }) => [ref, dependsOn.filter((one) => refs.has(one))]))
   const own = `understudy@${version}`
-  const former = bill.metadata.component['bom-ref']
-  const { description } = bill.metadata.component
   const repository = `https://github.com/${names.repository}`
-  const component: Component = {
-    ...{ type: 'application', name: 'understudy', version, purl: `pkg:github/${names.repository}@v${version}` },
-    ...{ 'bom-ref': own, ...(description && { description }), licenses: [{ license: { id: 'MIT' } }] },
-    externalReferences: [{ type: 'vcs', url: repository }],
-  }
-  const dependencies = bill.dependencies.map(({ ref, dependsOn }) =>
-    ref === former
-      ? { ref: own, dependsOn: [...dependsOn, ...added.map((one) => one['bom-ref'])] }
-      : { ref, dependsOn },
-  )
+  const { description } = bill.metadata.component
+  // A package of npm that is only bundled, such as one of the documentation site, hangs on nothing else that is.
+  const linked = new Set([...refs].flatMap((ref) => links.get(ref) ?? []))
+  const direct = [...(links.get(bill.metadata.component['bom-ref']) ?? []), ...others.map((one) => one['bom-ref'])]
+  const roots = [...new Set([...direct, ...[...refs].filter((ref) => !linked.has(ref))])]
   return {
     ...bill,
     serialNumber: `urn:uuid:${uuidOf(`${repository} ${version} ${timestamp}`)}`,
-    metadata: { ...bill.metadata, timestamp, component },
-    components: [...bill.components, ...added],
-    dependencies: [...dependencies, ...added.map((one) => ({ ref: one['bom-ref'], dependsOn: [] }))],
+    metadata: {
+      ...bill.metadata,
+      timestamp,
+      component: {
+        ...{ type: 'application', name: 'understudy', version, purl: `pkg:github/${names.repository}@v${version}` },
+        ...{ 'bom-ref': own, ...(description && { description }), licenses: [{ license: { id: 'MIT' } }] },
+        externalReferences: [{ type: 'vcs', url: repository }],
+      },
+    },
+    components: [...packages, ...others],
+    dependencies: [
+      { ref: own, dependsOn: roots },
+      ...[...refs].map((ref) => ({ ref, dependsOn: links.get(ref) ?? [] })),
+      ...others.map((one) => ({ ref: one['bom-ref'], dependsOn: [] })),
+    ],
   }
-}
-
-/**
- * Without the packages that only development needs. `npm sbom --omit=dev` (11.19) would leave out those, too, that both need.
- *
- * @param lock the packages of the lock file, by their path
- */
-export function withoutDevelopment(
-  bill: BillOfMaterials,
-  lock: Readonly<Record<string, { version?: string; dev?: boolean }>>,
-): BillOfMaterials {
-  const nameIn = (path: string) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
-  const shipped = new Set(
-    Object.entries(lock).flatMap(([path, { version, dev }]) => (dev ? [] : [`${nameIn(path)}@${version}`])),
-  )
-  const components = bill.components.filter(({ name, version }) => shipped.has(`${name}@${version}`))
-  const known = new Set([bill.metadata.component['bom-ref'], ...components.map((one) => one['bom-ref'])])
-  const dependencies = bill.dependencies
-    .filter(({ ref }) => known.has(ref))
-    .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((one) => known.has(one)) }))
-  return { ...bill, components, dependencies }
 }
 
 /** Writes the bill of materials. */
 export async function writeSbom(release: Release): Promise<void> {
   const { root: cwd, env } = release
-  const command = ['npm', 'sbom', '--package-lock-only', '--sbom-format=cyclonedx']
-  const { packages } = readJson(release, 'package-lock.json') as { packages: Record<string, { version?: string }> }
-  const bill = withoutDevelopment(JSON.parse(await must(command, { cwd, env })), packages)
+  // All packages: with --omit=dev, npm 11.19 leaves out what development needs, too.
+  const bill = await must(['npm', 'sbom', '--package-lock-only', '--sbom-format=cyclonedx'], { cwd, env })
   const timestamp = new Date(await must(['git', 'log', '-1', '--format=%cI'], { cwd, env })).toISOString()
-  const text = JSON.stringify(completed(bill, release, embedded(release), timestamp), null, 2)
-  writePart(release, `${FOLDERS.assets}/${SBOM}`, `${text}\n`)
+  const written = forExecutable(JSON.parse(bill) as BillOfMaterials, release, contents(release), timestamp)
+  writePart(release, `${FOLDERS.assets}/${SBOM}`, `${JSON.stringify(written, null, 2)}\n`)
 }
