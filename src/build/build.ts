@@ -160,10 +160,11 @@ const embeddable = (platform: string): Bun.BunPlugin => ({
 })
 
 /** What stands beside the executable in its archive. */
-const documents: ArchiveEntry[] = ['README.md', 'LICENSE', ...new Glob('docs/**/*').scanSync(root)].map((path) => ({
-  path: path.replaceAll('\\', '/'),
-  bytes: readFileSync(join(root, path)),
-}))
+const documents = (): ArchiveEntry[] =>
+  ['README.md', 'LICENSE', ...new Glob('docs/**/*').scanSync(root)].map((path) => ({
+    path: path.replaceAll('\\', '/'),
+    bytes: readFileSync(join(root, path)),
+  }))
 
 made[basename(NOTICES_FILE)] = await notices()
 mkdirSync(dist, { recursive: true })
@@ -189,7 +190,7 @@ if (!flags.all) {
     const archive = gzip(
       await tar([
         { path: `${top}/${name}`, bytes: readFileSync(executable), executable: true },
-        ...documents.map(({ path, bytes }) => ({ path: `${top}/${path}`, bytes })),
+        ...documents().map(({ path, bytes }) => ({ path: `${top}/${path}`, bytes })),
       ]),
     )
     await Bun.write(join(dist, `${top}.tar.gz`), archive)

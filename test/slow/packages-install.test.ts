@@ -90,6 +90,14 @@ test('test helper package: installs into an empty folder, finds the executable, 
   expect([code, said]).toEqual([0, expect.stringMatching(/^x-[0-9a-f]{8}\n$/)])
 }, 60_000)
 
+test('bun add @understudy/cli: installs the executable and runs it', async () => {
+  const cwd = folder()
+  const added = await npm(cwd, [process.execPath, 'add', '--dev', `--registry=${registry.url}`, '@understudy/cli'])
+  expect([added.code, added.complaint]).toEqual([0, expect.not.stringContaining('error')])
+  expect(readdirSync(join(cwd, 'node_modules', SCOPE)).sort()).toEqual(['cli', platform].sort())
+  expect((await npm(cwd, [join(cwd, 'node_modules', '.bin', 'understudy'), '--version'])).said.trim()).toBe(version)
+}, 60_000)
+
 test('command without the platform package: names the platform and the download, and accepts the package of musl', async () => {
   const cwd = folder()
   await npm(cwd, ['npm', 'install', '--omit=optional', '@understudy/cli'])
