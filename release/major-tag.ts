@@ -2,11 +2,11 @@
 import { must, type Release } from './context.ts'
 import { readManifest } from './manifest.ts'
 
-/** Moves it in the remote repository `origin`; does nothing where it is there already, or for a prerelease. */
+/** Moves it in the remote repository `origin`; does nothing where it is there already, or for a prerelease after a final version. */
 export async function moveActionTag(release: Release): Promise<void> {
   const { root: cwd, env, print } = release
   const { actionTag, commit } = readManifest(release)
-  if (actionTag === null) return print('a prerelease does not move the tag of the action')
+  if (actionTag === null) return print('this prerelease does not move the tag of the action')
   if (release.dry) return print(`would move the tag ${actionTag} to ${commit}`)
   const reference = `refs/tags/${actionTag}`
   const [found = ''] = (await must(['git', 'ls-remote', 'origin', reference], { cwd, env })).split('\t')

@@ -29,7 +29,7 @@ export interface ReleaseManifest {
   commit: string
   prerelease: boolean
   image: Image
-  /** The tag that people name the action by, which moves to this commit; null where it stays. */
+  /** The tag that people name the action by, which moves to this commit; null where it does not move. */
   actionTag: string | null
   files: ReleaseFile[]
 }

@@ -95,10 +95,10 @@ describe('release action tag', () => {
   })
 
   test('stays for a prerelease, and says why it cannot be moved', async () => {
-    const early = make({ version: '2.0.0-rc.1' })
+    const early = make({ version: '2.1.0-rc.1' })
     await prepareStubs(early, git(early, 'rev-parse', 'HEAD'))
     await moveActionTag(early)
-    expect(early.printed).toEqual(['a prerelease does not move the tag of the action'])
+    expect(early.printed).toEqual(['this prerelease does not move the tag of the action'])
     const alone = make()
     await prepareStubs(alone, git(alone, 'rev-parse', 'HEAD'))
     git(alone, 'remote', 'set-url', 'origin', join(alone.root, 'nowhere'))

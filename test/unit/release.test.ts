@@ -32,8 +32,11 @@ afterAll(() => {
 
 test.each([
   ['1.2.3', 'latest', ['1.2.3', '1.2', '1', 'latest'], 'v1'],
-  ['1.0.0-rc.1', 'next', ['1.0.0-rc.1'], null],
-])('release names: a prerelease moves no tag that others follow: %s', (version, npm, image, action) => {
+  ['1.3.0-rc.1', 'next', ['1.3.0-rc.1'], null],
+  // Before there is a final version, its candidates are what people get.
+  ['1.0.0-rc.1', 'latest', ['1.0.0-rc.1', '1', 'latest'], 'v1'],
+  ['2.0.0-rc.1', 'next', ['2.0.0-rc.1', '2'], 'v2'],
+])('release names: a prerelease moves no tag that leads to a final version: %s', (version, npm, image, action) => {
   expect([npmTag(version), imageTags(version), actionTag(version)]).toEqual([npm, image, action])
 })
 
@@ -176,7 +179,7 @@ describe('container image', () => {
 })
 
 test('release manifest: says what a prerelease is', async () => {
-  const release = make({ version: '2.0.0-rc.1' })
+  const release = make({ version: '2.1.0-rc.1' })
   await prepareStubs(release)
   const manifest = readPart(release, 'manifest.json') as ReleaseManifest
   expect([manifest.prerelease, manifest.actionTag]).toEqual([true, null])
