@@ -1,8 +1,8 @@
 // The steps of a release, each of which the workflow runs as it is here.
-import { readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { check } from './check.ts'
-import { archiveOf, FOLDERS, must, type Release, writePart } from './context.ts'
+import { archiveOf, FOLDERS, must, type Release, ReleaseError, writePart } from './context.ts'
 import { writeFormulas } from './formulas.ts'
 import { draftRelease, publishRelease } from './github.ts'
 import { readImage, writeImage } from './image.ts'
@@ -42,6 +42,11 @@ async function buildArchives(release: Release): Promise<void> {
 
 async function packPackages(release: Release): Promise<void> {
   const [packages, archives] = [FOLDERS.packages, FOLDERS.assets].map((folder) => join(release.out, folder))
+  const missing = release.platforms.filter((platform) => !existsSync(join(`${archives}`, archiveOf(platform))))
+  if (missing.length > 0)
+    throw new ReleaseError(
+      `the executables for ${missing.join(', ')} are missing in ${archives}: run npm run release -- archives`,
+    )
   await script(release, 'src/build/packages.ts', '--out', `${packages}`, '--archives', `${archives}`)
 }
 

@@ -8,6 +8,7 @@ import { RUN, readImage, writeImage } from '../../release/image.ts'
 import { filesOf, type ReleaseManifest, readManifest } from '../../release/manifest.ts'
 import { notesOf, writeNotes } from '../../release/notes.ts'
 import { sitePath } from '../../release/site.ts'
+import { STEPS } from '../../release/steps.ts'
 import { actionTag, imageTags, npmTag } from '../../release/versions.ts'
 import { platforms } from '../../src/build/platforms.ts'
 import {
@@ -176,6 +177,13 @@ describe('container image', () => {
     )
     expect(() => readImage({ ...release, out: '/nowhere' })).toThrow('run npm run release -- image')
   })
+})
+
+test('release packages: are not packed without the executable of each platform', async () => {
+  const release = make({ platforms: ['linux-x64', 'win32-x64', 'darwin-arm64'] })
+  await stubArchives({ ...release, platforms: ['linux-x64'] })
+  const packed = STEPS.packages?.run(release, { libraries: undefined, managers: [] })
+  await expect(Promise.resolve(packed)).rejects.toThrow('the executables for win32-x64, darwin-arm64 are missing in')
 })
 
 test('release manifest: says what a prerelease is', async () => {
