@@ -11,6 +11,9 @@ WORKDIR /src
 # .npmrc switches install scripts off.
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --loglevel=error
+# The documentation site in the executable is built with these.
+COPY tools/package.json tools/package-lock.json tools/.npmrc tools/
+RUN npm ci --prefix tools --loglevel=error
 COPY . .
 ARG TARGETARCH=amd64
 ARG REVISION=

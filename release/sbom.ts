@@ -114,12 +114,28 @@ function forExecutable(
   }
 }
 
+/** The packages of two lock files; those of the first, where both have one. */
+function merged(bill: BillOfMaterials, other: BillOfMaterials): BillOfMaterials {
+  const known = new Set(bill.components.map((one) => one['bom-ref']))
+  return {
+    ...bill,
+    components: [...bill.components, ...other.components.filter((one) => !known.has(one['bom-ref']))],
+    dependencies: [...bill.dependencies, ...other.dependencies.filter(({ ref }) => !known.has(ref))],
+  }
+}
+
 /** Writes the bill of materials. */
 export async function writeSbom(release: Release): Promise<void> {
   const { root: cwd, env } = release
-  // All packages: with --omit=dev, npm 11.19 leaves out what development needs, too.
-  const bill = await must(['npm', 'sbom', '--package-lock-only', '--sbom-format=cyclonedx'], { cwd, env })
+  // All packages: with --omit=dev, npm 11.19 leaves out what development needs, too. Those of the documentation site are in tools/.
+  const described = await Promise.all(
+    [cwd, join(cwd, 'tools')].map((folder) =>
+      must(['npm', 'sbom', '--package-lock-only', '--sbom-format=cyclonedx'], { cwd: folder, env }),
+    ),
+  )
+  const [bill, tools] = described.map((text): BillOfMaterials => JSON.parse(text))
+  if (!bill || !tools) return
   const timestamp = new Date(await must(['git', 'log', '-1', '--format=%cI'], { cwd, env })).toISOString()
-  const written = forExecutable(JSON.parse(bill) as BillOfMaterials, release, contents(release), timestamp)
+  const written = forExecutable(merged(bill, tools), release, contents(release), timestamp)
   writePart(release, `${FOLDERS.assets}/${SBOM}`, `${JSON.stringify(written, null, 2)}\n`)
 }

@@ -1,16 +1,15 @@
 // The documentation site. `npm run docs` builds it, and the executable serves it at /docs. It loads nothing from other addresses.
+import { relative } from 'node:path'
 import { defineConfig } from 'vitepress'
 
-/** Lists the packages whose code is in the site, for their licenses. */
+/** Lists the folders of the packages whose code is in the site, from the checkout's root, for their licenses. */
 const packages = {
   name: 'packages',
   generateBundle(this: { emitFile(file: object): void }, _: unknown, files: Record<string, { modules?: object }>) {
     const modules = Object.values(files).flatMap((file) => Object.keys(file.modules ?? {}))
-    const names = modules.flatMap(
-      (path) => /node_modules\/((?:@[^/]+\/)?[^/]+)(?!.*node_modules)/.exec(path)?.[1] ?? [],
-    )
-    const source = JSON.stringify([...new Set(names)].sort())
-    this.emitFile({ type: 'asset', fileName: 'packages.json', source })
+    const folders = modules.flatMap((path) => /^[^?]*node_modules\/(?:@[^/]+\/)?[^/?]+/.exec(path)?.[0] ?? [])
+    const names = folders.map((folder) => relative(process.cwd(), folder).replaceAll('\\', '/'))
+    this.emitFile({ type: 'asset', fileName: 'packages.json', source: JSON.stringify([...new Set(names)].sort()) })
   },
 }
 

@@ -93,7 +93,7 @@ async function notices(): Promise<Uint8Array> {
   const plugins = [modules.plugin, embeddable(here)]
   const { success, logs } = await Bun.build({ root, entrypoints, target: 'bun', splitting: true, plugins })
   if (!success) throw new AggregateError(logs, 'the modules of the executable could not be listed')
-  const others = [...EMBEDDED_FILES, ...(site ? sitePackages(site) : [])].map(folderOf)
+  const others = [...EMBEDDED_FILES.map(folderOf), ...(site ? sitePackages(site) : []).map((path) => join(root, path))]
   return packNotices(noticesOf([...modules.folders, ...page.folders, ...others]))
 }
 

@@ -54,7 +54,7 @@ export async function siteFile(): Promise<Uint8Array> {
   return packed
 }
 
-/** Names of the packages whose code is in a site. Its build lists them (docs/.vitepress/config.ts). */
+/** Folders of the packages whose code is in a site, from the root. Its build lists them (docs/.vitepress/config.ts). */
 export function sitePackages(site: Uint8Array): string[] {
   const listed = readSite(site).find(PACKAGES)
   if (!listed) throw new Error(`the site has no ${PACKAGES}`)

@@ -1,5 +1,5 @@
 // The packages as people install them, and projects that have them.
-import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { readSettings } from '../../release/settings.ts'
 import { EXECUTABLE, emptyFolder } from './server.ts'
@@ -10,7 +10,10 @@ export const SCOPE = readSettings().npmScope
 export const tarballName = (name: string): string => `${SCOPE.slice(1)}-${name}`
 
 const root = join(import.meta.dir, '..', '..')
-const installed = (name: string) => join(root, 'node_modules', name)
+/** Where a package is installed: with what the program needs, or apart from it, as test runners and what they need. */
+const installed = (name: string) =>
+  [root, join(root, 'tools')].map((folder) => join(folder, 'node_modules', name)).find((path) => existsSync(path)) ??
+  name
 
 let packing: Promise<string> | undefined
 

@@ -9,6 +9,7 @@ import helper from '../../packages/test/package.json' with { type: 'json' }
 import { codeOwners, installPage, withPublishedAction, withPublishedHelper, withScope } from '../../release/names.ts'
 import { publishedNames, readSettings, type Settings } from '../../release/settings.ts'
 import { VERSION } from '../../src/version.ts'
+import tools from '../../tools/package.json' with { type: 'json' }
 
 const ROOT = join(import.meta.dir, '..', '..')
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
@@ -59,7 +60,9 @@ function fetchedPackages(text: string): string[] {
 const codeIn = (page: string): string =>
   [...page.matchAll(/^```[\s\S]*?^```|^ {4}.*$|`[^`\n]+`/gm)].map(([code]) => code.replaceAll('`', '')).join('\n')
 
-const allowed = new Set([...Object.keys(manifest.dependencies), ...Object.keys(manifest.devDependencies)])
+const allowed = new Set(
+  [manifest.dependencies, manifest.devDependencies, tools.dependencies].flatMap((packages) => Object.keys(packages)),
+)
 const isOurs = (name: string, { npmScope }: Settings) => name.startsWith(`${npmScope}/`)
 
 /** What a text names that is not ours, as a reader would paste it. */
