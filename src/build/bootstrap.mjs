@@ -114,6 +114,7 @@ const tasks = {
     await build(bun)
     await run(bun, ['src/build/packages.ts', ...rest])
   },
+  release: () => run(bun, ['release/run.ts', ...rest]),
   async dev() {
     // Source is run as it is, but for the table of tokens that the build makes.
     if (!existsSync(join(root, 'dist', 'o200k.bin'))) await build(bun)

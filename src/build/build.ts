@@ -1,7 +1,7 @@
 // Compiles the executable: `dist/understudy` for this platform, with `--platform NAME` `dist/understudy-NAME` for another, or with
 // --all an archive a platform plus SHA256SUMS. With --no-site it contains the documentation site only when that is built already.
 
-import { chmodSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { $, Glob } from 'bun'
@@ -16,6 +16,7 @@ import { compressPage, PAGE_FILE } from '../inspector/page-file.ts'
 import { STARTING_POLICY } from '../lib/jit-policy.ts'
 import { PLACES_FILE } from '../lib/paged-asset.ts'
 import { compiledSchemaFile } from '../schema/embedded.ts'
+import { type ArchiveEntry, gzip, tar } from './archive.ts'
 import { NO_PLACES, writePlaces } from './asset-places.ts'
 import { compiledSchemas } from './compiled-schemas.ts'
 import { EMBEDDED_FILES, folderOf, noticesOf, packageRecorder } from './licenses.ts'
@@ -122,8 +123,9 @@ async function compile(platform: string, outfile: string): Promise<void> {
     bytecode: true,
     splitting: true,
     minify: { whitespace: true, syntax: true },
+    // Else the paths of this machine are in packages that were written for CommonJS, and nothing is there at run time.
+    define: { BUILT_FROM: JSON.stringify(builtFrom), __dirname: '"."', __filename: '"."' },
     plugins: [embeddable(platform)],
-    define: { BUILT_FROM: JSON.stringify(builtFrom) },
     compile: {
       outfile,
       target: `bun-${platform.replace('win32', 'windows')}` as Bun.Build.CompileTarget,
@@ -157,6 +159,13 @@ const embeddable = (platform: string): Bun.BunPlugin => ({
   },
 })
 
+/** What stands beside the executable in its archive. */
+const documents = (): ArchiveEntry[] =>
+  ['README.md', 'LICENSE', ...new Glob('docs/**/*').scanSync(root)].map((path) => ({
+    path: path.replaceAll('\\', '/'),
+    bytes: readFileSync(join(root, path)),
+  }))
+
 made[basename(NOTICES_FILE)] = await notices()
 mkdirSync(dist, { recursive: true })
 for (const [name, bytes] of Object.entries(made)) await Bun.write(join(dist, name), bytes)
@@ -170,17 +179,24 @@ if (!flags.all) {
   console.error(`built dist/${name}`)
 } else {
   const sums: string[] = []
+  const folder = join(dist, 'archives')
+  rmSync(folder, { recursive: true, force: true })
   for (const platform of platforms) {
-    const folder = join(dist, `understudy-${platform}`)
-    const archive = `understudy-${platform}.tar.gz`
-    mkdirSync(folder, { recursive: true })
-    await compile(platform, join(folder, executableOf(platform)))
-    await $`cp -r ${join(root, 'README.md')} ${join(root, 'LICENSE')} ${join(root, 'docs')} ${folder}`
-    await $`tar -czf ${join(dist, archive)} -C ${dist} ${`understudy-${platform}`}`
-    rmSync(folder, { recursive: true })
-    const digest = new Bun.CryptoHasher('sha256').update(await Bun.file(join(dist, archive)).bytes()).digest('hex')
-    sums.push(`${digest}  ${archive}`)
-    console.error(`built dist/${archive}`)
+    const name = executableOf(platform)
+    const executable = join(folder, platform, name)
+    mkdirSync(join(folder, platform), { recursive: true })
+    await compile(platform, executable)
+    const top = `understudy-${platform}`
+    const archive = gzip(
+      await tar([
+        { path: `${top}/${name}`, bytes: readFileSync(executable), executable: true },
+        ...documents().map(({ path, bytes }) => ({ path: `${top}/${path}`, bytes })),
+      ]),
+    )
+    await Bun.write(join(dist, `${top}.tar.gz`), archive)
+    sums.push(`${new Bun.CryptoHasher('sha256').update(archive).digest('hex')}  ${top}.tar.gz`)
+    console.error(`built dist/${top}.tar.gz`)
   }
+  rmSync(folder, { recursive: true })
   await Bun.write(join(dist, 'SHA256SUMS'), `${sums.join('\n')}\n`)
 }

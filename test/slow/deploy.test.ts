@@ -2,6 +2,8 @@
 import { describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { RUN } from '../../release/image.ts'
+import { ARCHITECTURES, LIBRARY_NAMES } from '../../release/libraries.ts'
 import { platforms } from '../../src/build/platforms.ts'
 import { readConfig } from '../../src/config.ts'
 import { VERSION } from '../../src/version.ts'
@@ -90,10 +92,10 @@ describe('Dockerfile', () => {
   })
 
   test('builds existing platforms with an existing script', () => {
-    for (const cpu of ['x64', 'arm64']) expect(platforms as readonly string[]).toContain(`linux-${cpu}-musl`)
+    for (const cpu of ['x64', 'arm64']) expect(platforms as readonly string[]).toContain(`linux-${cpu}`)
     const { scripts } = JSON.parse(read('package.json')) as { scripts: object }
     expect(scripts).toHaveProperty('build')
-    expect(all('RUN').some((line) => line.includes('npm run build -- --platform "linux-$cpu-musl"'))).toBe(true)
+    expect(all('RUN').some((line) => line.includes('npm run build -- --platform "linux-$cpu"'))).toBe(true)
   })
 
   test('sees only what the build reads', () => {
@@ -119,6 +121,36 @@ describe('Dockerfile', () => {
     expect(all('ARG')).toContain(`VERSION=${VERSION}`)
     const labels = ['title', 'description', 'licenses', 'version', 'revision']
     for (const label of labels) expect(all('LABEL').join()).toContain(`org.opencontainers.image.${label}=`)
+  })
+})
+
+describe('Dockerfile and published image', () => {
+  test('agree on how the program runs', () => {
+    const seconds = (option: string) => Number(new RegExp(`--${option}=(\\d+)s`).exec(all('HEALTHCHECK').join())?.[1])
+    const exec = (name: string) => JSON.parse(all(name).at(-1) ?? '')
+    expect({
+      User: all('USER').join(),
+      ExposedPorts: { [`${all('EXPOSE').join()}/tcp`]: {} },
+      Env: Object.entries(environment).map(([name, value]) => `${name}=${value}`),
+      Entrypoint: exec('ENTRYPOINT'),
+      Cmd: exec('CMD'),
+      Volumes: { [all('VOLUME').join()]: {} },
+      WorkingDir: all('WORKDIR').at(-1),
+      StopSignal: all('STOPSIGNAL').join(),
+      Healthcheck: {
+        Test: ['CMD', '/understudy', 'health'],
+        Interval: seconds('interval') * 1e9,
+        Timeout: seconds('timeout') * 1e9,
+        StartPeriod: seconds('start-period') * 1e9,
+      },
+    } as object).toEqual(structuredClone(RUN))
+  })
+
+  test('have the same libraries', () => {
+    const copied = all('COPY').filter((line) => line.includes('--from=libraries'))
+    for (const name of LIBRARY_NAMES) expect(copied.join()).toContain(`/usr/lib/*-linux-gnu/${name} `)
+    for (const { loader } of Object.values(ARCHITECTURES))
+      expect(copied.some((line) => line.endsWith(` /${loader.split('/')[0]}/`))).toBe(true)
   })
 })
 

@@ -2,16 +2,16 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { type LocalRegistry, startLocalRegistry } from '../../release/local-registry.ts'
 import { packedPackages, SCOPE, tarballName } from '../support/packages.ts'
-import { type Registry, startRegistry } from '../support/registry.ts'
 import { emptyFolder } from '../support/server.ts'
 
 const folders: ReturnType<typeof emptyFolder>[] = []
-let registry: Registry
+let registry: LocalRegistry
 let tarballs: string
 beforeAll(async () => {
   tarballs = await packedPackages()
-  registry = startRegistry(tarballs)
+  registry = await startLocalRegistry(tarballs)
 })
 afterAll(async () => {
   await registry.stop()
@@ -90,12 +90,22 @@ test('test helper package: installs into an empty folder, finds the executable, 
   expect([code, said]).toEqual([0, expect.stringMatching(/^x-[0-9a-f]{8}\n$/)])
 }, 60_000)
 
-test('command without the platform package: names the missing package and accepts that of musl', async () => {
+test('bun add @understudy/cli: installs the executable and runs it', async () => {
+  const cwd = folder()
+  const added = await npm(cwd, [process.execPath, 'add', '--dev', `--registry=${registry.url}`, '@understudy/cli'])
+  expect([added.code, added.complaint]).toEqual([0, expect.not.stringContaining('error')])
+  expect(readdirSync(join(cwd, 'node_modules', SCOPE)).sort()).toEqual(['cli', platform].sort())
+  expect((await npm(cwd, [join(cwd, 'node_modules', '.bin', 'understudy'), '--version'])).said.trim()).toBe(version)
+}, 60_000)
+
+test('command without the platform package: names the platform and the download, and accepts the package of musl', async () => {
   const cwd = folder()
   await npm(cwd, ['npm', 'install', '--omit=optional', '@understudy/cli'])
   expect(readdirSync(join(cwd, 'node_modules', SCOPE))).toEqual(['cli'])
   const { code, complaint } = await npm(cwd, ['npx', '@understudy/cli', '--version'])
-  expect([code, complaint]).toEqual([1, expect.stringContaining(`@understudy/${platform} is not installed`)])
+  expect([code, complaint]).toEqual([1, expect.stringContaining(`the executable for ${platform} is missing`)])
+  expect(complaint).toContain(`npm install @understudy/${platform}@${version}`)
+  expect(complaint).toContain(`download understudy-${platform}.tar.gz`)
   if (process.platform !== 'linux') return
   // As where the C library is musl: its package alone is there.
   const musl = join(cwd, 'node_modules', SCOPE, `${platform}-musl`)
@@ -103,4 +113,14 @@ test('command without the platform package: names the missing package and accept
   writeFileSync(join(musl, 'package.json'), '{}')
   writeFileSync(join(musl, 'bin', 'understudy'), '#!/bin/sh\necho musl\n', { mode: 0o755 })
   expect((await npm(cwd, ['npx', '@understudy/cli', '--version'])).said).toBe('musl\n')
+}, 60_000)
+
+test('command on another platform: lists the platforms that have an executable', async () => {
+  const cwd = folder()
+  await npm(cwd, ['npm', 'install', '--omit=optional', '@understudy/cli'])
+  const launcher = join(cwd, 'node_modules', '@understudy', 'cli', 'bin', 'understudy.mjs')
+  const elsewhere = "Object.defineProperty(process, 'platform', { value: 'sunos' })"
+  const { code, complaint } = await npm(cwd, ['node', '--import', `data:text/javascript,${elsewhere}`, launcher])
+  expect([code, complaint]).toEqual([1, expect.stringContaining(`there is no executable for sunos-${process.arch}`)])
+  expect(complaint).toContain('available: linux-x64, linux-arm64,')
 }, 60_000)

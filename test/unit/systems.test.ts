@@ -89,6 +89,7 @@ test('platforms: each has a name of its executable, a C library and a database d
       ['darwin-x64', 'understudy', false, 'darwin-x64'],
       ['darwin-arm64', 'understudy', false, 'darwin-arm64'],
       ['win32-x64', 'understudy.exe', false, 'win32-x64'],
+      ['win32-arm64', 'understudy.exe', false, 'win32-arm64'],
     ],
   )
 })

@@ -6,8 +6,9 @@ import { launchExecutable } from './launch.mjs'
 
 const load = createRequire(import.meta.url)
 const platform = `${process.platform}-${process.arch}`
+const { name: ownName, version, repository, optionalDependencies = {} } = load('../package.json')
 /** The scope that this package is published under; those of the platforms are too. */
-const [scope] = load('../package.json').name.split('/')
+const [scope] = ownName.split('/')
 
 function executable() {
   if (process.env.UNDERSTUDY_BIN) return process.env.UNDERSTUDY_BIN
@@ -21,11 +22,26 @@ function executable() {
       // It is not there.
     }
   }
-  console.error(`understudy: the package ${name} is not installed, which has the executable for this platform.`)
-  console.error(
-    'It is an optional dependency: install without --omit=optional, or name an executable by UNDERSTUDY_BIN.',
-  )
+  console.error(`understudy: ${whyMissing(name)}`)
   return process.exit(1)
+}
+
+/** Which package has the executable of this platform, and how else to get it. */
+function whyMissing(name) {
+  const known = Object.keys(optionalDependencies)
+  if (known.length > 0 && !known.includes(name)) {
+    const platforms = known.map((one) => one.slice(scope.length + 1)).join(', ')
+    return `there is no executable for ${platform}; available: ${platforms}`
+  }
+  const isMusl = process.platform === 'linux' && !process.report.getReport().header.glibcVersionRuntime
+  const full = isMusl ? `${platform}-musl` : platform
+  const page = repository?.url.replace(/^git\+|\.git$/g, '')
+  const source = page ? ` from ${page}/releases/tag/v${version}` : ''
+  return [
+    `the executable for ${full} is missing, because the package ${scope}/${full} is not installed.`,
+    `It is an optional dependency: install without --omit=optional, or run npm install ${scope}/${full}@${version}.`,
+    `Or download understudy-${full}.tar.gz${source}, and set UNDERSTUDY_BIN to the path of the executable in it.`,
+  ].join('\n')
 }
 
 const path = executable()
