@@ -109,7 +109,7 @@ test.each([
 test('packages: all have the scope of the settings, and the examples the version of this checkout', () => {
   expect([command.name, helper.name]).toEqual([`${settings.npmScope}/cli`, `${settings.npmScope}/test`])
   const scopes = files.flatMap((file) =>
-    [...read(file).matchAll(/(@[\w-]+)\/(?:cli|linux-x64)\b/g)].map(([, scope]) => scope),
+    [...read(file).matchAll(/(@[\w-]+)\/(?:cli|linux-x64)(?![\w-])/g)].map(([, scope]) => scope),
   )
   expect(new Set(scopes)).toEqual(new Set([settings.npmScope]))
   const wanted = settings.owner === null ? `${settings.npmScope.slice(1)}-test-${VERSION}.tgz` : `^${VERSION}`
