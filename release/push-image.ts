@@ -1,14 +1,18 @@
 // Uploads the container image with skopeo, which reads the layout that was assembled.
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { FOLDERS, must, type Release, run } from './context.ts'
+import { FOLDERS, must, type Release, ReleaseError, run } from './context.ts'
 import { filesOf, readManifest } from './manifest.ts'
 import { imageTags } from './versions.ts'
 
 /** Container tools speak plain HTTP to this machine only. */
 const isHere = (image: string) => /^(?:127\.0\.0\.1|localhost)(?::|\/)/.test(image)
 
-/** Uploads it under each of its tags; a tag that leads to it already is left alone. */
+/**
+ * Uploads it under each of its tags; a tag that leads to it already is left alone.
+ *
+ * @throws where the registry refuses it, or has another image of this version
+ */
 export async function pushImage(release: Release): Promise<void> {
   const { out, version, names, env, print } = release
   const { image } = readManifest(release)
@@ -30,8 +34,12 @@ export async function pushImage(release: Release): Promise<void> {
     })
   for (const tag of tags) {
     const reference = `docker://${names.image}:${tag}`
-    const { stdout } = await run(['skopeo', 'inspect', `--tls-verify=${!plain}`, '--raw', reference], { env })
+    const { code, stdout } = await run(['skopeo', 'inspect', `--tls-verify=${!plain}`, '--raw', reference], { env })
     const found = `sha256:${new Bun.CryptoHasher('sha256').update(stdout).digest('hex')}`
+    if (tag === version && code === 0 && found !== image.digest)
+      throw new ReleaseError(
+        `${names.image}:${tag} is published with the digest ${found}, not ${image.digest}: release another version`,
+      )
     if (found === image.digest) print(`${names.image}:${tag} is already uploaded`)
     else {
       const source = `oci:${join(out, FOLDERS.image)}:${version}`

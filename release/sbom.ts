@@ -1,6 +1,6 @@
 // The software bill of materials (CycloneDX 1.5) of the executable: what the build found in it, as npm describes the packages of the lock
 // file, and what npm does not know, such as the runtime.
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { NOTICES_FILE, type Notice } from '../src/cli/notices-file.ts'
@@ -114,36 +114,28 @@ function forExecutable(
   }
 }
 
-/** What npm writes for the lock files: that of the program, and that of what the documentation site is built with. */
-async function lockedPackages({ root, env }: Release): Promise<BillOfMaterials> {
-  // All packages: with --omit=dev, npm 11.19 leaves out what development needs, too.
-  const command = ['npm', 'sbom', '--package-lock-only', '--sbom-format=cyclonedx']
-  const folders = [root, join(root, 'tools')].filter((folder) => existsSync(join(folder, 'package-lock.json')))
-  const bills = await Promise.all(
-    folders.map(async (cwd) => JSON.parse(await must(command, { cwd, env })) as BillOfMaterials),
-  )
-  const [own] = bills
-  if (!own) throw new ReleaseError(`${root} has no package-lock.json`)
-  const distinct = <T>(all: readonly T[], keyOf: (one: T) => string) =>
-    [...new Map(all.toReversed().map((one) => [keyOf(one), one])).values()].toReversed()
+/** The packages of two lock files; those of the first, where both have one. */
+function merged(bill: BillOfMaterials, other: BillOfMaterials): BillOfMaterials {
+  const known = new Set(bill.components.map((one) => one['bom-ref']))
   return {
-    ...own,
-    components: distinct(
-      bills.flatMap((bill) => bill.components),
-      (one) => one['bom-ref'],
-    ),
-    dependencies: distinct(
-      bills.flatMap((bill) => bill.dependencies),
-      ({ ref }) => ref,
-    ),
+    ...bill,
+    components: [...bill.components, ...other.components.filter((one) => !known.has(one['bom-ref']))],
+    dependencies: [...bill.dependencies, ...other.dependencies.filter(({ ref }) => !known.has(ref))],
   }
 }
 
 /** Writes the bill of materials. */
 export async function writeSbom(release: Release): Promise<void> {
   const { root: cwd, env } = release
-  const bill = await lockedPackages(release)
+  // All packages: with --omit=dev, npm 11.19 leaves out what development needs, too. Those of the documentation site are in tools/.
+  const described = await Promise.all(
+    [cwd, join(cwd, 'tools')].map((folder) =>
+      must(['npm', 'sbom', '--package-lock-only', '--sbom-format=cyclonedx'], { cwd: folder, env }),
+    ),
+  )
+  const [bill, tools] = described.map((text): BillOfMaterials => JSON.parse(text))
+  if (!bill || !tools) return
   const timestamp = new Date(await must(['git', 'log', '-1', '--format=%cI'], { cwd, env })).toISOString()
-  const written = forExecutable(bill, release, contents(release), timestamp)
+  const written = forExecutable(merged(bill, tools), release, contents(release), timestamp)
   writePart(release, `${FOLDERS.assets}/${SBOM}`, `${JSON.stringify(written, null, 2)}\n`)
 }

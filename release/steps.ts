@@ -28,8 +28,15 @@ export interface Step {
   run(release: Release, options: StepOptions): Promise<void> | void
 }
 
-const script = (release: Release, ...command: string[]) =>
-  must([process.execPath, ...command], { cwd: release.root, env: release.env })
+/** Runs a script of the build, which prints what it has done. */
+async function script(release: Release, ...command: string[]): Promise<void> {
+  const child = Bun.spawn([process.execPath, ...command], {
+    cwd: release.root,
+    env: { ...release.env },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  if ((await child.exited) !== 0) throw new ReleaseError(`${command[0]} failed; see above`)
+}
 
 async function buildArchives(release: Release): Promise<void> {
   rmSync(release.out, { recursive: true, force: true })

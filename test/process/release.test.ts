@@ -115,7 +115,7 @@ describe('release bill of materials', () => {
       ),
     )
 
-  test('is valid CycloneDX, the same each time, and lists everything in the executable', async () => {
+  test('is valid CycloneDX and lists everything in the executable', async () => {
     const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
     const release = { ...make({ version }), root: ROOT, env: process.env }
     await writeSbom(release)
@@ -137,9 +137,10 @@ describe('release bill of materials', () => {
     expect(bill.metadata.component.purl).toBe(`pkg:github/example/understudy@v${version}`)
     // Nothing in it is called as the package of somebody else.
     expect(JSON.stringify(bill)).not.toContain('pkg:npm/understudy@')
-    await writeSbom(release)
-    expect(readPart(release, path)).toEqual(bill)
-  })
+    // Nothing in it depends on when it is written.
+    const committed = Bun.spawnSync(['git', 'log', '-1', '--format=%cI'], { cwd: ROOT }).stdout.toString().trim()
+    expect(bill.metadata.timestamp).toBe(new Date(committed).toISOString())
+  }, 60_000)
 })
 
 describe('npm run release', () => {
