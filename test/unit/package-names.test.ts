@@ -141,6 +141,14 @@ test('names: pages name the published action, packages and image once the owner 
   expect(page).toContain('npx @example/cli exec')
   expect(page).not.toMatch(/\{\w+\}|not published/)
   expect(foreignNames('docs/install.md', page, decided)).toEqual([])
+  // Other pages lead to its headings, and it has what the page has that it replaces.
+  const anchors = files.flatMap((file) =>
+    [...read(file).matchAll(/install\.md#([\w-]+)/g)].map(([, anchor = '']) => anchor),
+  )
+  const headings = [...page.matchAll(/^## (.*)$/gm)].map(([, title = '']) => title.toLowerCase().replaceAll(' ', '-'))
+  expect(anchors.filter((anchor) => !headings.includes(anchor))).toEqual([])
+  const archives = (text: string) => new Set([...text.matchAll(/understudy-[\w-]+\.tar\.gz/g)].map(([name]) => name))
+  expect(archives(page)).toEqual(archives(read('docs/install.md')))
 })
 
 test('names: the owner reviews changes once decided', () => {
