@@ -2,6 +2,7 @@
 // handle.
 
 import { existsSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { type Config, ConfigError, type Environment } from '../../config.ts'
@@ -13,8 +14,8 @@ import {
 } from '../../contract/core/exploration.ts'
 import { openRunFile } from '../../db/run-file.ts'
 import { coverageOf } from '../../exploration/coverage.ts'
-import { type Exploration, explore } from '../../exploration/explore.ts'
-import { acceptKnownFailures, KNOWN_FILE, readKnownFailures } from '../../exploration/known-failures.ts'
+import { type Exploration, explore, MAX_TIMEOUT_MS } from '../../exploration/explore.ts'
+import { acceptKnownFailures, isKnownFailure, KNOWN_FILE, readKnownFailures } from '../../exploration/known-failures.ts'
 import { exploreProblems } from '../../exploration/problems.ts'
 import { isError } from '../../exploration/severity.ts'
 import { realClock } from '../../lib/clock.ts'
@@ -23,14 +24,7 @@ import { printableJson } from '../../lib/printable.ts'
 import type { CommandIo } from '../io.ts'
 import { writeExploration } from '../print/explore-html.ts'
 import { exploreLines } from '../print/explore-matrix.ts'
-import {
-  coverageAsJson,
-  exploreJunit,
-  keptState,
-  RUNS,
-  reportAsJson,
-  writeScenarios,
-} from '../print/explore-outputs.ts'
+import { coverageAsJson, exploreJunit, RUNS, reportAsJson, writeScenarios } from '../print/explore-outputs.ts'
 import { exploreProgress } from '../print/explore-progress.ts'
 import { repeater, shellLine } from '../print/explore-repeat.ts'
 import { writeOutputFile } from '../print/output-file.ts'
@@ -38,6 +32,7 @@ import { fittedReport } from '../print/report.ts'
 import type { ExploreJson } from '../print/report-schemas.ts'
 import { drawingWidth } from '../print/terminal.ts'
 import { addCoverage, readCoverage } from '../run/coverage-file.ts'
+import { keptState } from '../run/explore-state.ts'
 import { announceAddresses } from '../run/listen.ts'
 import { commandProgram, observer, routeRunner } from '../run/observe.ts'
 import { NOT_PASSED, STOPPED } from '../run/suite-run.ts'
@@ -52,6 +47,7 @@ interface Options extends Record<string, unknown> {
   budget?: string
   jobs?: string
   timeout?: string
+  hangLimit?: string
   knownFailures?: string
   out: string
   seed?: string
@@ -82,10 +78,11 @@ export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
     .option('--case <ID>', 'only this case, named by injection point and failure mode, as the report prints it')
     .option('--depth <1|2>', 'faults per run: 2 also tries pairs of consecutive calls', '1')
     .option('--budget <TIME>', 'time limit, such as 5m; the most informative cases run first')
-    .option('--jobs <NUMBER>', `number of parallel runs, up to ${MAX_JOBS}`, '1')
+    .option('--jobs <NUMBER>', `number of parallel runs, up to ${MAX_JOBS} (default: the number of processors)`)
+    .option('--timeout <TIME>', 'longest timeout of a client that is waited for (default: 2m)')
     .option(
-      '--timeout <TIME>',
-      'time after which a run counts as hung (default: three times the baseline run, but at least 10s longer than it)',
+      '--hang-limit <TIME>',
+      'time without any activity of the client after which a run counts as hung, beside Retry-After and declared timeouts (default: five times the longest pause of the baseline, at least 6s)',
     )
     .option(
       '--known-failures <FILE>',
@@ -132,34 +129,53 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   log.useFormat(config.log)
   const depth = numberOf('depth', options.depth, 2) === 2 ? 2 : 1
   const classes = (options.failureMode ?? []).map(classOf)
-  const jobs = numberOf('jobs', options.jobs, MAX_JOBS)
+  const jobs = numberOf('jobs', options.jobs ?? String(Math.min(MAX_JOBS, availableParallelism())), MAX_JOBS)
   const budget = options.budget === undefined ? undefined : durationOf('--budget', options.budget)
-  const limitMs = options.timeout === undefined ? undefined : durationOf('--timeout', options.timeout)
+  const timeoutMs = options.timeout === undefined ? MAX_TIMEOUT_MS : durationOf('--timeout', options.timeout)
+  const limitMs = options.hangLimit === undefined ? undefined : durationOf('--hang-limit', options.hangLimit)
   const written = { '--junit': junit, '--html': html, '--coverage': recoveryPaths, '--json-file': jsonFile }
   for (const [flag, path] of Object.entries(written)) if (path !== undefined) rejectUnwritable(flag, path)
   announceAddresses(io, config)
   const before = recoveryPaths === undefined ? {} : readCoverage(recoveryPaths)
   const known = readKnown(options.knownFailures)
-  const state = keptState(out, { command, seed: config.seed }, resume)
+  const warn = (message: string) => log.line('warn', message)
+  const state = keptState(out, { command, seed: config.seed }, { resume, warn })
   const file = openRunFile(`${out}/${RUNS}`, { add: resume, bytes: config.keep_trace_bytes })
   const progress = exploreProgress(io)
   const player = config.forwarding.upstreams.length > 0 ? undefined : routeRunner(io, config)
   const began = realClock.now()
-  const found = await explore({
-    ...{ classes, only, depth, jobs, prune, limitMs, before: state.before },
+  const [over, ended] = [new AbortController(), new AbortController()]
+  if (budget !== undefined)
+    realClock.sleep(budget, ended.signal).then(
+      () => over.abort(),
+      () => {},
+    )
+  // Between two runs there is no command that a signal could end.
+  let interrupted = false
+  const stopListening = io.signals.onStop(() => {
+    interrupted = true
+    over.abort()
+  })
+  const result = await explore({
+    ...{ classes, only, depth, jobs, prune, limitMs, timeoutMs, before: state.before },
+    isKnown: (result) => isKnownFailure(known, result),
+    over: over.signal,
     run: observer({ io, program: commandProgram(io, command, config), config, file }),
     runRoute: only === undefined ? player?.play : undefined,
     hasTime: () => budget === undefined || realClock.now() - began < budget,
     notify(one) {
       state.add(one.tried)
-      progress.show(one)
+      if (one.isNew) progress.show(one)
     },
   }).finally(() => {
-    state.save()
+    ended.abort()
+    stopListening()
+    state.close()
     progress.end()
     player?.close()
     file.close()
   })
+  const found: Exploration = { ...result, stopped: result.stopped || interrupted }
   if (found.failedBaseline) return refuseRed(io, found.failedBaseline, json === true)
   if (only !== undefined && found.cases.length === 0 && !found.stopped) throw new ConfigError(unknownCase(only, found))
   const isWhole = classes.length === 0 && only === undefined && found.skipped.length === 0

@@ -15,7 +15,7 @@ const UNSAID = ['db', 'port', 'token', 'json']
  */
 export function repeater(
   command: readonly string[],
-  options: Record<string, unknown> & { timeout?: string },
+  options: Record<string, unknown> & { timeout?: string; hangLimit?: string },
 ): (caseId: string) => string {
   const flags = Object.entries(settingsByKey(options)).filter(
     ([key, value]) => (key === 'config' || key in SETTINGS) && !UNSAID.includes(key) && value !== undefined,
@@ -25,6 +25,10 @@ export function repeater(
       ? [flagOf(key)]
       : (Array.isArray(value) ? value : [value]).flatMap((one) => [flagOf(key), String(one)]),
   )
-  const limit = options.timeout === undefined ? [] : ['--timeout', options.timeout]
+  const { timeout, hangLimit } = options
+  const limit = [
+    ...(timeout === undefined ? [] : ['--timeout', timeout]),
+    ...(hangLimit === undefined ? [] : ['--hang-limit', hangLimit]),
+  ]
   return (caseId) => shellLine(['understudy', 'explore', '--case', caseId, ...limit, ...settings, '--', ...command])
 }

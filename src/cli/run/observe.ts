@@ -1,5 +1,5 @@
 // One run of the explored command against a temporary server, and what was observed.
-import { closeSync, fstatSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs'
+import { closeSync, fstatSync, mkdirSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Config, clientEnvironment } from '../../config.ts'
@@ -9,15 +9,17 @@ import { isAnswered } from '../../exploration/baseline.ts'
 import { toScenarioFile } from '../../exploration/case-scenario.ts'
 import { seenIn } from '../../exploration/observe.ts'
 import type { RunRoute } from '../../exploration/routes.ts'
-import type { RunCommand } from '../../exploration/trial.ts'
-import type { ObservedCall, ObservedRun } from '../../exploration/types.ts'
-import { realClock } from '../../lib/clock.ts'
+import type { RunCommand, RunOrder } from '../../exploration/trial.ts'
+import type { Hang, ObservedCall, ObservedRun } from '../../exploration/types.ts'
+import { everySoOften, realClock } from '../../lib/clock.ts'
 import { fixedSource } from '../../scenarios/load.ts'
 import type { CommandIo } from '../io.ts'
 import { type ChildEnd, type RunChild, runChild } from './child.ts'
 import { collectAfter } from './idle-collection.ts'
+import { endLeftProcesses } from './left-processes.ts'
 import { listen, serverUrl } from './listen.ts'
 import { leadHere, type NotEmulatedCalls, withNotEmulated } from './not-emulated.ts'
+import { RunActivity, withActivity } from './run-activity.ts'
 import { countingRequests, judgeSessions } from './suite.ts'
 
 /** The session of the command if it names none. */
@@ -31,7 +33,11 @@ const MAX_OUTPUT = 8_000
 const MAX_KEPT = { calls: 300, atBegin: 100, atEnd: 100, shown: 100 }
 
 /** How a command ended that called a server. */
-interface CommandEnd extends Pick<ObservedRun, 'code' | 'crashed' | 'timedOut' | 'stopped' | 'tookMs' | 'output'> {
+interface CommandEnd
+  extends Pick<
+    ObservedRun,
+    'code' | 'crashed' | 'hang' | 'stopped' | 'canceled' | 'leftProcesses' | 'tookMs' | 'longestPauseMs' | 'output'
+  > {
   /** The URL that it called, and the number of calls by session. */
   url: string
   requests: ReadonlyMap<string, number>
@@ -40,7 +46,7 @@ interface CommandEnd extends Pick<ObservedRun, 'code' | 'crashed' | 'timedOut' |
 }
 
 /** Runs the explored program against a server of its own. */
-type RunProgram = (understudy: Understudy, limitMs: number | null) => Promise<CommandEnd>
+type RunProgram = (understudy: Understudy, order: Omit<RunOrder, 'scenario'>) => Promise<CommandEnd>
 
 /** Shared options of a command's runs. */
 interface ObserveOptions {
@@ -54,16 +60,17 @@ interface ObserveOptions {
 /** Runs a program for an exploration, each time against a new server. */
 export const observer =
   ({ io, program, config, file }: ObserveOptions): RunCommand =>
-  async ({ scenario, limitMs }) => {
+  async ({ scenario, ...order }) => {
     const source = scenario && fixedSource({ ...toScenarioFile(scenario), location: scenario.name })
     const understudy = createUnderstudy(config, io.log.report, { scenarios: source ? [source] : [], home: HOME })
     const { sessions } = understudy
     const stops: CommandEnd['stop'][] = []
     let calls = 0
     try {
-      const { url, requests, stop, ...end } = await program(understudy, limitMs)
+      const { url, requests, stop, ...end } = await program(understudy, order)
       stops.push(stop)
-      const ended = end.stopped || end.timedOut ? 'stopped' : end.code === 0 ? 'unknown' : 'badly'
+      if (end.stopped || end.canceled) return { ...end, ...UNSEEN }
+      const ended = end.hang ? 'stopped' : end.code === 0 ? 'unknown' : 'badly'
       const [token] = config.token
       const { verdicts } = await judgeSessions({ understudy, url, token, round: { label: HOME }, requests, ended })
       const seen = seenIn(sessions)
@@ -89,6 +96,11 @@ export const observer =
     }
   }
 
+/** A run that was ended before there was anything to judge. */
+const UNSEEN = {
+  ...{ calls: [], recoveryPaths: {}, routes: [], kept: new Set<string>(), findings: [], dropped: 0, rules: [] },
+}
+
 function keptCalls(calls: readonly ObservedCall[], findings: ObservedRun['findings']): Set<string> {
   const { calls: most, atBegin, atEnd, shown } = MAX_KEPT
   const ids = calls.map(({ trace }) => trace.id)
@@ -103,8 +115,13 @@ function keptCalls(calls: readonly ObservedCall[], findings: ObservedRun['findin
   ])
 }
 
+/** How long a command may take to stop, in ms: its result is known by then. */
+const GRACE_MS = 500
+/** How often it is checked whether a run waits or hangs, in ms. */
+const CHECK_MS = 50
+
 /**
- * A program that is a command.
+ * A program that is a command. Each run has a number and an empty folder of its own.
  * @param run how it is run, default as a process
  */
 export function commandProgram(
@@ -114,34 +131,54 @@ export function commandProgram(
   run: RunChild = runChild,
 ): RunProgram {
   // Every run of the command makes these calls.
-  const told = new Set<string>()
-  const tell = ({ api, variable }: NotEmulatedCalls) => {
-    if (told.has(api)) return
-    told.add(api)
+  const reported = new Set<string>()
+  const report = ({ api, variable }: NotEmulatedCalls) => {
+    if (reported.has(api)) return
+    reported.add(api)
     io.log.line('warn', `the command calls ${api} (${variable}), which is not emulated: nothing of it is explored`)
   }
-  return async (understudy, limitMs) => {
+  let runs = 0
+  return async (understudy, { limits, wait, cancels }) => {
     const requests = new Map<string, number>()
-    const covered = withNotEmulated(understudy, new Map(), tell)
+    const activity = new RunActivity(realClock.passed)
+    const covered = withNotEmulated(withActivity(understudy, activity), new Map(), report)
     const servers = await listen(config, countingRequests(covered, requests))
     const url = serverUrl(config, servers[0]?.port)
     const leads = await leadHere(covered, url, io.env)
-    const env = { ...clientEnvironment(io.env, url, HOME, config.token[0]), ...leads.variables }
+    const scratch = scratchFolder()
+    const own = { UNDERSTUDY_RUN: String(++runs), UNDERSTUDY_RUN_DIR: scratch.folder }
+    const env = { ...clientEnvironment(io.env, url, HOME, config.token[0]), ...leads.variables, ...own }
     const stop = () => {
       leads.stop()
       return Promise.all(servers.map((server) => server.stop(true)))
     }
-    const printed = scratchFile()
     const began = realClock.now()
+    const expires = new AbortController()
+    let hang: Hang | undefined
+    const stopChecks = everySoOften(CHECK_MS, () => {
+      wait(activity.isWaiting)
+      hang ??= limits ? activity.hangs(limits) : undefined
+      if (hang) expires.abort()
+    })
     try {
-      const end = await run(io, command, { env, timeout: limitMs ?? undefined, output: printed.descriptor })
+      const options = { env, expires: expires.signal, cancels, grace: GRACE_MS, output: scratch.descriptor }
+      const end = await run(io, command, options).finally(stopChecks)
       const tookMs = realClock.now() - began
-      return { ...endOf(end), tookMs, output: printed.tail(MAX_OUTPUT), url, requests, stop }
+      const { longestPauseMs } = activity
+      const variable = `UNDERSTUDY_RUN_DIR=${scratch.folder}`
+      const leftProcesses = end.pid !== undefined && (await endLeftProcesses({ group: end.pid, variable }))
+      const canceled = cancels?.aborted === true
+      const output = scratch.tail(MAX_OUTPUT)
+      return {
+        ...endOf(end),
+        ...(end.timedOut && { hang }),
+        ...{ canceled, leftProcesses, tookMs, longestPauseMs, output, url, requests, stop },
+      }
     } catch (error) {
       await stop()
       throw error
     } finally {
-      printed.remove()
+      scratch.remove()
     }
   }
 }
@@ -193,22 +230,20 @@ function withIds(renamed: ReadonlyMap<string, string>, run: ObservedRun): Observ
 /** An exit code above this contains a signal's number. */
 const SIGNALS = 128
 
-const endOf = ({
+const endOf = ({ code, timedOut, stopped }: ChildEnd): Pick<ObservedRun, 'code' | 'crashed' | 'stopped'> => ({
   code,
-  timedOut,
-  stopped,
-}: ChildEnd): Pick<ObservedRun, 'code' | 'crashed' | 'timedOut' | 'stopped'> => ({
-  code,
-  timedOut,
   stopped: stopped !== undefined,
   crashed: code > SIGNALS && !timedOut && stopped === undefined,
 })
 
-/** A temporary file for output, deleted after reading. */
-function scratchFile() {
-  const folder = mkdtempSync(join(tmpdir(), 'understudy-'))
-  const descriptor = openSync(join(folder, 'output'), 'w+')
+/** A temporary folder for a run, with a file beside it for its output. */
+function scratchFolder() {
+  const parent = mkdtempSync(join(tmpdir(), 'understudy-'))
+  const folder = join(parent, 'run')
+  mkdirSync(folder)
+  const descriptor = openSync(join(parent, 'output'), 'w+')
   return {
+    folder,
     descriptor,
     /** The last bytes of output, as text. */
     tail(most: number): string {
@@ -219,7 +254,7 @@ function scratchFile() {
     },
     remove() {
       closeSync(descriptor)
-      rmSync(folder, { recursive: true })
+      rmSync(parent, { recursive: true, force: true, maxRetries: 2 })
     },
   }
 }
