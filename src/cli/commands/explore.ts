@@ -170,7 +170,6 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   }).finally(() => {
     ended.abort()
     stopListening()
-    state.close()
     progress.end()
     player?.close()
     file.close()

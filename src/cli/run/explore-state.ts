@@ -1,5 +1,5 @@
 // The state of an exploration for --resume: a line for the command, then one for each result, appended as it is found.
-import { closeSync, existsSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError } from '../../config.ts'
 import { caseName } from '../../contract/core/exploration.ts'
@@ -24,7 +24,6 @@ interface KeptState {
   before: ReadonlyMap<string, TriedCase>
   /** Appends a result, which replaces an earlier one of its case. */
   add(tried: TriedCase): void
-  close(): void
 }
 
 /**
@@ -41,22 +40,19 @@ export function keptState(
   const path = join(folder, STATE_FILE)
   const before = resume ? resumedCases(path, about) : new Map<string, TriedCase>()
   if (!resume) writeOutputFile(path, lineOf({ version: STATE_VERSION, ...about }))
-  const descriptor = openSync(path, 'a')
   let failed = false
   return {
     before,
     add(tried) {
       if (failed) return
       try {
-        const bytes = Buffer.from(lineOf(tried))
-        for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written)
+        appendFileSync(path, lineOf(tried))
       } catch (error) {
         // What follows an incomplete line could not be read.
         failed = true
         warn(`${path} cannot be written: ${(error as Error).message}; --resume will run later cases again`)
       }
     },
-    close: () => closeSync(descriptor),
   }
 }
 
