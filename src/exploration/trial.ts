@@ -44,8 +44,10 @@ interface JudgedTrial extends Trial {
   counted: boolean
 }
 
-/** Results that a second run must confirm. */
+/** Results whose scenario is made as short as possible. */
 const BAD: readonly CaseVerdict[] = ['failed', 'crashed', 'hung', 'misbehaved']
+/** Results that a second run must confirm. */
+const CONFIRMED: readonly CaseVerdict[] = [...BAD, 'swallowed']
 /** Fewer failures than these are tried if a permanent one is more than necessary. */
 const MAX_TIMES = 4
 
@@ -53,7 +55,7 @@ const MAX_TIMES = 4
 export async function runCase(cell: ExploreCase, context: TrialContext): Promise<Trial | undefined> {
   const first = await tryOnce(cell, context)
   if (!first) return undefined
-  const sure = BAD.includes(first.result.verdict) || first.counted ? await confirmed(first, context) : first
+  const sure = CONFIRMED.includes(first.result.verdict) || first.counted ? await confirmed(first, context) : first
   return sure && shortened(sure, context)
 }
 
