@@ -15,7 +15,7 @@ const UNSAID = ['db', 'port', 'token', 'json']
  */
 export function repeater(
   command: readonly string[],
-  options: Record<string, unknown> & { timeout?: string },
+  options: Record<string, unknown> & { timeout?: string; leaveEnv?: readonly string[] },
 ): (caseId: string) => string {
   const flags = Object.entries(settingsByKey(options)).filter(
     ([key, value]) => (key === 'config' || key in SETTINGS) && !UNSAID.includes(key) && value !== undefined,
@@ -26,5 +26,7 @@ export function repeater(
       : (Array.isArray(value) ? value : [value]).flatMap((one) => [flagOf(key), String(one)]),
   )
   const limit = options.timeout === undefined ? [] : ['--timeout', options.timeout]
-  return (caseId) => shellLine(['understudy', 'explore', '--case', caseId, ...limit, ...settings, '--', ...command])
+  const left = (options.leaveEnv ?? []).flatMap((name) => ['--leave-env', name])
+  const flagsOfCase = [...limit, ...left, ...settings]
+  return (caseId) => shellLine(['understudy', 'explore', '--case', caseId, ...flagsOfCase, '--', ...command])
 }

@@ -17,7 +17,7 @@ import type { CommandIo } from '../io.ts'
 import { type ChildEnd, type RunChild, runChild } from './child.ts'
 import { collectAfter } from './idle-collection.ts'
 import { listen, serverUrl } from './listen.ts'
-import { leadHere, type NotEmulatedCalls, withNotEmulated } from './not-emulated.ts'
+import { addMostCalls, leadHere, type NotEmulatedByPath, withNotEmulated } from './not-emulated.ts'
 import { countingRequests, judgeSessions } from './suite.ts'
 
 /** The session of the command if it names none. */
@@ -103,29 +103,30 @@ function keptCalls(calls: readonly ObservedCall[], findings: ObservedRun['findin
   ])
 }
 
-/**
- * A program that is a command.
- * @param run how it is run, default as a process
- */
+/** How the runs of a command differ from the default. */
+interface ProgramOptions {
+  /** How it is run, default as a process. */
+  run?: RunChild
+  /** Variables of APIs that are not emulated, to be left as they are. */
+  leaveEnv?: readonly string[]
+  /** Receives the calls of these APIs. */
+  notEmulated?: NotEmulatedByPath
+}
+
+/** A program that is a command. */
 export function commandProgram(
   io: CommandIo,
   command: readonly string[],
   config: Config,
-  run: RunChild = runChild,
+  { run = runChild, leaveEnv = [], notEmulated = new Map() }: ProgramOptions = {},
 ): RunProgram {
-  // Every run of the command makes these calls.
-  const told = new Set<string>()
-  const tell = ({ api, variable }: NotEmulatedCalls) => {
-    if (told.has(api)) return
-    told.add(api)
-    io.log.line('warn', `the command calls ${api} (${variable}), which is not emulated: nothing of it is explored`)
-  }
   return async (understudy, limitMs) => {
     const requests = new Map<string, number>()
-    const covered = withNotEmulated(understudy, new Map(), tell)
+    const refused: NotEmulatedByPath = new Map()
+    const covered = withNotEmulated(understudy, refused)
     const servers = await listen(config, countingRequests(covered, requests))
     const url = serverUrl(config, servers[0]?.port)
-    const leads = await leadHere(covered, url, io.env)
+    const leads = await leadHere(covered, url, io.env, leaveEnv)
     const env = { ...clientEnvironment(io.env, url, HOME, config.token[0]), ...leads.variables }
     const stop = () => {
       leads.stop()
@@ -141,6 +142,7 @@ export function commandProgram(
       await stop()
       throw error
     } finally {
+      addMostCalls(notEmulated, refused)
       printed.remove()
     }
   }
