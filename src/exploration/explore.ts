@@ -4,6 +4,7 @@ import { baselineOf } from './baseline.ts'
 import { baselinePoints, madeSameCalls } from './injection-points.ts'
 import { mergeRecoveryPaths, type RecoveryPathCounts } from './recovery-paths.ts'
 import { type RunRoute, routeTable } from './routes.ts'
+import { type ShownRun, shownRun } from './shown-run.ts'
 import { createSpace, type SpaceOptions } from './space.ts'
 import { type RunCommand, runCase } from './trial.ts'
 import type { ObservedRun } from './types.ts'
@@ -34,6 +35,8 @@ export interface Exploration {
    * fail, too.
    */
   dropped: number
+  /** The first baseline run; null if it failed. */
+  baselineRun: ShownRun | null
   /** Number of runs with a fault, and of runs that pruning saved. */
   runs: number
   saved: number
@@ -57,7 +60,7 @@ const MIN_EXTRA_MS = 10_000
 export async function explore(options: ExploreOptions): Promise<Exploration> {
   const begun = await runBaseline(options)
   if ('failedBaseline' in begun) return begun
-  const { points, baseline, tables, steady } = begun
+  const { points, baseline, baselineRun, tables, steady } = begun
   const quietMs = baseline.tookMs
   const limitMs = options.limitMs ?? Math.max(HANGS_AFTER * quietMs, quietMs + MIN_EXTRA_MS)
   const space = createSpace(points, { ...options, steady })
@@ -86,6 +89,7 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
   return {
     ...space.state(),
     failedBaseline: null,
+    baselineRun,
     dropped: baseline.dropped,
     runs,
     quietMs,
@@ -110,6 +114,7 @@ async function runBaseline({ run, runRoute }: Pick<ExploreOptions, 'run' | 'runR
   return {
     points: baselinePoints(one, other),
     baseline: baselineOf(baselineRuns),
+    baselineRun: shownRun(one),
     steady: madeSameCalls(one, other),
     tables,
     recoveryPaths: mergeRecoveryPaths([...baselineRuns, ...tables].map((found) => found.recoveryPaths)),
@@ -118,7 +123,7 @@ async function runBaseline({ run, runRoute }: Pick<ExploreOptions, 'run' | 'runR
 
 const NOTHING = {
   ...{ points: [], cases: [], skipped: [], routes: [], recoveryPaths: {} },
-  ...{ dropped: 0, runs: 0, saved: 0, limitMs: 0, stopped: false },
+  ...{ baselineRun: null, dropped: 0, runs: 0, saved: 0, limitMs: 0, stopped: false },
 }
 
 /** The tables of all distinct routing configurations. */

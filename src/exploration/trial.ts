@@ -82,7 +82,7 @@ function trialOf(
   const rule = String(written.rules.at(-1)?.name)
   const judgedAs = (one: ExploreCase) => judgeCase(run, { cell: one, rule, baseline })
   const { verdict, why, mistake, traces, counted } = judgedAs(exploreCase)
-  const { output, tookMs, kept } = run
+  const { output, code, tookMs, kept } = run
   const own = run.calls.filter(({ point }) => point.session === exploreCase.point.session)
   const broken = own.findIndex(({ point }) => point.id === exploreCase.point.id)
   const after = broken < 0 ? [] : own.slice(broken + 1)
@@ -102,7 +102,8 @@ function trialOf(
       traces: traces.filter((id) => kept.has(id)),
       calls: own.flatMap(({ trace: { id } }) => (kept.has(id) ? [id] : [])),
       scenario: verdict === 'not-applied' ? null : written,
-      output,
+      unstored: own.filter(({ trace: { id } }) => !kept.has(id)).length,
+      ...{ output, code },
       tookMs,
       derived: false,
     },

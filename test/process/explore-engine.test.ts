@@ -159,8 +159,18 @@ const tried = (point: string, text = ''): TriedCase => ({
   following: [],
   discovered: [],
   result: {
-    ...{ point, class: 'auth', verdict: 'tolerated', why: 'so', traces: [], calls: [], scenario: null, output: text },
-    ...{ tookMs: 1, derived: false, mistake: null },
+    ...{
+      point,
+      class: 'auth',
+      verdict: 'tolerated',
+      why: 'so',
+      traces: [],
+      calls: [],
+      scenario: null,
+      output: text,
+      code: 0,
+    },
+    ...{ tookMs: 1, derived: false, mistake: null, unstored: 0 },
   },
 })
 

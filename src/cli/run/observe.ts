@@ -12,6 +12,7 @@ import type { RunRoute } from '../../exploration/routes.ts'
 import type { RunCommand } from '../../exploration/trial.ts'
 import type { ObservedCall, ObservedRun } from '../../exploration/types.ts'
 import { realClock } from '../../lib/clock.ts'
+import { secretsHider } from '../../lib/secrets.ts'
 import { fixedSource } from '../../scenarios/load.ts'
 import type { CommandIo } from '../io.ts'
 import { type ChildEnd, type RunChild, runChild } from './child.ts'
@@ -23,7 +24,7 @@ import { countingRequests, judgeSessions } from './suite.ts'
 /** The session of the command if it names none. */
 export const HOME = 'explore'
 /** Maximum stored output of a command, in bytes. */
-const MAX_OUTPUT = 8_000
+const MAX_OUTPUT = 16_000
 /**
  * Maximum number of calls that are stored from one run: if there are more, those at both ends, and those that a fault
  * or a finding concerns.
@@ -120,6 +121,7 @@ export function commandProgram(
   config: Config,
   { run = runChild, leaveEnv = [], notEmulated = new Map() }: ProgramOptions = {},
 ): RunProgram {
+  const hidden = secretsHider(io.env, [...config.token, ...Object.keys(config.tokens)])
   return async (understudy, limitMs) => {
     const requests = new Map<string, number>()
     const refused: NotEmulatedByPath = new Map()
@@ -137,7 +139,7 @@ export function commandProgram(
     try {
       const end = await run(io, command, { env, timeout: limitMs ?? undefined, output: printed.descriptor })
       const tookMs = realClock.now() - began
-      return { ...endOf(end), tookMs, output: printed.tail(MAX_OUTPUT), url, requests, stop }
+      return { ...endOf(end), tookMs, output: hidden(printed.tail(MAX_OUTPUT)), url, requests, stop }
     } catch (error) {
       await stop()
       throw error
@@ -212,12 +214,13 @@ function scratchFile() {
   const descriptor = openSync(join(folder, 'output'), 'w+')
   return {
     descriptor,
-    /** The last bytes of output, as text. */
+    /** The last bytes of output, as text; of a longer one only whole lines, if there are several. */
     tail(most: number): string {
       const { size } = fstatSync(descriptor)
       const bytes = Buffer.alloc(Math.min(size, most))
       readSync(descriptor, bytes, 0, bytes.length, size - bytes.length)
-      return bytes.toString('utf8')
+      const text = bytes.toString('utf8')
+      return size > most ? `…\n${text.slice(text.indexOf('\n') + 1)}` : text
     },
     remove() {
       closeSync(descriptor)
