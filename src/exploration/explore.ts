@@ -12,6 +12,7 @@ import { causeKey, exploreProblems } from './problems.ts'
 import { mergeRecoveryPaths, type RecoveryPathCounts } from './recovery-paths.ts'
 import { type RunRoute, routeTable } from './routes.ts'
 import { createRunSlots, RUNS_PER_JOB, type RunSlots } from './run-slots.ts'
+import { type ShownRun, shownRun } from './shown-run.ts'
 import { createSpace, type SpaceOptions } from './space.ts'
 import {
   isBad,
@@ -58,6 +59,8 @@ export interface Exploration {
    * fail, too.
    */
   dropped: number
+  /** The first baseline run; null if it failed. */
+  baselineRun: ShownRun | null
   /** Number of runs with a fault, and of runs that pruning saved. */
   runs: number
   saved: number
@@ -101,7 +104,7 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
   }
   const begun = await runBaseline(options, baselineRun)
   if ('failedBaseline' in begun) return { ...begun, baselines: counts }
-  const { points, baseline, tables, steady, serialReason, leftProcesses } = begun
+  const { points, baseline, baselineRun: shown, tables, steady, serialReason, leftProcesses } = begun
   const jobs = serialReason === null ? options.jobs : 1
   const slots = serialReason === null ? createRunSlots(jobs) : createRunSlots(1, 1)
   const limits = limitsOf(baseline, options)
@@ -181,6 +184,7 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
     ...space.state(),
     failedBaseline: null,
     baselines: counts,
+    baselineRun: shown,
     dropped: baseline.dropped,
     runs,
     ...{ jobs, serialReason, leftProcesses },
@@ -264,6 +268,7 @@ async function runBaseline(
   return {
     points: baselinePoints(first, other),
     baseline: baselineOf(baselineRuns),
+    baselineRun: shownRun(first),
     steady: baselineRuns.length > 1 && baselineRuns.every((one) => madeSameCalls(first, one)),
     tables,
     serialReason,
@@ -274,7 +279,17 @@ async function runBaseline(
 
 const NOTHING = {
   ...{ points: [], cases: [], skipped: [], routes: [], recoveryPaths: {} },
-  ...{ dropped: 0, runs: 0, saved: 0, jobs: 0, serialReason: null, leftProcesses: false, limitMs: 0, stopped: false },
+  ...{
+    baselineRun: null,
+    dropped: 0,
+    runs: 0,
+    saved: 0,
+    jobs: 0,
+    serialReason: null,
+    leftProcesses: false,
+    limitMs: 0,
+    stopped: false,
+  },
 }
 
 /** The tables of all distinct routing configurations. */

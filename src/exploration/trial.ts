@@ -73,7 +73,7 @@ interface JudgedTrial extends Trial {
 }
 
 /** Results that a second run must confirm. */
-const BAD: readonly CaseVerdict[] = ['failed', 'crashed', 'hung', 'misbehaved']
+const BAD: readonly CaseVerdict[] = ['failed', 'crashed', 'hung', 'misbehaved', 'swallowed']
 /** Whether a result is one that must be confirmed. */
 export const isBad = ({ verdict }: Pick<CaseResult, 'verdict'>): boolean => BAD.includes(verdict)
 
@@ -107,7 +107,7 @@ function trialOf(
   const rule = String(written.rules.at(-1)?.name)
   const judgedAs = (one: ExploreCase) => judgeCase(run, { cell: one, rule, baseline })
   const { verdict, why, mistake, traces, counted } = judgedAs(exploreCase)
-  const { output, tookMs, kept } = run
+  const { output, code, tookMs, kept } = run
   const own = run.calls.filter(({ point }) => point.session === exploreCase.point.session)
   const broken = own.findIndex(({ point }) => point.id === exploreCase.point.id)
   const last = lastOf(run)
@@ -129,7 +129,8 @@ function trialOf(
       traces: traces.filter((id) => kept.has(id)),
       calls: own.flatMap(({ trace: { id } }) => (kept.has(id) ? [id] : [])),
       scenario: verdict === 'not-applied' ? null : written,
-      output,
+      unstored: own.filter(({ trace: { id } }) => !kept.has(id)).length,
+      ...{ output, code },
       tookMs,
       derived: false,
     },

@@ -70,7 +70,7 @@ export interface ObservedRun {
   recoveryPaths: RecoveryPathCounts
   /** The routing configurations of its calls. */
   routes: RouteSample[]
-  /** The end of its output. */
+  /** The end of what it printed, without secrets. */
   output: string
 }
 

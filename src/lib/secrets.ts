@@ -49,6 +49,29 @@ export function withoutSecrets(text: string): string {
     .replace(KNOWN_KEY, MASK)
 }
 
+/** Variables whose values are secrets, and the shortest of them that is one. */
+const SECRET_VARIABLE = /key|token|secret|passw|credential/i
+const MIN_VALUE = 8
+
+/**
+ * Masks recognizable secrets in a text, the values of variables that are named like secrets, and `more` values. Paths
+ * and the names of files are none.
+ * @example
+ * secretsHider({ STRIPE_KEY: 'opaque-value' })('pay with opaque-value') // => 'pay with (masked)'
+ */
+export function secretsHider(
+  environment: Readonly<Record<string, string | undefined>>,
+  more: readonly string[] = [],
+): (text: string) => string {
+  const own = Object.entries(environment).flatMap(([name, value = '']) =>
+    SECRET_VARIABLE.test(name) && !/^[./~]/.test(value) ? [value] : [],
+  )
+  const values = [...own, ...more].filter(({ length }) => length >= MIN_VALUE)
+  // Of two values of which one contains the other, the longer one is masked whole.
+  values.sort((one, other) => other.length - one.length)
+  return (text) => withoutSecrets(values.reduce((rest, value) => rest.replaceAll(value, MASK), text))
+}
+
 /** A text with the secrets of its URLs masked: their users, and named parameters. */
 export const withoutAddressSecrets = (text: string): string =>
   text.replace(USER_INFO, `$1${MASK}@`).replace(PARAMETER, `$1${MASK}`)

@@ -177,3 +177,17 @@ test('explore severity: a tool that runs twice is severe under a terminal failur
   )
   expect(cases.map(problemKindOf)).toContain('duplicate-side-effect')
 })
+
+test('explore severity: a swallowed error counts only when a second run confirms it', async () => {
+  let broken = 0
+  const program = calling(({ ask }) =>
+    ask(HI).catch(async () => {
+      if (broken++ > 0) await ask(HI)
+    }),
+  )
+  const { cases, runs } = await exploreProgram(program, { classes: ['server-error-once'] })
+  expect(cases.map(({ verdict, why }) => [verdict, why])).toEqual([
+    ['tolerated', expect.stringContaining('results varied between runs: swallowed, tolerated, tolerated')],
+  ])
+  expect(runs).toBe(3)
+})

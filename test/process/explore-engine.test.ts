@@ -7,14 +7,12 @@ import { exploreLines } from '../../src/cli/print/explore-matrix.ts'
 import { keptState } from '../../src/cli/print/explore-outputs.ts'
 import { ConfigError } from '../../src/config.ts'
 import type { FailureModeName } from '../../src/contract/core/exploration.ts'
-import { coverageOf } from '../../src/exploration/coverage.ts'
 import { type Exploration, type ExploreOptions, explore } from '../../src/exploration/explore.ts'
 import { failingPoints } from '../../src/exploration/injection-points.ts'
-import { exploreProblems } from '../../src/exploration/problems.ts'
 import type { RunCommand, TriedCase } from '../../src/exploration/trial.ts'
 import type { ObservedRun } from '../../src/exploration/types.ts'
 import { plainLines } from '../support/cli.ts'
-import { jsonOf } from '../support/explore.ts'
+import { jsonOf, reportOf } from '../support/explore.ts'
 import { modelProgram, type Site, type Step } from '../support/model-programs.ts'
 import { emptyFolder } from '../support/server.ts'
 
@@ -33,14 +31,7 @@ const optionsOf = (run: RunCommand, more: Partial<ExploreOptions> = {}): Explore
   ...{ hasTime: () => true, notify() {} },
   ...more,
 })
-const printed = (found: Exploration): string =>
-  plainLines(
-    exploreLines({
-      ...{ found, cases: found.cases, fixed: [], width: 100, repeat: String },
-      problems: exploreProblems(found.cases, found.points),
-      coverage: coverageOf(found.cases, found, found.recoveryPaths),
-    }),
-  ).join('\n')
+const printed = (found: Exploration): string => plainLines(exploreLines({ ...reportOf(found), width: 100 })).join('\n')
 
 /** What can be compared of an exploration: which of two runs came first makes the ids of traces. */
 const verdictsOf = ({ points, cases: cells, skipped: left }: Exploration) => ({
@@ -168,8 +159,18 @@ const tried = (point: string, text = ''): TriedCase => ({
   following: [],
   discovered: [],
   result: {
-    ...{ point, class: 'auth', verdict: 'tolerated', why: 'so', traces: [], calls: [], scenario: null, output: text },
-    ...{ tookMs: 1, derived: false, mistake: null },
+    ...{
+      point,
+      class: 'auth',
+      verdict: 'tolerated',
+      why: 'so',
+      traces: [],
+      calls: [],
+      scenario: null,
+      output: text,
+      code: 0,
+    },
+    ...{ tookMs: 1, derived: false, mistake: null, unstored: 0 },
   },
 })
 

@@ -5,19 +5,15 @@ import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
+import { NOT_EMULATED_APIS } from '../../compat/not-emulated.ts'
 import { type Config, ConfigError, type Environment } from '../../config.ts'
-import {
-  type CaseResult,
-  type CoverageNumbers,
-  FAILURE_MODES,
-  type FailureModeName,
-} from '../../contract/core/exploration.ts'
+import { FAILURE_MODES, type FailureModeName } from '../../contract/core/exploration.ts'
 import { openRunFile } from '../../db/run-file.ts'
 import { coverageOf } from '../../exploration/coverage.ts'
 import { type Exploration, explore, MAX_TIMEOUT_MS } from '../../exploration/explore.ts'
 import { acceptKnownFailures, isKnownFailure, KNOWN_FILE, readKnownFailures } from '../../exploration/known-failures.ts'
 import { exploreProblems } from '../../exploration/problems.ts'
-import { isError } from '../../exploration/severity.ts'
+import { type ExplorationVerdict, explorationVerdict } from '../../exploration/verdict.ts'
 import { realClock } from '../../lib/clock.ts'
 import { suggestion } from '../../lib/likely-name.ts'
 import { printableJson } from '../../lib/printable.ts'
@@ -34,6 +30,7 @@ import { drawingWidth } from '../print/terminal.ts'
 import { addCoverage, readCoverage } from '../run/coverage-file.ts'
 import { keptState } from '../run/explore-state.ts'
 import { announceAddresses } from '../run/listen.ts'
+import { leftVariables, type NotEmulatedByPath, notEmulatedReasons } from '../run/not-emulated.ts'
 import { commandProgram, observer, routeRunner } from '../run/observe.ts'
 import { NOT_PASSED, STOPPED } from '../run/suite-run.ts'
 import { commandConfig, durationOf, rejectUnwritable, seedOf } from './command-flags.ts'
@@ -56,6 +53,7 @@ interface Options extends Record<string, unknown> {
   junit?: string
   html?: string
   coverage?: string
+  leaveEnv?: string[]
   json?: boolean
   jsonFile?: string
 }
@@ -102,6 +100,11 @@ export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
       '--coverage <FILE>',
       'count in this file, across runs, which configured recovery paths (retry, each fallback, ...) were exercised',
     )
+    .option(
+      '--leave-env <NAME>',
+      `do not point this variable to an address that refuses calls: ${NOT_EMULATED_APIS.map(({ variable }) => variable).join(', ')}; repeatable`,
+      repeated,
+    )
     .option('--json', 'print the report as JSON, on the last line')
     .option('--json-file <FILE>', 'write the report as JSON to this file')
   addSettingFlags(command, OWN)
@@ -114,7 +117,7 @@ export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
         'otherwise',
         '  0  PASS: no problem, apart from warnings and accepted cases',
         '  3  FAIL: at least one problem',
-        '  3  INCONCLUSIVE: no fault was injected',
+        '  3  INCONCLUSIVE: no fault was injected, or an API was called that is not emulated',
       ].join('\n'),
     )
     .action(exiting((typed: string[], options: Options) => exploration(io, typed, options)))
@@ -138,6 +141,8 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   announceAddresses(io, config)
   const before = recoveryPaths === undefined ? {} : readCoverage(recoveryPaths)
   const known = readKnown(options.knownFailures)
+  const leaveEnv = leftVariables(options.leaveEnv ?? [])
+  const notEmulated: NotEmulatedByPath = new Map()
   const warn = (message: string) => log.line('warn', message)
   const state = keptState(out, { command, seed: config.seed }, { resume, warn })
   const file = openRunFile(`${out}/${RUNS}`, { add: resume, bytes: config.keep_trace_bytes })
@@ -160,7 +165,7 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
     ...{ classes, only, depth, jobs, prune, limitMs, timeoutMs, before: state.before },
     isKnown: (result) => isKnownFailure(known, result),
     over: over.signal,
-    run: observer({ io, program: commandProgram(io, command, config), config, file }),
+    run: observer({ io, program: commandProgram(io, command, config, { leaveEnv, notEmulated }), config, file }),
     runRoute: only === undefined ? player?.play : undefined,
     hasTime: () => budget === undefined || realClock.now() - began < budget,
     notify(one) {
@@ -182,7 +187,13 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   const problems = exploreProblems(cases, found.points)
   const coverage = coverageOf(cases, found, found.recoveryPaths)
   const files = writeScenarios(out, cases)
-  const report = { found, cases, problems, fixed, coverage, repeat: repeater(command, options) }
+  const refused = [...notEmulated.values()]
+  const judgement = explorationVerdict({ cases, points: found.points, coverage }, notEmulatedReasons(refused))
+  const report = {
+    ...{ found, cases, problems, fixed, coverage, judgement },
+    notEmulated: refused,
+    repeat: repeater(command, options),
+  }
   if (html !== undefined) await writeExploration(html, `${out}/${RUNS}`, { ...report, command: shellLine(command) })
   const asJson = printableJson(reportAsJson(found, cases, { ...report, files }))
   if (jsonFile !== undefined) writeOutputFile(jsonFile, `${asJson}\n`)
@@ -190,7 +201,7 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   else stdout.lines(['', ...fittedReport(exploreLines({ ...report, width: drawingWidth(stdout) }), stdout.width)])
   if (recoveryPaths !== undefined) addCoverage(recoveryPaths, before, [found.recoveryPaths])
   if (junit !== undefined) writeOutputFile(junit, exploreJunit(cases))
-  return exitCode(cases, found, coverage)
+  return exitCode(found, judgement)
 }
 
 function configOf({ seed, ...flags }: Options, env: Environment): Config {
@@ -233,13 +244,16 @@ const readKnown = (named: string | undefined) =>
 
 const NONE = { of: 0, all: 0 }
 const NOTHING_EXPLORED: ExploreJson = {
+  verdict: 'fail',
   ...{
+    inconclusive: [],
     problems: [],
     injection_points: [],
     cases: [],
     recovery_paths: {},
     routes: [],
     not_run: [],
+    not_emulated: [],
     dropped: 0,
     runs: 0,
     runs_saved: 0,
@@ -264,9 +278,6 @@ function refuseRed(
   return stopped ? STOPPED : code
 }
 
-/** If no fault was injected, nothing is proved: that is no success. */
-function exitCode(results: readonly CaseResult[], { stopped }: Exploration, { delivered }: CoverageNumbers): number {
-  if (stopped) return STOPPED
-  if (delivered.of === 0) return NOT_PASSED
-  return results.some(isError) ? NOT_PASSED : 0
-}
+/** If nothing is proved, that is no success. */
+const exitCode = ({ stopped }: Exploration, { verdict }: ExplorationVerdict): number =>
+  stopped ? STOPPED : verdict === 'pass' ? 0 : NOT_PASSED

@@ -33,8 +33,13 @@ export const reportAsJson = (
     files,
     problems,
     repeat,
-  }: Pick<ExploreReport, 'coverage' | 'problems' | 'repeat'> & { files: ReadonlyMap<string, string> },
+    judgement,
+    notEmulated,
+  }: Pick<ExploreReport, 'coverage' | 'problems' | 'repeat' | 'judgement' | 'notEmulated'> & {
+    files: ReadonlyMap<string, string>
+  },
 ): ExploreJson => ({
+  ...judgement,
   problems: problems.map((problem) => ({
     ...{ kind: problem.kind, severity: problem.severity, message: problem.why },
     ...{ calls: problem.calls, failure_modes: problem.classes },
@@ -54,6 +59,7 @@ export const reportAsJson = (
   coverage: coverageAsJson(coverage),
   recovery_paths: recoveryPaths,
   routes,
+  not_emulated: [...notEmulated],
   dropped,
   runs,
   runs_saved: saved,

@@ -15,7 +15,7 @@ const UNSAID = ['db', 'port', 'token', 'json']
  */
 export function repeater(
   command: readonly string[],
-  options: Record<string, unknown> & { timeout?: string; hangLimit?: string },
+  options: Record<string, unknown> & { timeout?: string; hangLimit?: string; leaveEnv?: readonly string[] },
 ): (caseId: string) => string {
   const flags = Object.entries(settingsByKey(options)).filter(
     ([key, value]) => (key === 'config' || key in SETTINGS) && !UNSAID.includes(key) && value !== undefined,
@@ -25,10 +25,12 @@ export function repeater(
       ? [flagOf(key)]
       : (Array.isArray(value) ? value : [value]).flatMap((one) => [flagOf(key), String(one)]),
   )
-  const { timeout, hangLimit } = options
-  const limit = [
+  const { timeout, hangLimit, leaveEnv = [] } = options
+  const limits = [
     ...(timeout === undefined ? [] : ['--timeout', timeout]),
     ...(hangLimit === undefined ? [] : ['--hang-limit', hangLimit]),
   ]
-  return (caseId) => shellLine(['understudy', 'explore', '--case', caseId, ...limit, ...settings, '--', ...command])
+  const left = leaveEnv.flatMap((name) => ['--leave-env', name])
+  const flagsOfCase = [...limits, ...left, ...settings]
+  return (caseId) => shellLine(['understudy', 'explore', '--case', caseId, ...flagsOfCase, '--', ...command])
 }

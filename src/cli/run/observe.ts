@@ -12,20 +12,21 @@ import type { RunRoute } from '../../exploration/routes.ts'
 import type { RunCommand, RunOrder } from '../../exploration/trial.ts'
 import type { Hang, ObservedCall, ObservedRun } from '../../exploration/types.ts'
 import { everySoOften, realClock } from '../../lib/clock.ts'
+import { secretsHider } from '../../lib/secrets.ts'
 import { fixedSource } from '../../scenarios/load.ts'
 import type { CommandIo } from '../io.ts'
 import { type ChildEnd, type RunChild, runChild } from './child.ts'
 import { collectAfter } from './idle-collection.ts'
 import { endLeftProcesses } from './left-processes.ts'
 import { listen, serverUrl } from './listen.ts'
-import { leadHere, type NotEmulatedCalls, withNotEmulated } from './not-emulated.ts'
+import { addMostCalls, leadHere, type NotEmulatedByPath, withNotEmulated } from './not-emulated.ts'
 import { RunActivity, withActivity } from './run-activity.ts'
 import { countingRequests, judgeSessions } from './suite.ts'
 
 /** The session of the command if it names none. */
 export const HOME = 'explore'
 /** Maximum stored output of a command, in bytes. */
-const MAX_OUTPUT = 8_000
+const MAX_OUTPUT = 16_000
 /**
  * Maximum number of calls that are stored from one run: if there are more, those at both ends, and those that a fault
  * or a finding concerns.
@@ -120,31 +121,33 @@ const GRACE_MS = 500
 /** How often it is checked whether a run waits or hangs, in ms. */
 const CHECK_MS = 50
 
-/**
- * A program that is a command. Each run has a number and an empty folder of its own.
- * @param run how it is run, default as a process
- */
+/** How the runs of a command differ from the default. */
+interface ProgramOptions {
+  /** How it is run, default as a process. */
+  run?: RunChild
+  /** Variables of APIs that are not emulated, to be left as they are. */
+  leaveEnv?: readonly string[]
+  /** Receives the calls of these APIs. */
+  notEmulated?: NotEmulatedByPath
+}
+
+/** A program that is a command. Each run has a number and an empty folder of its own. */
 export function commandProgram(
   io: CommandIo,
   command: readonly string[],
   config: Config,
-  run: RunChild = runChild,
+  { run = runChild, leaveEnv = [], notEmulated = new Map() }: ProgramOptions = {},
 ): RunProgram {
-  // Every run of the command makes these calls.
-  const reported = new Set<string>()
-  const report = ({ api, variable }: NotEmulatedCalls) => {
-    if (reported.has(api)) return
-    reported.add(api)
-    io.log.line('warn', `the command calls ${api} (${variable}), which is not emulated: nothing of it is explored`)
-  }
+  const hidden = secretsHider(io.env, [...config.token, ...Object.keys(config.tokens)])
   let runs = 0
   return async (understudy, { limits, wait, cancels }) => {
     const requests = new Map<string, number>()
     const activity = new RunActivity(realClock.passed)
-    const covered = withNotEmulated(withActivity(understudy, activity), new Map(), report)
+    const refused: NotEmulatedByPath = new Map()
+    const covered = withNotEmulated(withActivity(understudy, activity), refused)
     const servers = await listen(config, countingRequests(covered, requests))
     const url = serverUrl(config, servers[0]?.port)
-    const leads = await leadHere(covered, url, io.env)
+    const leads = await leadHere(covered, url, io.env, leaveEnv)
     const scratch = scratchFolder()
     const own = { UNDERSTUDY_RUN: String(++runs), UNDERSTUDY_RUN_DIR: scratch.folder }
     const env = { ...clientEnvironment(io.env, url, HOME, config.token[0]), ...leads.variables, ...own }
@@ -168,7 +171,7 @@ export function commandProgram(
       const variable = `UNDERSTUDY_RUN_DIR=${scratch.folder}`
       const leftProcesses = end.pid !== undefined && (await endLeftProcesses({ group: end.pid, variable }))
       const canceled = cancels?.aborted === true
-      const output = scratch.tail(MAX_OUTPUT)
+      const output = hidden(scratch.tail(MAX_OUTPUT))
       return {
         ...endOf(end),
         ...(end.timedOut && { hang }),
@@ -178,6 +181,7 @@ export function commandProgram(
       await stop()
       throw error
     } finally {
+      addMostCalls(notEmulated, refused)
       scratch.remove()
     }
   }
@@ -245,12 +249,13 @@ function scratchFolder() {
   return {
     folder,
     descriptor,
-    /** The last bytes of output, as text. */
+    /** The last bytes of output, as text; of a longer one only whole lines, if there are several. */
     tail(most: number): string {
       const { size } = fstatSync(descriptor)
       const bytes = Buffer.alloc(Math.min(size, most))
       readSync(descriptor, bytes, 0, bytes.length, size - bytes.length)
-      return bytes.toString('utf8')
+      const text = bytes.toString('utf8')
+      return size > most ? `…\n${text.slice(text.indexOf('\n') + 1)}` : text
     },
     remove() {
       closeSync(descriptor)

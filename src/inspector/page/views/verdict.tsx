@@ -3,7 +3,8 @@ import type { Verification } from '../../../contract/core/verification.ts'
 import { countedText } from '../state/format.ts'
 import { hashOf } from '../state/route.ts'
 
-const TONES = { pass: 'good', fail: 'bad', inconclusive: 'warning' } as const
+/** The tone of each verdict. */
+export const VERDICT_TONES = { pass: 'good', fail: 'bad', inconclusive: 'warning' } as const
 
 /** The verdict. */
 export function Verdict({ verdict }: { verdict: Verification }) {
@@ -11,7 +12,7 @@ export function Verdict({ verdict }: { verdict: Verification }) {
   return (
     <>
       <header class="verdict">
-        <span class={`pill ${TONES[result]}`}>{result.toUpperCase()}</span>
+        <span class={`pill ${VERDICT_TONES[result]}`}>{result.toUpperCase()}</span>
         <h2>Verdict</h2>
         <span class="note">
           {countedText(calls, 'call')}, {countedText(attempts, 'attempt')}
