@@ -180,7 +180,7 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
     file.close()
   })
   const found: Exploration = { ...result, stopped: result.stopped || interrupted }
-  if (found.failedBaseline) return refuseRed(io, found.failedBaseline, json === true)
+  if (found.failedBaseline) return refuseRed(io, found.failedBaseline, found.baselines, json === true)
   if (only !== undefined && found.cases.length === 0 && !found.stopped) throw new ConfigError(unknownCase(only, found))
   const isWhole = classes.length === 0 && only === undefined && found.skipped.length === 0
   const { cases, fixed } = acceptKnownFailures(found.cases, known, isWhole)
@@ -188,7 +188,8 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   const coverage = coverageOf(cases, found, found.recoveryPaths)
   const files = writeScenarios(out, cases)
   const refused = [...notEmulated.values()]
-  const judgement = explorationVerdict({ cases, points: found.points, coverage }, notEmulatedReasons(refused))
+  const { points, leftProcesses } = found
+  const judgement = explorationVerdict({ cases, points, coverage, leftProcesses }, notEmulatedReasons(refused))
   const report = {
     ...{ found, cases, problems, fixed, coverage, judgement },
     notEmulated: refused,
@@ -257,6 +258,9 @@ const NOTHING_EXPLORED: ExploreJson = {
     dropped: 0,
     runs: 0,
     runs_saved: 0,
+    jobs: 0,
+    serial_reason: null,
+    left_processes: false,
   },
   coverage: coverageAsJson({ delivered: NONE, tolerated: NONE, recoveryPaths: NONE }),
 }
@@ -265,15 +269,18 @@ const NOTHING_EXPLORED: ExploreJson = {
 function refuseRed(
   { stdout, stderr, log }: CommandIo,
   { code, stopped, output }: NonNullable<Exploration['failedBaseline']>,
+  { runs, failed }: Exploration['baselines'],
   json: boolean,
 ): number {
   stderr.raw(output)
-  if (json) stdout.json({ ...NOTHING_EXPLORED, baseline_failure: { code, output } } satisfies ExploreJson)
+  if (json) stdout.json({ ...NOTHING_EXPLORED, baseline_failure: { code, output, runs, failed } } satisfies ExploreJson)
   log.line(
     'error',
     stopped
       ? 'stopped during the baseline run: nothing was explored'
-      : `the command failed without any fault (exit code ${code}), so nothing was explored: fix the command first`,
+      : failed < runs
+        ? `the command is flaky: it failed in ${failed} of ${runs} runs without any fault (exit code ${code}), so its results would prove nothing: fix the command first`
+        : `the command failed without any fault (exit code ${code}), so nothing was explored: fix the command first`,
   )
   return stopped ? STOPPED : code
 }
