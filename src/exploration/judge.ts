@@ -74,13 +74,17 @@ export function judgeCase(
 }
 
 /** What happened in a run that hung. */
-function hangText({ kind, silentMs, repeats, timeout }: Hang, { tookMs }: ObservedRun, baseline: Baseline): string {
+function hangText(
+  { kind, silentMs, repeats, timeout, isOpen }: Hang,
+  { tookMs }: ObservedRun,
+  baseline: Baseline,
+): string {
   if (kind === 'endless')
     return `the client made the same request ${repeats} times in ${seconds(tookMs)}, and the command was still running`
   if (kind === 'long')
     return `the command was still running after ${seconds(tookMs)} (baseline: ${seconds(baseline.tookMs)})`
   const still = `the command was still running after ${seconds(silentMs)} without activity`
-  if (!timeout) return still
+  if (!timeout) return isOpen ? `${still}, and its call declares no timeout: raise --hang-limit if it has one` : still
   return `${still}; the timeout of its call, ${durationText(timeout.ms)}${timeout.assumed ? ' (the default of its SDK)' : ''}, is longer than --timeout`
 }
 

@@ -5,20 +5,9 @@ import { caseId, scenarioOf } from './case-scenario.ts'
 import { failureMode } from './failure-modes.ts'
 import { failingPoints, newInjectionPoints } from './injection-points.ts'
 import { judgeCase } from './judge.ts'
+import type { RunLimits } from './run-limits.ts'
 import type { ReportsWait } from './run-slots.ts'
 import type { ExploreCase, ObservedRun } from './types.ts'
-
-/** When a run counts as hung. */
-export interface RunLimits {
-  /** Milliseconds without any activity of the client, beside what it was asked to wait and the timeouts it declares. */
-  silenceMs: number
-  /** Milliseconds of the longest declared timeout that is waited for. */
-  timeoutMs: number
-  /** Milliseconds of the whole run. */
-  totalMs: number
-  /** How often it may make one request. */
-  repeats: number
-}
 
 /** What is run, and when it is ended. */
 export interface RunOrder {

@@ -36,6 +36,8 @@ export interface Hang {
   silentMs: number
   /** The most frequent request, and how often it was made. */
   repeats: number
+  /** Whether a call was in progress. */
+  isOpen: boolean
   /** The timeout of the client if it is longer than those that are waited for. */
   timeout?: ClientTimeout
 }

@@ -10,9 +10,10 @@ import { type Config, ConfigError, type Environment } from '../../config.ts'
 import { FAILURE_MODES, type FailureModeName } from '../../contract/core/exploration.ts'
 import { openRunFile } from '../../db/run-file.ts'
 import { coverageOf } from '../../exploration/coverage.ts'
-import { type Exploration, explore, MAX_TIMEOUT_MS } from '../../exploration/explore.ts'
+import { type Exploration, explore } from '../../exploration/explore.ts'
 import { acceptKnownFailures, isKnownFailure, KNOWN_FILE, readKnownFailures } from '../../exploration/known-failures.ts'
 import { exploreProblems } from '../../exploration/problems.ts'
+import { MAX_TIMEOUT_MS } from '../../exploration/run-limits.ts'
 import { type ExplorationVerdict, explorationVerdict } from '../../exploration/verdict.ts'
 import { realClock } from '../../lib/clock.ts'
 import { suggestion } from '../../lib/likely-name.ts'
@@ -258,7 +259,6 @@ const NOTHING_EXPLORED: ExploreJson = {
     dropped: 0,
     runs: 0,
     runs_saved: 0,
-    jobs: 0,
     serial_reason: null,
     left_processes: false,
   },

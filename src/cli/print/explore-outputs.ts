@@ -26,7 +26,7 @@ export function writeScenarios(folder: string, cells: readonly CaseResult[]): Ma
 
 /** The report for programs. */
 export const reportAsJson = (
-  { points, skipped, dropped, runs, saved, routes, recoveryPaths, jobs, serialReason, leftProcesses }: Exploration,
+  { points, skipped, dropped, runs, saved, routes, recoveryPaths, serialReason, leftProcesses }: Exploration,
   results: readonly CaseResult[],
   {
     coverage,
@@ -63,7 +63,7 @@ export const reportAsJson = (
   dropped,
   runs,
   runs_saved: saved,
-  ...{ jobs, serial_reason: serialReason, left_processes: leftProcesses },
+  ...{ serial_reason: serialReason, left_processes: leftProcesses },
 })
 
 /** The three coverage numbers as `--json` prints them. */

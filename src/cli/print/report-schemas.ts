@@ -172,7 +172,6 @@ export const ExploreJson = z.object({
   dropped: count.describe('Calls of a baseline run whose traces were dropped or deleted.'),
   runs: count.describe('Runs of the command.'),
   runs_saved: count.describe('Runs that were not needed, because their results were derived.'),
-  jobs: count.describe('Number of runs that worked at the same time.'),
   serial_reason: z
     .string()
     .nullable()

@@ -3,7 +3,7 @@ import type { Connection, ConnectionFinder } from '../../contract/core/connectio
 import type { ClientTimeout } from '../../contract/core/finding.ts'
 import type { TraceRecord } from '../../contract/core/trace.ts'
 import type { Understudy } from '../../deps.ts'
-import type { RunLimits } from '../../exploration/trial.ts'
+import type { RunLimits } from '../../exploration/run-limits.ts'
 import type { Hang } from '../../exploration/types.ts'
 import { timeoutOf } from '../../gateway/record/client-mark.ts'
 import { sha256 } from '../../lib/ids.ts'
@@ -63,7 +63,7 @@ export class RunActivity {
   hangs({ silenceMs, timeoutMs, totalMs, repeats }: RunLimits): Hang | undefined {
     const now = this.#now()
     const silentMs = now - this.#lastAt
-    const about = { silentMs, repeats: this.#repeats }
+    const about = { silentMs, repeats: this.#repeats, isOpen: this.#open.size > 0 }
     if (this.#repeats > repeats) return { ...about, kind: 'endless' }
     if (now - this.#began > totalMs) return { ...about, kind: 'long' }
     if (silentMs <= silenceMs) return undefined
