@@ -187,7 +187,7 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   const { cases, fixed } = acceptKnownFailures(found.cases, known, isWhole)
   const problems = exploreProblems(cases, found.points)
   const coverage = coverageOf(cases, found, found.recoveryPaths)
-  const files = writeScenarios(out, cases)
+  const files = writeScenarios(out, cases, warn)
   const refused = [...notEmulated.values()]
   const { points, leftProcesses } = found
   const judgement = explorationVerdict({ cases, points, coverage, leftProcesses }, notEmulatedReasons(refused))
@@ -196,11 +196,12 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
     notEmulated: refused,
     repeat: repeater(command, options),
   }
-  if (html !== undefined) await writeExploration(html, `${out}/${RUNS}`, { ...report, command: shellLine(command) })
   const asJson = printableJson(reportAsJson(found, cases, { ...report, files }))
-  if (jsonFile !== undefined) writeOutputFile(jsonFile, `${asJson}\n`)
   if (json) stdout.text(asJson)
   else stdout.lines(['', ...fittedReport(exploreLines({ ...report, width: drawingWidth(stdout) }), stdout.width)])
+  // If a file cannot be written, the report has been printed.
+  if (jsonFile !== undefined) writeOutputFile(jsonFile, `${asJson}\n`)
+  if (html !== undefined) await writeExploration(html, `${out}/${RUNS}`, { ...report, command: shellLine(command) })
   if (recoveryPaths !== undefined) addCoverage(recoveryPaths, before, [found.recoveryPaths])
   if (junit !== undefined) writeOutputFile(junit, exploreJunit(cases))
   return exitCode(found, judgement)

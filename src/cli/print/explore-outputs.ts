@@ -14,14 +14,25 @@ import type { ExploreJson } from './report-schemas.ts'
 export const RUNS = 'runs.db'
 
 /** Writes the scenario of each case that is not as it should be. Returns the files by the case's name. */
-export function writeScenarios(folder: string, cells: readonly CaseResult[]): Map<string, string> {
-  const written = cells.flatMap((cell) => {
-    if (problemKindOf(cell) === undefined || !cell.scenario || cell.derived) return []
+export function writeScenarios(
+  folder: string,
+  cells: readonly CaseResult[],
+  warn: (message: string) => void,
+): Map<string, string> {
+  const written = new Map<string, string>()
+  for (const cell of cells) {
+    if (problemKindOf(cell) === undefined || !cell.scenario || cell.derived) continue
     const file = join(folder, `${cell.scenario.name}.yaml`)
-    writeOutputFile(file, `# ${cell.verdict}: ${cell.why.replaceAll('\n', ' ')}\n${stringify(cell.scenario)}`)
-    return [[caseName(cell), file] as const]
-  })
-  return new Map(written)
+    try {
+      writeOutputFile(file, `# ${cell.verdict}: ${cell.why.replaceAll('\n', ' ')}\n${stringify(cell.scenario)}`)
+    } catch (error) {
+      // The report matters more.
+      warn((error as Error).message)
+      return written
+    }
+    written.set(caseName(cell), file)
+  }
+  return written
 }
 
 /** The report for programs. */

@@ -3,7 +3,9 @@ import { closeSync, fstatSync, mkdirSync, mkdtempSync, openSync, readSync, rmSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Config, clientEnvironment } from '../../config.ts'
+import { storageError } from '../../contract/core/storage-error.ts'
 import type { RunFile } from '../../db/run-file.ts'
+import type { TraceStore } from '../../db/trace-store.ts'
 import { createUnderstudy, type Understudy } from '../../deps.ts'
 import { isAnswered } from '../../exploration/baseline.ts'
 import { toScenarioFile } from '../../exploration/case-scenario.ts'
@@ -59,9 +61,9 @@ interface ObserveOptions {
 }
 
 /** Runs a program for an exploration, each time against a new server. */
-export const observer =
-  ({ io, program, config, file }: ObserveOptions): RunCommand =>
-  async ({ scenario, ...order }) => {
+export const observer = ({ io, program, config, file }: ObserveOptions): RunCommand => {
+  const store = callStore(io, file)
+  return async ({ scenario, ...order }) => {
     const source = scenario && fixedSource({ ...toScenarioFile(scenario), location: scenario.name })
     const understudy = createUnderstudy(config, io.log.report, { scenarios: source ? [source] : [], home: HOME })
     const { sessions } = understudy
@@ -79,9 +81,8 @@ export const observer =
       // Parts of a session that a reset or a deletion ended have no traces any more.
       const judged = verdicts.reduce((sum, one) => sum + one.calls, 0)
       const findings = verdicts.flatMap((one) => one.findings.map((finding) => ({ session: one.session, finding })))
-      const kept = keptCalls(seen.calls, findings)
       const traces = sessions.list().map((session) => session.traces)
-      const renamed = file ? await file.keep(traces, (id) => kept.has(id)) : new Map()
+      const { kept, renamed } = await store(traces, keptCalls(seen.calls, findings))
       return withIds(renamed, {
         ...end,
         ...seen,
@@ -96,6 +97,23 @@ export const observer =
       collectAfter(calls)
     }
   }
+}
+
+/** Stores calls of runs. When that fails, as on a full disk, it warns, and stores those of later runs no more. */
+function callStore({ log }: Pick<CommandIo, 'log'>, file: RunFile | undefined) {
+  let failed = false
+  return async (traces: readonly TraceStore[], kept: ReadonlySet<string>) => {
+    try {
+      if (!failed)
+        return { kept, renamed: (await file?.keep(traces, (id) => kept.has(id))) ?? new Map<string, string>() }
+    } catch (error) {
+      if (!storageError(error)) throw error
+      if (!failed) log.line('warn', `the calls of later runs are not stored: ${(error as Error).message}`)
+      failed = true
+    }
+    return { kept: new Set<string>(), renamed: new Map<string, string>() }
+  }
+}
 
 /** A run that was ended before there was anything to judge. */
 const UNSEEN = {
