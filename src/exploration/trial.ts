@@ -1,5 +1,6 @@
 // One trial: runs a case, judges it, confirms the result if its cause is new, and finds its shortest scenario.
 import type { CaseResult, CaseVerdict, InjectionPoint, WrittenScenario } from '../contract/core/exploration.ts'
+import { withoutSecrets } from '../lib/secrets.ts'
 import type { Baseline } from './baseline.ts'
 import { caseId, scenarioOf } from './case-scenario.ts'
 import { failureMode } from './failure-modes.ts'
@@ -94,7 +95,11 @@ function trialOf(
   { run, written, context: { baseline, baselinePoints } }: Played,
 ): JudgedTrial {
   const rule = String(written.rules.at(-1)?.name)
-  const judgedAs = (one: ExploreCase) => judgeCase(run, { cell: one, rule, baseline })
+  const judgedAs = (one: ExploreCase) => {
+    const judgement = judgeCase(run, { cell: one, rule, baseline })
+    // It may quote the arguments of a tool, and the state and all reports contain it.
+    return { ...judgement, why: withoutSecrets(judgement.why) }
+  }
   const { verdict, why, mistake, traces, counted } = judgedAs(exploreCase)
   const { output, code, tookMs, kept } = run
   const own = run.calls.filter(({ point }) => point.session === exploreCase.point.session)
