@@ -57,7 +57,7 @@ async function otherRuns(first: ObservedRun, options: BaselineOptions): Promise<
   const mayRun = () => options.hasTime() && !over?.aborted
   const runsOf = async (count: number) => {
     const runs = mayRun() ? await Promise.all(Array.from({ length: count }, () => run(over))) : []
-    return runs.filter(({ canceled }) => !canceled)
+    return runs.filter(({ canceled, stopped }) => !canceled || stopped)
   }
   const others = await runsOf(parallel ? 2 : 1)
   const stopped = others.find((one) => one.stopped || (!parallel && failsByItself(one)))

@@ -146,7 +146,7 @@ export function modelProgram(program: readonly Step[], more: Partial<Config> = {
       runs.set(own, run)
       const { code } = run
       const end = {
-        ...{ crashed: false, stopped: false, canceled: false, leftProcesses: false, tookMs: 1, longestPauseMs: 1 },
+        ...{ crashed: false, stopped: false, leftProcesses: false, tookMs: 1, longestPauseMs: 1 },
         output: '',
       }
       return { ...end, code, url: 'http://localhost', requests: new Map(), stop: async () => {} }

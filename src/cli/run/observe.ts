@@ -39,7 +39,7 @@ const MAX_KEPT = { calls: 300, atBegin: 100, atEnd: 100, shown: 100 }
 interface CommandEnd
   extends Pick<
     ObservedRun,
-    'code' | 'crashed' | 'hang' | 'stopped' | 'canceled' | 'leftProcesses' | 'tookMs' | 'longestPauseMs' | 'output'
+    'code' | 'crashed' | 'hang' | 'stopped' | 'leftProcesses' | 'tookMs' | 'longestPauseMs' | 'output'
   > {
   /** The URL that it called, and the number of calls by session. */
   url: string
@@ -72,11 +72,14 @@ export const observer = ({ io, program, config, file }: ObserveOptions): RunComm
     try {
       const { url, requests, stop, ...end } = await program(understudy, order)
       stops.push(stop)
-      if (end.stopped || end.canceled) return { ...end, ...UNSEEN }
+      const isOver = () => end.stopped || order.cancels?.aborted === true
+      if (isOver()) return { ...end, ...UNSEEN }
       const ended = end.hang ? 'stopped' : end.code === 0 ? 'unknown' : 'badly'
       const [token] = config.token
       const { verdicts } = await judgeSessions({ understudy, url, token, round: { label: HOME }, requests, ended })
-      const seen = seenIn(sessions)
+      if (isOver()) return { ...end, ...UNSEEN }
+      const seen = await seenIn(sessions, order.cancels)
+      if (isOver()) return { ...end, ...UNSEEN }
       calls = seen.calls.length
       // Parts of a session that a reset or a deletion ended have no traces any more.
       const judged = verdicts.reduce((sum, one) => sum + one.calls, 0)
@@ -86,6 +89,7 @@ export const observer = ({ io, program, config, file }: ObserveOptions): RunComm
       return withIds(renamed, {
         ...end,
         ...seen,
+        canceled: false,
         kept,
         findings,
         dropped: traces.reduce((sum, store) => sum + store.dropped(), 0) + Math.max(0, judged - calls),
@@ -117,6 +121,7 @@ function callStore({ log }: Pick<CommandIo, 'log'>, file: RunFile | undefined) {
 
 /** A run that was ended before there was anything to judge. */
 const UNSEEN = {
+  canceled: true,
   ...{ calls: [], recoveryPaths: {}, routes: [], kept: new Set<string>(), findings: [], dropped: 0, rules: [] },
 }
 
@@ -188,12 +193,11 @@ export function commandProgram(
       const { longestPauseMs } = activity
       const variable = `UNDERSTUDY_RUN_DIR=${scratch.folder}`
       const leftProcesses = end.pid !== undefined && (await endLeftProcesses({ group: end.pid, variable }))
-      const canceled = cancels?.aborted === true
       const output = hidden(scratch.tail(MAX_OUTPUT))
       return {
         ...endOf(end),
         ...(end.timedOut && { hang }),
-        ...{ canceled, leftProcesses, tookMs, longestPauseMs, output, url, requests, stop },
+        ...{ leftProcesses, tookMs, longestPauseMs, output, url, requests, stop },
       }
     } catch (error) {
       await stop()
@@ -226,7 +230,7 @@ export function routeRunner({ log }: Pick<CommandIo, 'log'>, config: Config): { 
         .then((answer) => answer.text())
         .catch(() => {})
       const session = sessions.find(name)
-      const seen = seenIn({ list: () => [session] })
+      const seen = await seenIn({ list: () => [session] })
       sessions.delete(name)
       return seen
     },
