@@ -223,15 +223,18 @@ test('explore state: grows by what is added, and the last result of a case count
   expect([before.size, before.get('b-auth')?.result.output]).toEqual([4, 'another'])
 })
 
-test.skipIf(process.platform !== 'linux')('explore state: continues without it, with one warning, when the disk is full', () => {
-  const warnings: string[] = []
-  const state = keptState(folder.path, ABOUT, { resume: false, warn: (message) => warnings.push(message) })
-  rmSync(STATE)
-  symlinkSync('/dev/full', STATE)
-  for (const point of ['a', 'b']) state.add(tried(point))
-  rmSync(STATE)
-  expect(warnings).toEqual([expect.stringMatching(/state\.jsonl cannot be written: ENOSPC.*--resume will run later/)])
-})
+test.skipIf(process.platform !== 'linux')(
+  'explore state: continues without it, with one warning, when the disk is full',
+  () => {
+    const warnings: string[] = []
+    const state = keptState(folder.path, ABOUT, { resume: false, warn: (message) => warnings.push(message) })
+    rmSync(STATE)
+    symlinkSync('/dev/full', STATE)
+    for (const point of ['a', 'b']) state.add(tried(point))
+    rmSync(STATE)
+    expect(warnings).toEqual([expect.stringMatching(/state\.jsonl cannot be written: ENOSPC.*--resume will run later/)])
+  },
+)
 
 test('explore state: is rejected with a reason when it is invalid, or of another version or command', () => {
   const go = (text: string) => () => {
