@@ -82,7 +82,8 @@ const hasSameLines = (...runs: readonly Pick<ShownRun, 'output'>[]): boolean =>
   new Set(runs.map((run) => printedLines(run).join('\n'))).size === 1
 
 /** A text of a command as the page shows it: without colors, and with every other control character visible. */
-const shownOutput = (output: string): string => printable(stripVTControlCharacters(output).replaceAll('\r\n', '\n'))
+const shownOutput = (output: string): string =>
+  printable(stripVTControlCharacters(output).replaceAll('\r\n', '\n')).trimEnd()
 
 function explorationData(
   { found, cases, problems, fixed, coverage, command, repeat, judgement, notEmulated }: PageReport,
