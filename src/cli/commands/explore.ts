@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { Command } from 'commander'
 import { NOT_EMULATED_APIS } from '../../compat/not-emulated.ts'
 import { type Config, ConfigError, type Environment } from '../../config.ts'
-import { FAILURE_MODES, type FailureModeName } from '../../contract/core/exploration.ts'
+import { caseName, FAILURE_MODES, type FailureModeName } from '../../contract/core/exploration.ts'
 import { openRunFile } from '../../db/run-file.ts'
 import { coverageOf } from '../../exploration/coverage.ts'
 import { type Exploration, explore } from '../../exploration/explore.ts'
@@ -28,7 +28,7 @@ import {
   writeScenarios,
 } from '../print/explore-outputs.ts'
 import { exploreProgress } from '../print/explore-progress.ts'
-import { repeater, shellLine } from '../print/explore-repeat.ts'
+import { isJudgedAlone, repeater, scenarioRepeater, shellLine } from '../print/explore-repeat.ts'
 import { writeOutputFile } from '../print/output-file.ts'
 import { fittedReport } from '../print/report.ts'
 import type { ExploreJson } from '../print/report-schemas.ts'
@@ -171,15 +171,25 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   const { cases, fixed } = acceptKnownFailures(found.cases, known, isWhole)
   const problems = exploreProblems(cases, found.points)
   const coverage = coverageOf(cases, found, found.recoveryPaths)
-  const files = writeScenarios(out, cases)
+  const repeat = repeater(command, options)
+  const repeatScenario = scenarioRepeater(command, options)
+  const files = writeScenarios(out, cases, { repeat, repeatScenario })
   const refused = [...notEmulated.values()]
   const judgement = explorationVerdict({ cases, points: found.points, coverage }, notEmulatedReasons(refused))
   const report = {
     ...{ found, cases, problems, fixed, coverage, judgement },
     notEmulated: refused,
-    repeat: repeater(command, options),
+    repeat,
   }
-  if (html !== undefined) await writeExploration(html, `${out}/${RUNS}`, { ...report, command: shellLine(command) })
+  if (html !== undefined)
+    await writeExploration(html, `${out}/${RUNS}`, {
+      ...report,
+      command: shellLine(command),
+      scenarioCommand(cell) {
+        const path = files.get(caseName(cell))
+        return path !== undefined && isJudgedAlone(cell) ? repeatScenario(path) : null
+      },
+    })
   const asJson = printableJson(reportAsJson(found, cases, { ...report, files }))
   if (jsonFile !== undefined) writeOutputFile(jsonFile, `${asJson}\n`)
   if (json) stdout.text(asJson)

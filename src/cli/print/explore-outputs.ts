@@ -9,10 +9,12 @@ import type { Exploration } from '../../exploration/explore.ts'
 import { isError, problemKindOf } from '../../exploration/severity.ts'
 import type { TriedCase } from '../../exploration/trial.ts'
 import { realClock } from '../../lib/clock.ts'
+import { printableLine } from '../../lib/printable.ts'
 import { makePrivateFolder } from '../../lib/private-files.ts'
 import { isObject } from '../../lib/values.ts'
 import type { ExploreReport } from './explore-matrix.ts'
 import { problemCommand } from './explore-problems.ts'
+import { isJudgedAlone } from './explore-repeat.ts'
 import { type JunitCase, junitXml } from './junit.ts'
 import { writeOutputFile } from './output-file.ts'
 import type { ExploreJson } from './report-schemas.ts'
@@ -107,12 +109,29 @@ function resumedCases(path: string, { command, seed }: Pick<State, 'command' | '
   )
 }
 
+/** The commands that reproduce a case: by its name, and by its scenario file. */
+interface RepeatCommands {
+  repeat(caseId: string): string
+  repeatScenario(file: string): string
+}
+
+/** The scenario of a case as a file, which begins with the command that reproduces the result. */
+function scenarioText(cell: CaseResult, file: string, { repeat, repeatScenario }: RepeatCommands): string {
+  const command = isJudgedAlone(cell) ? repeatScenario(file) : repeat(caseName(cell))
+  const head = [`${cell.verdict}: ${cell.why}`, `To reproduce: ${command}`].map((text) => `# ${printableLine(text)}`)
+  return `${head.join('\n')}\n${stringify(cell.scenario)}`
+}
+
 /** Writes the scenario of each case that is not as it should be. Returns the files by the case's name. */
-export function writeScenarios(folder: string, cells: readonly CaseResult[]): Map<string, string> {
+export function writeScenarios(
+  folder: string,
+  cells: readonly CaseResult[],
+  commands: RepeatCommands,
+): Map<string, string> {
   const written = cells.flatMap((cell) => {
     if (problemKindOf(cell) === undefined || !cell.scenario || cell.derived) return []
     const file = join(folder, `${cell.scenario.name}.yaml`)
-    writeOutputFile(file, `# ${cell.verdict}: ${cell.why.replaceAll('\n', ' ')}\n${stringify(cell.scenario)}`)
+    writeOutputFile(file, scenarioText(cell, file, commands))
     return [[caseName(cell), file] as const]
   })
   return new Map(written)

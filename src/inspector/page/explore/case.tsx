@@ -74,7 +74,7 @@ function RunCalls({ cell }: { cell: ReportedCase }) {
   )
 }
 
-function Repeat({ cell: { scenario, repeat } }: { cell: ReportedCase }) {
+function Repeat({ cell: { scenario, repeat, repeatScenario } }: { cell: ReportedCase }) {
   const file = /^name: (.*)$/m.exec(scenario ?? '')?.[1] ?? 'scenario'
   return (
     <>
@@ -95,6 +95,15 @@ function Repeat({ cell: { scenario, repeat } }: { cell: ReportedCase }) {
             </button>
           </header>
           <YamlText text={scenario} label="Scenario" />
+          {repeatScenario === null ? (
+            <p class="note">
+              <code>exec --scenario</code> injects the same fault, but has no baseline run to judge by.
+            </p>
+          ) : (
+            <div class="command">
+              <code>{repeatScenario}</code> <CopyButton text={() => repeatScenario} />
+            </div>
+          )}
         </section>
       )}
     </>
