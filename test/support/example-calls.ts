@@ -68,6 +68,7 @@ const RECORDS: readonly ExampleCall[] = [
   { id: 'getDatasource', until: ({ status }) => status === 'completed' },
   ...[
     'countRecords',
+    'viewWorkspace',
     'listFiles',
     'getFile',
     'updateFile',
