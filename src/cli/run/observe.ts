@@ -18,7 +18,7 @@ import type { CommandIo } from '../io.ts'
 import { type ChildEnd, type RunChild, runChild } from './child.ts'
 import { collectAfter } from './idle-collection.ts'
 import { listen, serverUrl } from './listen.ts'
-import { addMostCalls, leadHere, type NotEmulatedByPath, withNotEmulated } from './not-emulated.ts'
+import { leadHere, mergeCalls, type NotEmulatedByPath, withNotEmulated } from './not-emulated.ts'
 import { countingRequests, judgeSessions } from './suite.ts'
 
 /** The session of the command if it names none. */
@@ -144,7 +144,7 @@ export function commandProgram(
       await stop()
       throw error
     } finally {
-      addMostCalls(notEmulated, refused)
+      mergeCalls(notEmulated, refused)
       printed.remove()
     }
   }

@@ -10,7 +10,7 @@ import { hashOf, here, narrow } from '../state/route.ts'
 import { CopyButton, saveFile } from '../ui/copy.tsx'
 import { YamlText } from '../ui/editor.tsx'
 import { Icon } from '../ui/icons.tsx'
-import { Difference } from './difference.tsx'
+import { BaselineDifference } from './difference.tsx'
 import { caseAddress } from './matrix.tsx'
 import { RunTimeline } from './run-timeline.tsx'
 
@@ -45,7 +45,7 @@ export function CaseDetail({ cell, data }: { cell: ReportedCase; data: Explorati
             {output.trim() === '' ? <p class="note">No output.</p> : <Code text={output} label="Output" />}
           </section>
         )}
-        <Difference cell={cell} baseline={data.baseline} />
+        <BaselineDifference cell={cell} baseline={data.baseline} />
         <Repeat cell={cell} />
       </div>
     </section>

@@ -7,7 +7,7 @@ import { TextChanges } from '../ui/editor.tsx'
 import { caseAddress } from './matrix.tsx'
 
 /** What differs between a run and the baseline run. */
-export function Difference({ cell, baseline }: { cell: ReportedCase; baseline: ExplorationData['baseline'] }) {
+export function BaselineDifference({ cell, baseline }: { cell: ReportedCase; baseline: ExplorationData['baseline'] }) {
   if (!baseline) return null
   const { code, tookMs, difference, output, sameOutput, verdict } = cell
   const count = (key: 'call' | 'baseline') => difference?.filter((one) => one[key] !== null).length

@@ -9,7 +9,7 @@ import { allCalls, usesVirtualClock } from '../state/call-list.ts'
 import { countedText, instantText, spanText } from '../state/format.ts'
 import { reportData } from '../state/report.ts'
 import { hashOf } from '../state/route.ts'
-import { Finding, VERDICT_TONES, Verdict } from './verdict.tsx'
+import { FindingLine, VERDICT_TONES, Verdict } from './verdict.tsx'
 
 /** The view, which only reports of `exec` have. */
 export function ResultView() {
@@ -70,7 +70,7 @@ function Run({ run, command, isOnly }: { run: ReportedRun; command: string; isOn
         {reportData && <Fact name="Written" value={instantText(Date.parse(reportData.made))} />}
       </dl>
       {findings.map((finding, index) => (
-        <Finding key={index} finding={finding} />
+        <FindingLine key={index} finding={finding} />
       ))}
       {notEmulated.map((line) => (
         <p key={line} class="note">

@@ -1,5 +1,5 @@
 // A verdict on a session: expectations, findings with their traces, and its limitations.
-import type { Finding as FoundProblem } from '../../../contract/core/finding.ts'
+import type { Finding } from '../../../contract/core/finding.ts'
 import type { Verification } from '../../../contract/core/verification.ts'
 import { countedText } from '../state/format.ts'
 import { hashOf } from '../state/route.ts'
@@ -8,7 +8,7 @@ import { hashOf } from '../state/route.ts'
 export const VERDICT_TONES = { pass: 'good', fail: 'bad', inconclusive: 'warning' } as const
 
 /** A finding with links to its calls. */
-export function Finding({ finding: { kind, severity, accepted, message, traces } }: { finding: FoundProblem }) {
+export function FindingLine({ finding: { kind, severity, accepted, message, traces } }: { finding: Finding }) {
   return (
     <div class="finding">
       <span class={`pill ${accepted ? '' : severity === 'error' ? 'bad' : 'warning'}`}>{kind}</span>
@@ -45,7 +45,7 @@ export function Verdict({ verdict, isPart = false }: { verdict: Verification; is
         <p key={reason}>{reason}</p>
       ))}
       {findings.map((finding, index) => (
-        <Finding key={index} finding={finding} />
+        <FindingLine key={index} finding={finding} />
       ))}
       {expectations.map(({ expected, actual, met }) => (
         <div key={expected} class="finding">
