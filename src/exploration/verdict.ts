@@ -15,19 +15,26 @@ interface Explored {
   cases: readonly CaseResult[]
   points: readonly unknown[]
   coverage: Pick<CoverageNumbers, 'delivered'>
+  /** Whether the command left processes running. */
+  leftProcesses: boolean
 }
+
+const NO_CALL =
+  'no call to a model or an agent was received: the program should call the address in OPENAI_BASE_URL (http://127.0.0.1:PORT/v1, with another port in each run)'
+const LEFT =
+  'no call to a model or an agent was received before the command ended and left processes running: explore a command that waits for them'
 
 /**
  * The verdict on an exploration.
  * @param untested why calls could not be tested, one reason per API
  */
 export function explorationVerdict(
-  { cases, points, coverage }: Explored,
+  { cases, points, coverage, leftProcesses }: Explored,
   untested: readonly string[] = [],
 ): ExplorationVerdict {
   const nothing =
     points.length === 0
-      ? ['no call to a model or an agent was received']
+      ? [leftProcesses ? LEFT : NO_CALL]
       : coverage.delivered.of === 0
         ? ['no fault was injected']
         : []

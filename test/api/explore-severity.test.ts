@@ -144,7 +144,7 @@ const ROWS = [
 test.each(ROWS)(
   'explore severity: is right for a program that %s',
   async (_, { program, classes, results, problems, fails }) => {
-    const { cases } = await exploreProgram(program, { classes, limitMs: 3_000 })
+    const { cases } = await exploreProgram(program, { classes, limitMs: 1_500 })
     expect(cases.map(({ class: name }) => name).toSorted()).toEqual(classes.toSorted())
     expect([...new Set(cases.map(({ verdict }) => String(verdict)))]).toEqual(results)
     expect([...new Set(cases.flatMap((cell) => problemKindOf(cell) ?? []))]).toEqual(problems)

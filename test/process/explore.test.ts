@@ -238,7 +238,7 @@ describe('explore', () => {
   })
 
   test('prints commands that reproduce their problems and leave the exploration as it is', async () => {
-    const state = readFileSync(join(cwd, 'explore', 'state.json'), 'utf8')
+    const state = readFileSync(join(cwd, 'explore', 'state.jsonl'), 'utf8')
     const withoutFigures = (text: string) => text.replace(/\d+(\.\d+)?/g, 'N')
     for (const { command, kind, message } of first.report.problems) {
       const again = command.replace('understudy explore', `${EXECUTABLE} explore --json`)
@@ -253,7 +253,7 @@ describe('explore', () => {
         1,
       ])
     }
-    expect(readFileSync(join(cwd, 'explore', 'state.json'), 'utf8')).toBe(state)
+    expect(readFileSync(join(cwd, 'explore', 'state.jsonl'), 'utf8')).toBe(state)
   })
 
   test('saves the calls of all runs, with their injection points', async () => {
@@ -323,7 +323,7 @@ const MISTAKES: [string[], string][] = [
   [['--budget', 'soon'], '--budget must be a duration such as 90s or 10m, got "soon"'],
   [['--known-failures', 'nothing.yaml'], 'nothing.yaml'],
   [['--case', 'chat.completions-1.1-auth'], '--case "chat.completions-1.1-auth" is not a case of this command'],
-  [['--out', 'never', '--resume'], '--resume requires never/state.json'],
+  [['--out', 'never', '--resume'], '--resume requires never/state.jsonl'],
   [['--out', 'program.mjs'], '--out "program.mjs" cannot be created'],
   [
     ['--known-failures', 'misspelt.yaml'],

@@ -100,7 +100,7 @@ export function reportOf(found: Exploration, refused: readonly NotEmulatedCalls[
   return {
     ...{ found, cases, coverage, fixed: [], notEmulated: refused, repeat: String },
     problems: exploreProblems(cases, points),
-    judgement: explorationVerdict({ cases, points, coverage }, notEmulatedReasons(refused)),
+    judgement: explorationVerdict({ cases, points, coverage, leftProcesses: false }, notEmulatedReasons(refused)),
   }
 }
 

@@ -158,7 +158,15 @@ function summaryLines({ found, coverage, notEmulated }: ExploreReport): string[]
   const share = ({ of, all }: { of: number; all: number }) => `${of} of ${all}`
   const unstable = found.points.filter((point) => point.unstable)
   return [
-    `  runs      ${found.runs}, ${found.saved} saved by pruning; baseline ${lengthOf(found.quietMs)}; hang timeout ${lengthOf(found.limitMs)}`,
+    `  runs      ${found.runs}, ${found.saved} saved by pruning; baseline ${lengthOf(found.quietMs)}; hang limit ${lengthOf(found.limitMs)} without activity`,
+    ...(found.serialReason === null
+      ? []
+      : [`  serial    the command cannot run in parallel: ${found.serialReason}; its runs were made one at a time`]),
+    ...(found.leftProcesses
+      ? [
+          '  left      the command ends and leaves processes running, which are ended with each run: calls that they make later are not tested',
+        ]
+      : []),
     `  coverage  faults: ${share(delivered)} injected, ${share(tolerated)} tolerated; recovery paths: ${share(recoveryPaths)}`,
     ...leftLines(found),
     ...notEmulatedLines(notEmulated).map((text) => `  ${paint('yellow', 'not emulated')} ${text}`),

@@ -7,7 +7,11 @@ import { settingsByKey } from '../commands/setting-flags.ts'
 export const shellLine = (words: readonly string[]): string =>
   words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ')
 
-type RepeatOptions = Record<string, unknown> & { timeout?: string; leaveEnv?: readonly string[] }
+type RepeatOptions = Record<string, unknown> & {
+  timeout?: string
+  hangLimit?: string
+  leaveEnv?: readonly string[]
+}
 
 /** Settings that other commands do not need, or that must not be printed. */
 const UNSAID = ['db', 'port', 'token', 'json']
@@ -30,8 +34,12 @@ function flagsOf(options: RepeatOptions): string[] {
  * @param options the flags of the exploration
  */
 export function repeater(command: readonly string[], options: RepeatOptions): (caseId: string) => string {
-  const limit = options.timeout === undefined ? [] : ['--timeout', options.timeout]
-  const flags = [...limit, ...flagsOf(options)]
+  const { timeout, hangLimit } = options
+  const limits = [
+    ...(timeout === undefined ? [] : ['--timeout', timeout]),
+    ...(hangLimit === undefined ? [] : ['--hang-limit', hangLimit]),
+  ]
+  const flags = [...limits, ...flagsOf(options)]
   return (caseId) => shellLine(['understudy', 'explore', '--case', caseId, ...flags, '--', ...command])
 }
 

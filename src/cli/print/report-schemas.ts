@@ -172,10 +172,17 @@ export const ExploreJson = z.object({
   dropped: count.describe('Calls of a baseline run whose traces were dropped or deleted.'),
   runs: count.describe('Runs of the command.'),
   runs_saved: count.describe('Runs that were not needed, because their results were derived.'),
+  serial_reason: z
+    .string()
+    .nullable()
+    .describe('Why runs were not parallel although `--jobs` allows it; null if they were.'),
+  left_processes: z.boolean().describe('Whether the command left processes running, which were ended with each run.'),
   baseline_failure: z
     .object({
       code: z.int().describe('Exit code of the command.'),
       output: z.string().describe('The last of what it printed.'),
+      runs: count.describe('Number of runs without a fault.'),
+      failed: count.describe('How many of them failed: not all, if the command is flaky.'),
     })
     .optional()
     .describe('Only if the command failed without any fault. Nothing was explored then.'),

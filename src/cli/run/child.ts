@@ -7,6 +7,8 @@ import type { StopCause } from './stop-signals.ts'
 
 /** How a command ended. */
 export interface ChildEnd {
+  /** The id of its process, which is that of its group. Undefined for a program of this process. */
+  pid?: number
   /** Its exit code; 128 plus the number of the signal that ended it; 124 for a timeout. */
   code: number
   timedOut: boolean
@@ -20,6 +22,15 @@ interface ChildOptions {
   cwd?: string | undefined
   /** Milliseconds until it is ended; unlimited if omitted. */
   timeout?: number | undefined
+  /** Ends it like a timeout. */
+  expires?: AbortSignal | undefined
+  /** Ends it because its result is not needed. */
+  cancels?: AbortSignal | undefined
+  /**
+   * Milliseconds that it may take to stop before it is killed, also after Ctrl-C. Default: 5 s; after Ctrl-C, until the
+   * next one.
+   */
+  grace?: number | undefined
   /** The target of its output, default ours; a number is an open file. */
   output?: 'inherit' | 'ignore' | number | undefined
 }
@@ -58,9 +69,10 @@ export async function runChild(
   let stopped: NodeJS.Signals | undefined
   let stoppedAt = 0
   const later = (ms: number, act: () => void) => realClock.sleep(ms, ended.signal).then(act, () => {})
+  const { grace, timeout, expires, cancels } = options
   const end = (signal: NodeJS.Signals) => {
     signalGroup(child, signal)
-    void later(GRACE_MS, () => signalGroup(child, 'SIGKILL'))
+    void later(grace ?? GRACE_MS, () => signalGroup(child, 'SIGKILL'))
   }
   passOn = (cause) => {
     const now = realClock.now()
@@ -76,26 +88,33 @@ export async function runChild(
     stoppedAt = now
     // A test runner may take its time after its own Ctrl-C: a second one ends it. On Windows the console has sent it
     // already.
-    if (signal === 'SIGINT') {
+    if (signal === 'SIGINT' && grace === undefined) {
       if (process.platform !== 'win32') signalGroup(child, signal)
       void later(INTERRUPT_GRACE_MS, () => log.line('warn', STILL_RUNS))
       return
     }
     end(signal)
   }
-  if (options.timeout !== undefined) {
-    void later(options.timeout, () => {
-      timedOut = true
-      end('SIGTERM')
-    })
+  const expire = () => {
+    timedOut = true
+    end('SIGTERM')
   }
+  if (timeout !== undefined) void later(timeout, expire)
+  whenAborted(expires, ended.signal, expire)
+  whenAborted(cancels, ended.signal, () => end('SIGTERM'))
   await child.exited
   ended.abort()
   // Ends what it has left behind.
-  if (timedOut) signalGroup(child, 'SIGKILL')
+  if (timedOut || cancels?.aborted) signalGroup(child, 'SIGKILL')
   guard?.kill('SIGKILL')
   hearNoMore()
-  return { code: timedOut ? TIMED_OUT : codeOf(child), timedOut, stopped }
+  return { pid: child.pid, code: timedOut ? TIMED_OUT : codeOf(child), timedOut, stopped }
+}
+
+/** Acts when a signal aborts, also if it has already; not after the end of the command. */
+function whenAborted(signal: AbortSignal | undefined, ended: AbortSignal, act: () => void): void {
+  if (signal?.aborted) act()
+  else signal?.addEventListener('abort', act, { once: true, signal: ended })
 }
 
 /**

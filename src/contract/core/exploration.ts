@@ -95,10 +95,11 @@ export const PROBLEM_KINDS = [
   'crashed',
   'misbehaved',
   'failed',
+  'long-timeout',
   'silent-failure',
   'not-tolerated',
 ] as const
-/** A kind of problem: the last two are warnings. */
+/** A kind of problem: the last three are warnings. */
 export type ProblemKind = (typeof PROBLEM_KINDS)[number]
 /** Errors fail an exploration, warnings do not. */
 export const PROBLEM_SEVERITIES = ['error', 'warning'] as const

@@ -76,7 +76,7 @@ function Figures({ data: { coverage, cells, runs, saved, quietMs, limitMs } }: {
       </dl>
       <p class="note">
         {countedText(cells.length, 'case')} tested in {countedText(runs, 'run')}, {saved} derived without a run;
-        baseline {spanText(quietMs)}; hang timeout {spanText(limitMs)}
+        baseline {spanText(quietMs)}; hang limit {spanText(limitMs)}
       </p>
     </>
   )
