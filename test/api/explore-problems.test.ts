@@ -149,6 +149,31 @@ test('explore --case: runs a pair after its first case', async () => {
   expect((await exploreProgram(program, { only: 'nothing.1-auth' })).cases).toEqual([])
 })
 
+test('explore JUnit: has the same names when calls run in parallel and in random order', async () => {
+  const system = (content: string) => ({ role: 'system', content })
+  const namesOf = async (seed: number) => {
+    let random = seed
+    const next = () => (random = (random * 16_807) % 2_147_483_647) / 2_147_483_647
+    const found = await exploreProgram(
+      calling(async ({ ask }) => {
+        const texts = Array.from({ length: 3 }, (_, index) => `Parcel ${seed} ${index}`)
+        const bodies = texts.flatMap((text) => [
+          { messages: [system('Be brief.'), user(text)] },
+          { messages: [system('Be kind.'), user(text)], response_format: { type: 'json_object' } },
+        ])
+        const shuffled = bodies.map((body) => ({ body, at: next() })).toSorted((one, other) => one.at - other.at)
+        await Promise.all(shuffled.map(({ body }) => ask(body)))
+      }),
+      { classes: ['server-error-once'], jobs: 2 },
+    )
+    const names = [...exploreJunit(found.cases).matchAll(/<testcase classname="([^"]+)" name="([^"]+)"/g)]
+    return names.map(([, suite, name]) => `${suite} ${name}`).toSorted()
+  }
+  const names = await namesOf(3)
+  expect(names.length).toBe(6)
+  expect(await namesOf(4)).toEqual(names)
+})
+
 test('explore JUnit: names no figure that changes from run to run, and only problems fail', async () => {
   let runs = 0
   const found = await exploreProgram(

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { Command } from 'commander'
 import { NOT_EMULATED_APIS } from '../../compat/not-emulated.ts'
 import { type Config, ConfigError, type Environment } from '../../config.ts'
-import { FAILURE_MODES, type FailureModeName } from '../../contract/core/exploration.ts'
+import { caseName, FAILURE_MODES, type FailureModeName } from '../../contract/core/exploration.ts'
 import { openRunFile } from '../../db/run-file.ts'
 import { coverageOf } from '../../exploration/coverage.ts'
 import { type Exploration, explore } from '../../exploration/explore.ts'
@@ -23,7 +23,7 @@ import { writeExploration } from '../print/explore-html.ts'
 import { exploreLines } from '../print/explore-matrix.ts'
 import { coverageAsJson, exploreJunit, RUNS, reportAsJson, writeScenarios } from '../print/explore-outputs.ts'
 import { exploreProgress } from '../print/explore-progress.ts'
-import { repeater, shellLine } from '../print/explore-repeat.ts'
+import { isJudgedAlone, repeater, scenarioRepeater, shellLine } from '../print/explore-repeat.ts'
 import { writeOutputFile } from '../print/output-file.ts'
 import { fittedReport } from '../print/report.ts'
 import type { ExploreJson } from '../print/report-schemas.ts'
@@ -187,21 +187,31 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   const { cases, fixed } = acceptKnownFailures(found.cases, known, isWhole)
   const problems = exploreProblems(cases, found.points)
   const coverage = coverageOf(cases, found, found.recoveryPaths)
-  const files = writeScenarios(out, cases, warn)
+  const repeat = repeater(command, options)
+  const repeatScenario = scenarioRepeater(command, options)
+  const files = writeScenarios(out, cases, { repeat, repeatScenario, warn })
   const refused = [...notEmulated.values()]
   const { points, leftProcesses } = found
   const judgement = explorationVerdict({ cases, points, coverage, leftProcesses }, notEmulatedReasons(refused))
   const report = {
     ...{ found, cases, problems, fixed, coverage, judgement },
     notEmulated: refused,
-    repeat: repeater(command, options),
+    repeat,
   }
   const asJson = printableJson(reportAsJson(found, cases, { ...report, files }))
   if (json) stdout.text(asJson)
   else stdout.lines(['', ...fittedReport(exploreLines({ ...report, width: drawingWidth(stdout) }), stdout.width)])
   // If a file cannot be written, the report has been printed.
   if (jsonFile !== undefined) writeOutputFile(jsonFile, `${asJson}\n`)
-  if (html !== undefined) await writeExploration(html, `${out}/${RUNS}`, { ...report, command: shellLine(command) })
+  if (html !== undefined)
+    await writeExploration(html, `${out}/${RUNS}`, {
+      ...report,
+      command: shellLine(command),
+      scenarioCommand(cell) {
+        const path = files.get(caseName(cell))
+        return path !== undefined && isJudgedAlone(cell) ? repeatScenario(path) : null
+      },
+    })
   if (recoveryPaths !== undefined) addCoverage(recoveryPaths, before, [found.recoveryPaths])
   if (junit !== undefined) writeOutputFile(junit, exploreJunit(cases))
   return exitCode(found, judgement)

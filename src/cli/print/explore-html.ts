@@ -22,6 +22,8 @@ import { notEmulatedLines } from './report.ts'
 type PageReport = Omit<ExploreReport, 'width'> & {
   /** The command line. */
   command: string
+  /** The command that reproduces a case by its scenario file; null if none does. */
+  scenarioCommand(cell: CaseResult): string | null
 }
 
 /** Writes the page; `db` is the file with the calls of all runs. */
@@ -82,10 +84,11 @@ const hasSameLines = (...runs: readonly Pick<ShownRun, 'output'>[]): boolean =>
   new Set(runs.map((run) => printedLines(run).join('\n'))).size === 1
 
 /** A text of a command as the page shows it: without colors, and with every other control character visible. */
-const shownOutput = (output: string): string => printable(stripVTControlCharacters(output).replaceAll('\r\n', '\n'))
+const shownOutput = (output: string): string =>
+  printable(stripVTControlCharacters(output).replaceAll('\r\n', '\n')).trimEnd()
 
 function explorationData(
-  { found, cases, problems, fixed, coverage, command, repeat, judgement, notEmulated }: PageReport,
+  { found, cases, problems, fixed, coverage, command, repeat, judgement, notEmulated, scenarioCommand }: PageReport,
   compare: ReturnType<typeof callComparer>,
 ): ExplorationData {
   const { points, dropped, routes, runs, saved, quietMs, limitMs, baselineRun } = found
@@ -119,13 +122,17 @@ function explorationData(
       .map(({ id, operation, stream, model, session, turn, nth, unstable, discovered, label }) => ({
         ...{ id, operation, stream, model, session, turn, nth, unstable, discovered, label },
       })),
-    cells: cases.map(({ scenario, mistake: _, output, ...result }) => ({
-      ...result,
-      ...compare(result),
-      output: output && shownOutput(output),
-      sameOutput: output !== null && baselineRun !== null && hasSameLines({ output }, baselineRun),
-      scenario: scenario && stringify(scenario),
-      repeat: repeat(caseName(result)),
-    })),
+    cells: cases.map((cell) => {
+      const { scenario, mistake: _, output, ...result } = cell
+      return {
+        ...result,
+        ...compare(result),
+        output: output && shownOutput(output),
+        sameOutput: output !== null && baselineRun !== null && hasSameLines({ output }, baselineRun),
+        scenario: scenario && stringify(scenario),
+        repeat: repeat(caseName(result)),
+        repeatScenario: scenarioCommand(cell),
+      }
+    }),
   }
 }

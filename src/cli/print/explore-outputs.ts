@@ -4,8 +4,10 @@ import { stringify } from 'yaml'
 import { type CaseResult, type CoverageNumbers, caseName } from '../../contract/core/exploration.ts'
 import type { Exploration } from '../../exploration/explore.ts'
 import { isError, problemKindOf } from '../../exploration/severity.ts'
+import { printableLine } from '../../lib/printable.ts'
 import type { ExploreReport } from './explore-matrix.ts'
 import { problemCommand } from './explore-problems.ts'
+import { isJudgedAlone } from './explore-repeat.ts'
 import { type JunitCase, junitXml } from './junit.ts'
 import { writeOutputFile } from './output-file.ts'
 import type { ExploreJson } from './report-schemas.ts'
@@ -13,18 +15,31 @@ import type { ExploreJson } from './report-schemas.ts'
 /** The file in the folder of an exploration that stores the calls of its runs. */
 export const RUNS = 'runs.db'
 
+/** The commands that reproduce a case: by its name, and by its scenario file. */
+interface RepeatCommands {
+  repeat(caseId: string): string
+  repeatScenario(file: string): string
+}
+
+/** The scenario of a case as a file, which begins with the command that reproduces the result. */
+function scenarioText(cell: CaseResult, file: string, { repeat, repeatScenario }: RepeatCommands): string {
+  const command = isJudgedAlone(cell) ? repeatScenario(file) : repeat(caseName(cell))
+  const head = [`${cell.verdict}: ${cell.why}`, `To reproduce: ${command}`].map((text) => `# ${printableLine(text)}`)
+  return `${head.join('\n')}\n${stringify(cell.scenario)}`
+}
+
 /** Writes the scenario of each case that is not as it should be. Returns the files by the case's name. */
 export function writeScenarios(
   folder: string,
   cells: readonly CaseResult[],
-  warn: (message: string) => void,
+  { warn, ...commands }: RepeatCommands & { warn(message: string): void },
 ): Map<string, string> {
   const written = new Map<string, string>()
   for (const cell of cells) {
     if (problemKindOf(cell) === undefined || !cell.scenario || cell.derived) continue
     const file = join(folder, `${cell.scenario.name}.yaml`)
     try {
-      writeOutputFile(file, `# ${cell.verdict}: ${cell.why.replaceAll('\n', ' ')}\n${stringify(cell.scenario)}`)
+      writeOutputFile(file, scenarioText(cell, file, commands))
     } catch (error) {
       // The report matters more.
       warn((error as Error).message)

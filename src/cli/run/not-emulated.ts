@@ -83,7 +83,7 @@ export async function leadHere(
 }
 
 /** Adds the calls of one of several runs: of equal ones, the most of a run count. */
-export function addMostCalls(all: NotEmulatedByPath, run: NotEmulatedByPath): void {
+export function mergeCalls(all: NotEmulatedByPath, run: NotEmulatedByPath): void {
   for (const [key, call] of run) {
     const count = Math.max(call.count, all.get(key)?.count ?? 0)
     if (all.has(key) || all.size < MAX_PATHS) all.set(key, { ...call, count })

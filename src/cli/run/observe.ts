@@ -21,7 +21,7 @@ import { type ChildEnd, type RunChild, runChild } from './child.ts'
 import { collectAfter } from './idle-collection.ts'
 import { endLeftProcesses } from './left-processes.ts'
 import { listen, serverUrl } from './listen.ts'
-import { addMostCalls, leadHere, type NotEmulatedByPath, withNotEmulated } from './not-emulated.ts'
+import { leadHere, mergeCalls, type NotEmulatedByPath, withNotEmulated } from './not-emulated.ts'
 import { RunActivity, withActivity } from './run-activity.ts'
 import { countingRequests, judgeSessions } from './suite.ts'
 
@@ -203,7 +203,7 @@ export function commandProgram(
       await stop()
       throw error
     } finally {
-      addMostCalls(notEmulated, refused)
+      mergeCalls(notEmulated, refused)
       scratch.remove()
     }
   }

@@ -233,6 +233,8 @@ export interface ReportedCase
   scenario: string | null
   /** The command that reproduces it. */
   repeat: string
+  /** The command that reproduces it by its scenario file, without the baseline; null if none does. */
+  repeatScenario: string | null
 }
 
 /** An exploration as the page shows it. */

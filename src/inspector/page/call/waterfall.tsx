@@ -57,13 +57,15 @@ export function WaterfallChart({ waterfall, route, clock, axis = axisOf(waterfal
 interface LineTableProps extends Pick<WaterfallProps, 'clock'> {
   label: string
   axis: Axis
+  /** Whether its labels have more room. */
+  isWide?: boolean
   children: ComponentChildren
 }
 
 /** Lines on one axis. */
-export function LineTable({ label, axis, clock, children }: LineTableProps) {
+export function LineTable({ label, axis, clock, children, isWide = false }: LineTableProps) {
   return (
-    <div class="waterfall" role="table" aria-label={label}>
+    <div class={`waterfall${isWide ? ' wide' : ''}`} role="table" aria-label={label}>
       <AxisLine axis={axis} clock={clock} />
       {children}
     </div>

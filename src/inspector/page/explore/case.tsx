@@ -10,7 +10,7 @@ import { hashOf, here, narrow } from '../state/route.ts'
 import { CopyButton, saveFile } from '../ui/copy.tsx'
 import { YamlText } from '../ui/editor.tsx'
 import { Icon } from '../ui/icons.tsx'
-import { Difference } from './difference.tsx'
+import { BaselineDifference } from './difference.tsx'
 import { caseAddress } from './matrix.tsx'
 import { RunTimeline } from './run-timeline.tsx'
 
@@ -45,7 +45,7 @@ export function CaseDetail({ cell, data }: { cell: ReportedCase; data: Explorati
             {output.trim() === '' ? <p class="note">No output.</p> : <Code text={output} label="Output" />}
           </section>
         )}
-        <Difference cell={cell} baseline={data.baseline} />
+        <BaselineDifference cell={cell} baseline={data.baseline} />
         <Repeat cell={cell} />
       </div>
     </section>
@@ -74,7 +74,7 @@ function RunCalls({ cell }: { cell: ReportedCase }) {
   )
 }
 
-function Repeat({ cell: { scenario, repeat } }: { cell: ReportedCase }) {
+function Repeat({ cell: { scenario, repeat, repeatScenario } }: { cell: ReportedCase }) {
   const file = /^name: (.*)$/m.exec(scenario ?? '')?.[1] ?? 'scenario'
   return (
     <>
@@ -95,6 +95,15 @@ function Repeat({ cell: { scenario, repeat } }: { cell: ReportedCase }) {
             </button>
           </header>
           <YamlText text={scenario} label="Scenario" />
+          {repeatScenario === null ? (
+            <p class="note">
+              <code>exec --scenario</code> injects the same fault, but has no baseline run to judge by.
+            </p>
+          ) : (
+            <div class="command">
+              <code>{repeatScenario}</code> <CopyButton text={() => repeatScenario} />
+            </div>
+          )}
         </section>
       )}
     </>

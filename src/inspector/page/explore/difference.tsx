@@ -7,7 +7,7 @@ import { TextChanges } from '../ui/editor.tsx'
 import { caseAddress } from './matrix.tsx'
 
 /** What differs between a run and the baseline run. */
-export function Difference({ cell, baseline }: { cell: ReportedCase; baseline: ExplorationData['baseline'] }) {
+export function BaselineDifference({ cell, baseline }: { cell: ReportedCase; baseline: ExplorationData['baseline'] }) {
   if (!baseline) return null
   const { code, tookMs, difference, output, sameOutput, verdict } = cell
   const count = (key: 'call' | 'baseline') => difference?.filter((one) => one[key] !== null).length
@@ -42,11 +42,18 @@ export function Difference({ cell, baseline }: { cell: ReportedCase; baseline: E
         (sameOutput ? (
           <p class="note">{output === baseline.output ? 'Same output.' : 'Same output, apart from times.'}</p>
         ) : (
-          <TextChanges label="Output, compared with the baseline run" before={baseline.output} after={output} />
+          <TextChanges
+            label="Output, compared with the baseline run"
+            before={lines(baseline.output)}
+            after={lines(output)}
+          />
         ))}
     </section>
   )
 }
+
+/** Whole lines: otherwise the last one seems changed if another one follows it. */
+const lines = (text: string): string => (text === '' ? '' : `${text}\n`)
 
 const PILLS = { added: 'warning', missing: 'bad', changed: 'bad', same: '' } as const
 

@@ -39,7 +39,7 @@ export function RunTimeline({ calls, href, clock = 'real' }: TimelineProps) {
   })
   return (
     <>
-      <LineTable label="Timeline of the run" axis={axis} clock={clock}>
+      <LineTable isWide label="Timeline of the run" axis={axis} clock={clock}>
         {lines.map(({ row, line, broken, tags = [] }) => (
           <Line
             key={row.id}

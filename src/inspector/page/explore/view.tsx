@@ -22,6 +22,7 @@ export function ExploreView() {
         <div class="page wide">
           <Head data={data} />
           <Problems data={data} />
+          <h2>Cases</h2>
           <Matrix data={data} />
           <Figures data={data} />
           <Points data={data} />
