@@ -16,8 +16,8 @@ interface BaselineOptions {
   runRoute: RunRoute | undefined
   /** Whether runs are to be parallel. */
   parallel: boolean
-  /** Whether there is time left. */
-  hasTime(): boolean
+  /** Whether there are so many milliseconds left. */
+  hasTime(ms: number): boolean
   /** Aborts when no more runs may start. */
   over: AbortSignal | undefined
 }
@@ -54,7 +54,8 @@ type OtherRuns = { runs: ObservedRun[]; serialReason: string | null } | { failed
 
 async function otherRuns(first: ObservedRun, options: BaselineOptions): Promise<OtherRuns> {
   const { run, parallel, over } = options
-  const mayRun = () => options.hasTime() && !over?.aborted
+  // Otherwise the time is better spent on cases.
+  const mayRun = () => options.hasTime(MIN_RUNS_LEFT * first.tookMs) && !over?.aborted
   const runsOf = async (count: number) => {
     const runs = mayRun() ? await Promise.all(Array.from({ length: count }, () => run(over))) : []
     return runs.filter(({ canceled, stopped }) => !canceled || stopped)
@@ -79,6 +80,8 @@ async function otherRuns(first: ObservedRun, options: BaselineOptions): Promise<
   if (!alone || !madeSameCalls(first, alone)) return { runs: others, serialReason: null }
   return { runs: [alone], serialReason: `${AT_ONCE} it makes other calls than alone` }
 }
+/** Runs for which there must be time left before another baseline run. */
+const MIN_RUNS_LEFT = 3
 const AT_ONCE = 'when it runs twice at the same time,'
 
 /** The tables of all distinct routing configurations. */

@@ -31,8 +31,8 @@ export interface ExploreOptions extends SpaceOptions {
   timeoutMs?: number | undefined
   /** Whether a bad result is known and needs no confirmation. */
   isKnown?(result: CaseResult): boolean
-  /** Whether there is time left for another case. */
-  hasTime(): boolean
+  /** Whether there is time left, or so many milliseconds of it. */
+  hasTime(ms?: number): boolean
   /** Aborts when no more runs may start. */
   over?: AbortSignal | undefined
 }

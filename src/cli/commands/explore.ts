@@ -168,7 +168,7 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
     over: over.signal,
     run: observer({ io, program: commandProgram(io, command, config, { leaveEnv, notEmulated }), config, file }),
     runRoute: only === undefined ? player?.play : undefined,
-    hasTime: () => budget === undefined || realClock.now() - began < budget,
+    hasTime: (ms = 0) => budget === undefined || realClock.now() - began + ms < budget,
     notify(one) {
       state.add(one.tried)
       if (one.isNew) progress.show(one)
