@@ -9,7 +9,7 @@ import { callWaterfall } from '../views/call-waterfall.ts'
 import { rowOf } from '../views/calls-page.ts'
 import { exchangeOf } from '../views/exchange.ts'
 import { REQUEST_HEAD } from '../views/sayings.ts'
-import type { ReportCall, ReportData } from './report-data.ts'
+import type { ReportCall, ReportData, ReportedExecution } from './report-data.ts'
 
 /** Maximum size of the details in characters: larger pages open slowly in a browser. */
 const MAX_CHARACTERS = 30_000_000
@@ -32,6 +32,7 @@ export interface ReportParts {
   now: number
   entries: readonly ReportEntry[]
   verdicts: readonly Verification[]
+  execution?: ReportedExecution | undefined
   exploration?: ExplorationData | undefined
 }
 
@@ -42,6 +43,7 @@ export async function reportOf({
   now,
   entries,
   verdicts,
+  execution,
   exploration,
 }: ReportParts): Promise<ReportData> {
   const read = await inFull(entries)
@@ -54,6 +56,7 @@ export async function reportOf({
     calls,
     left_out: entries.length - Object.keys(calls).length,
     verdicts: [...verdicts],
+    ...(execution && { execution }),
     ...(exploration && { exploration }),
   }
 }

@@ -4,6 +4,7 @@ import { NOT_EMULATED_APIS } from '../../compat/not-emulated.ts'
 import { FORMATS } from '../../contract/core/formats.ts'
 import { printableJson } from '../../lib/printable.ts'
 import type { CommandIo } from '../io.ts'
+import { shellLine } from '../print/explore-repeat.ts'
 import { junit } from '../print/junit.ts'
 import type { Printer } from '../print/output.ts'
 import { writeOutputFile } from '../print/output-file.ts'
@@ -109,7 +110,7 @@ async function exec(io: CommandIo, command: string[], options: Options): Promise
   }
   if (file !== undefined) writeOutputFile(file, junit(runs))
   if (jsonFile !== undefined) writeOutputFile(jsonFile, `${reportJson(runs)}\n`)
-  if (html !== undefined && report) await report.write(html, command.join(' '))
+  if (html !== undefined && report) await report.write(html, shellLine(command), runs)
   return exitCodeOf(runs)
 }
 

@@ -46,7 +46,7 @@ const titleOf = ({ session, db, url }: ExportOptions) =>
 /** Writes a report as a page. */
 export async function writeReport(
   file: string,
-  parts: Pick<ReportParts, 'title' | 'entries' | 'verdicts' | 'exploration'>,
+  parts: Pick<ReportParts, 'title' | 'entries' | 'verdicts' | 'execution' | 'exploration'>,
 ): Promise<void> {
   writeOutputFile(file, await reportPage(await reportOf({ ...parts, version: VERSION, now: realClock.now() })))
 }

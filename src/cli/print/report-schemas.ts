@@ -18,6 +18,19 @@ const recoveryPaths = z
   .record(z.string(), count)
   .describe('Recovery paths that the calls configure, by name, with how often each was exercised.')
 
+const notEmulated = (counts: string) =>
+  z
+    .array(
+      z.object({
+        api: z.string().describe('The API.'),
+        variable: z.string().describe('The environment variable that led its client to this server.'),
+        method: z.string().describe('HTTP method.'),
+        path: z.string().describe('The path of the API, without its query.'),
+        count: z.int().min(1).describe(counts),
+      }),
+    )
+    .describe('Calls of APIs that are not emulated. Each was refused, so the result is not a pass.')
+
 /** A session of a run, or a part of it that ended before the command did. */
 const RunSession = Verification.extend(
   EarlierVerdict.pick({ part: true, ended_by: true, ended_at: true }).partial().shape,
@@ -51,17 +64,7 @@ export const ExecRun = z.object({
     .array(RunSession)
     .describe('The verdict on each session, or each part of one, failed ones first. Keys as in a verdict.'),
   recovery_paths: recoveryPaths,
-  not_emulated: z
-    .array(
-      z.object({
-        api: z.string().describe('The API.'),
-        variable: z.string().describe('The environment variable that led its client to this server.'),
-        method: z.string().describe('HTTP method.'),
-        path: z.string().describe('The path of the API, without its query.'),
-        count: z.int().min(1).describe('Number of calls.'),
-      }),
-    )
-    .describe('Calls of APIs that are not emulated. Each was refused, so the run is not a pass.'),
+  not_emulated: notEmulated('Number of calls.'),
   url: z.string().describe('The base address that the command received.'),
   db: z.string().nullable().describe('The file of `--db` with the calls; null without one.'),
 })
@@ -78,6 +81,10 @@ const Share = z.object({ count: count.describe('How many.'), total: count.descri
 /** The report of `understudy explore --json`. */
 export const ExploreJson = z.object({
   format_version: ReportVersion,
+  verdict: VerdictResult.describe(
+    'Verdict: `fail` if a problem is an error, or if the command failed without a fault.',
+  ),
+  inconclusive: z.array(z.string()).readonly().describe('Why the exploration proves nothing; empty when it does.'),
   problems: z
     .array(
       z.object({
@@ -166,13 +173,21 @@ export const ExploreJson = z.object({
       }),
     )
     .describe('Cases that were not tried.'),
+  not_emulated: notEmulated('Most calls of one run.'),
   dropped: count.describe('Calls of a baseline run whose traces were dropped or deleted.'),
   runs: count.describe('Runs of the command.'),
   runs_saved: count.describe('Runs that were not needed, because their results were derived.'),
+  serial_reason: z
+    .string()
+    .nullable()
+    .describe('Why runs were not parallel although `--jobs` allows it; null if they were.'),
+  left_processes: z.boolean().describe('Whether the command left processes running, which were ended with each run.'),
   baseline_failure: z
     .object({
       code: z.int().describe('Exit code of the command.'),
       output: z.string().describe('The last of what it printed.'),
+      runs: count.describe('Number of runs without a fault.'),
+      failed: count.describe('How many of them failed: not all, if the command is flaky.'),
     })
     .optional()
     .describe('Only if the command failed without any fault. Nothing was explored then.'),
