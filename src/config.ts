@@ -140,7 +140,10 @@ export function settingProblems(file: unknown): Problem[] {
 
 // A variable of ours that is no setting of the server.
 const LAUNCHER = 'UNDERSTUDY_PARENT'
-const OTHER_VARIABLES = ['UNDERSTUDY_CONFIG', 'UNDERSTUDY_URL', 'UNDERSTUDY_CLOCK_URL', 'UNDERSTUDY_BIN', LAUNCHER]
+const OTHER_VARIABLES = [
+  ...['UNDERSTUDY_CONFIG', 'UNDERSTUDY_URL', 'UNDERSTUDY_CLOCK_URL', 'UNDERSTUDY_BIN', LAUNCHER],
+  ...['UNDERSTUDY_RUN', 'UNDERSTUDY_RUN_DIR'],
+]
 function refuseUnknownVariables(environment: Environment): void {
   const known = [...keys.filter((key) => !isFileOnly(key)).map(variableOf), ...OTHER_VARIABLES]
   const unknown = Object.keys(environment).find((name) => name.startsWith('UNDERSTUDY_') && !known.includes(name))

@@ -15,7 +15,7 @@ import { limitsOf } from './run-limits.ts'
 import { createRunSlots, RUNS_PER_JOB } from './run-slots.ts'
 import type { ShownRun } from './shown-run.ts'
 import { createSpace, type SpaceOptions } from './space.ts'
-import { isBad, type RunCommand, runCase, shortestScenario, type Trial, type TrialContext } from './trial.ts'
+import { mayBeShortened, type RunCommand, runCase, shortestScenario, type Trial, type TrialContext } from './trial.ts'
 import type { ExploreCase, ObservedRun } from './types.ts'
 
 /** The options of an exploration. */
@@ -124,7 +124,7 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
   const bad = new Map<string, BadCase>()
   const add = (trial: Trial) => {
     space.done(trial)
-    if (isBad(trial.result)) bad.set(caseName(trial.result), { exploreCase: trial.cell, hits: trial.hits })
+    if (mayBeShortened(trial.result)) bad.set(caseName(trial.result), { exploreCase: trial.cell, hits: trial.hits })
   }
   /** If the runs of a case differ, the fault may not be the reason. */
   const checkBaseline = async () => {

@@ -156,7 +156,8 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
         allPlanned,
       ),
       skipped: [
-        ...[...waiting.values()].map((exploreCase): SkippedCase => ({ ...caseId(exploreCase), why: 'time' })),
+        // Cases that were given back are in any order.
+        ...inOrder([...waiting.values()].map(caseId), planned).map((id): SkippedCase => ({ ...id, why: 'time' })),
         ...allCases(unbroken, classes).map((exploreCase): SkippedCase => ({ ...caseId(exploreCase), why: 'similar' })),
       ],
       saved,
@@ -180,9 +181,12 @@ const discoveredOf = (points: ReadonlyMap<string, InjectionPoint>): InjectionPoi
     .sort((one, other) => (one.kind === other.kind ? one.nth - other.nth : one.kind < other.kind ? -1 : 1))
 
 /** Results in the order of their cases, with pairs after them by name. */
-function inOrder(results: readonly CaseResult[], planned: readonly ExploreCase[]): CaseResult[] {
+function inOrder<Named extends Pick<CaseResult, 'point' | 'class'>>(
+  results: readonly Named[],
+  planned: readonly ExploreCase[],
+): Named[] {
   const places = new Map(planned.map((exploreCase, index) => [caseLabel(exploreCase), index]))
-  const placeOf = (result: CaseResult) => places.get(caseName(result)) ?? planned.length
+  const placeOf = (result: Named) => places.get(caseName(result)) ?? planned.length
   return results.toSorted((one, other) => placeOf(one) - placeOf(other) || (caseName(one) < caseName(other) ? -1 : 1))
 }
 

@@ -62,15 +62,18 @@ interface JudgedTrial extends Trial {
   counted: boolean
 }
 
+/** Results whose scenario is made as short as possible. */
+const SHORTENED: readonly CaseVerdict[] = ['failed', 'crashed', 'hung', 'misbehaved']
 /** Results that a second run must confirm. */
-const BAD: readonly CaseVerdict[] = ['failed', 'crashed', 'hung', 'misbehaved', 'swallowed']
-/** Whether a result is one that must be confirmed. */
-export const isBad = ({ verdict }: Pick<CaseResult, 'verdict'>): boolean => BAD.includes(verdict)
+const CONFIRMED: readonly CaseVerdict[] = [...SHORTENED, 'swallowed']
+/** Whether the scenario of a result is made as short as possible. */
+export const mayBeShortened = ({ verdict }: Pick<CaseResult, 'verdict'>): boolean => SHORTENED.includes(verdict)
 
 /** Runs a case; undefined if it was ended before there was a result. */
 export async function runCase(cell: ExploreCase, context: TrialContext): Promise<Trial | undefined> {
   const first = await tryOnce(cell, context)
-  if (!first || !(isBad(first.result) || first.counted) || !context.isNew(first.result)) return first
+  if (!first || !(CONFIRMED.includes(first.result.verdict) || first.counted)) return first
+  if (!context.isNew(first.result)) return first
   return confirmed(first, context)
 }
 

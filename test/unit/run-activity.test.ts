@@ -64,6 +64,18 @@ test('run activity: does not wait for a timeout that is longer than --timeout, a
 })
 
 test.each([
+  ['an assumed', { ms: 600_000, assumed: true }, undefined],
+  ['a declared', { ms: 600_000 }, { ms: 600_000 }],
+] as const)('run activity: for a stalled stream %s timeout may or may not count', (_, timeout, reported) => {
+  const { activity, begin, pass } = runAt()
+  const call = begin(timeout)
+  activity.receives(call)
+  activity.waits(call)
+  pass(6_001)
+  expect(activity.hangs(LIMITS)?.timeout).toEqual(reported)
+})
+
+test.each([
   ['back-offs of 2 s and 4 s', [2_000, 4_000], 0],
   ['back-offs that double up to 16 s', [500, 1_000, 2_000, 4_000, 8_000, 16_000], 0],
   ['the Retry-After of 30 s', [30_000], 30_000],

@@ -104,6 +104,8 @@ export class RunActivity {
   receives(call: OpenCall): void {
     this.note()
     call.silentSince = undefined
+    // The default of an SDK may be for the start of a response alone, as in JavaScript: a stream that stalls then hangs.
+    if (call.timeout?.assumed) call.timeout = undefined
   }
 
   /** A call has ended. */
