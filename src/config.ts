@@ -65,7 +65,15 @@ export function readConfig(flags: Record<string, unknown>, environment: Environm
     const value = settingFor(key)
     config[key] = value ? validated(key, value) : SETTINGS[key].fallback
   }
-  config.forwarding = readForwarding({ section, backend: config.backend as BackendName, environment })
+  // A flag takes precedence over the other setting as well.
+  if (flags.record !== undefined && flags.replay === undefined) config.replay = undefined
+  if (flags.replay !== undefined && flags.record === undefined) config.record = undefined
+  checkCassettes(config as Config, settingFor)
+  // Recorded and replayed calls are those of real providers.
+  const isOnCassettes = config.record !== undefined || config.replay !== undefined
+  const usual = isOnCassettes && !settingFor('backend') ? 'forward' : (config.backend as BackendName)
+  const isOffline = config.replay !== undefined && config.record === undefined && config.on_miss === 'error'
+  config.forwarding = readForwarding({ section, backend: usual, environment, isOffline })
   const { otlp, otlp_content: content } = config as Pick<Config, 'otlp' | 'otlp_content'>
   config.telemetry = otlp === undefined ? undefined : telemetry().readTelemetry(otlp, content, environment)
   config.addresses = [
@@ -81,6 +89,21 @@ export function readConfig(flags: Record<string, unknown>, environment: Environm
   const read = Object.freeze(config) as Config
   refuseUnknownProvider(read, settingFor('default_provider'))
   return read
+}
+
+/** Rejects settings of cassettes that exclude each other. */
+function checkCassettes({ record, replay }: Config, settingFor: (key: Key) => SettingValue | undefined): void {
+  if (record !== undefined && replay !== undefined) {
+    throw new ConfigError(
+      '--record and --replay exclude each other: --replay DIR --on-miss record records only what is missing',
+    )
+  }
+  if (replay !== undefined) return
+  const lonely = (['on_miss', 'speed', 'allow'] as const).find((key) => {
+    const source = settingFor(key)?.source
+    return source === flagOf(key)
+  })
+  if (lonely) throw new ConfigError(`${flagOf(lonely)} needs --replay DIR`)
 }
 
 /** An unknown provider cannot be the default. */

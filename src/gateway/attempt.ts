@@ -3,14 +3,14 @@
 import type { BackendCall } from '../contract/core/backend.ts'
 import type { ActiveScenario } from '../contract/core/fault.ts'
 import type { AnswerContext, Operation, Prompt } from '../contract/core/operation.ts'
-import type { Reply } from '../contract/core/reply.ts'
+import { type Reply, TimedOut } from '../contract/core/reply.ts'
 import type { CallSequences } from '../contract/core/sequence.ts'
 import { type Clock, withoutLatency } from '../lib/clock.ts'
 import { type Deadline, startDeadline } from '../lib/deadline.ts'
 import type { StreamEvent } from '../lib/sse.ts'
 import { conversationOf } from './conversation.ts'
 import { answerAttempt } from './history.ts'
-import { failureOf, TimedOut } from './outcome.ts'
+import { failureOf } from './outcome.ts'
 import type { Target } from './plan.ts'
 import type { AttemptInfo, AttemptRecorder, Outcome } from './record/recording.ts'
 import { inTime, prefetch } from './stream/prefetch.ts'
@@ -93,6 +93,10 @@ export class AttemptCall implements BackendCall {
   /** Created at first use. */
   get signal(): AbortSignal {
     return this.deadline?.signal ?? this.#context.call.signal
+  }
+
+  get expire(): (() => void) | undefined {
+    return this.deadline?.expire
   }
 
   /** Created at first use: few calls match a fixture with more than one reply. */

@@ -75,8 +75,9 @@ export class PassedRequest {
   }
 
   #send(): Promise<Reply> {
-    const { operation, signal, raw } = this.#call
-    return this.#passing.pass({ model: raw?.fullModel ?? '', operation, signal }, this.#request)
+    const { operation, signal, raw, session } = this.#call
+    const sent = { model: raw?.fullModel ?? '', operation, session: session.name, clock: session.clock, signal }
+    return this.#passing.pass(sent, this.#request)
   }
 }
 

@@ -1,0 +1,54 @@
+// The error for a request or a read that a cassette has no response for.
+import type { Interaction } from '../../contract/core/cassette.ts'
+import { ApiError } from '../../contract/core/error.ts'
+import type { FieldDifference } from '../../cassettes/nearest.ts'
+
+/** Why a cassette has no response. */
+export type MissReason = 'no cassette' | 'no interaction' | 'all used' | 'read on' | 'not recorded'
+
+/** A request or a read without a recorded response. */
+export interface Miss {
+  session: string
+  operation: string
+  /** Name of the provider and the model. */
+  model: string
+  reason: MissReason
+  /** The reason in a sentence. */
+  message: string
+  /** The interaction that differs least. */
+  nearest: { line: number; differences: readonly FieldDifference[] } | null
+}
+
+/** The error of a miss. Retrying cannot fix it. */
+export class ReplayMiss extends ApiError {
+  readonly miss: Miss
+
+  constructor(miss: Miss) {
+    super(404, 'replay_miss', `${miss.message}${differencesText(miss)}`, { headers: { 'x-should-retry': 'false' } })
+    this.miss = miss
+  }
+}
+
+/** An interaction with its line in the file. */
+export type PlacedInteraction = Interaction & { line: number }
+
+const MAX_DIFFERENCES = 5
+
+function differencesText({ nearest }: Pick<Miss, 'nearest'>): string {
+  if (!nearest) return ''
+  const { line, differences } = nearest
+  const more = differences.length - MAX_DIFFERENCES
+  const shown = differences.slice(0, MAX_DIFFERENCES).map(differenceLine)
+  return `; the nearest interaction is at line ${line}: ${[...shown, ...(more > 0 ? [`${more} more`] : [])].join('; ')}`
+}
+
+const MAX_VALUE = 80
+const shown = (value: unknown): string => {
+  if (value === undefined) return 'nothing'
+  const text = JSON.stringify(value)
+  return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}...` : text
+}
+
+/** A difference as people read it. */
+export const differenceLine = ({ path, recorded, sent }: FieldDifference): string =>
+  `${path}: recorded ${shown(recorded)}, sent ${shown(sent)}`

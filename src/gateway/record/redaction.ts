@@ -1,0 +1,35 @@
+// What is stored and shown of a call while cassettes are recorded or replayed: its texts with placeholders for secrets.
+import type { Redactor } from '../../cassettes/redact.ts'
+import type { BodyChunk } from '../stream/sent-body.ts'
+
+/** Redacts what is stored of the calls of a session. */
+export interface TraceRedaction {
+  text(text: string): string
+  /** A JSON value, in the form in which its redacted text is. */
+  value<Value>(value: Value): Value
+  /** The pieces of a body: a secret may be split among them. */
+  pieces(pieces: readonly BodyChunk[]): readonly BodyChunk[]
+}
+
+/** The redaction of a session's calls. */
+export function traceRedaction(redactor: Redactor): TraceRedaction {
+  const text = (original: string) => redactor.text(original)
+  return {
+    text,
+    value(value) {
+      const original = JSON.stringify(value)
+      if (original === undefined) return value
+      const redacted = text(original)
+      return redacted === original ? value : JSON.parse(redacted)
+    },
+    pieces(pieces) {
+      const bytes = pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece))
+      const whole = Buffer.concat(bytes).toString('utf8')
+      if (text(whole) === whole) return pieces
+      const frames = bytes.map((piece) => ({ at: 0, bytes: piece }))
+      const response = { status: 200, headers: [], at: 0, frames }
+      const redacted = redactor.attempt({ response, end: 'complete', endedAt: 0 })
+      return redacted.response?.frames.map((frame) => frame.bytes) ?? []
+    },
+  }
+}
