@@ -68,7 +68,7 @@ export function readConfig(flags: Record<string, unknown>, environment: Environm
   // A flag takes precedence over the other setting as well.
   if (flags.record !== undefined && flags.replay === undefined) config.replay = undefined
   if (flags.replay !== undefined && flags.record === undefined) config.record = undefined
-  checkCassettes(config as Config, settingFor)
+  refuseBoth(config as Config)
   // Recorded and replayed calls are those of real providers.
   const isOnCassettes = config.record !== undefined || config.replay !== undefined
   const usual = isOnCassettes && !settingFor('backend') ? 'forward' : (config.backend as BackendName)
@@ -91,19 +91,12 @@ export function readConfig(flags: Record<string, unknown>, environment: Environm
   return read
 }
 
-/** Rejects settings of cassettes that exclude each other. */
-function checkCassettes({ record, replay }: Config, settingFor: (key: Key) => SettingValue | undefined): void {
-  if (record !== undefined && replay !== undefined) {
-    throw new ConfigError(
-      '--record and --replay exclude each other: --replay DIR --on-miss record records only what is missing',
-    )
-  }
-  if (replay !== undefined) return
-  const lonely = (['on_miss', 'speed', 'allow'] as const).find((key) => {
-    const source = settingFor(key)?.source
-    return source === flagOf(key)
-  })
-  if (lonely) throw new ConfigError(`${flagOf(lonely)} needs --replay DIR`)
+/** Recording and replay exclude each other. */
+function refuseBoth({ record, replay }: Config): void {
+  if (record === undefined || replay === undefined) return
+  throw new ConfigError(
+    '--record and --replay exclude each other: --replay DIR --on-miss record records only what is missing',
+  )
 }
 
 /** An unknown provider cannot be the default. */

@@ -15,7 +15,7 @@ import type { Transport } from './forward/transport.ts'
 import { createRecorder, type Recorder } from './record/recorder.ts'
 import { upstreamRequest } from './record/upstream-request.ts'
 import { ReplayMiss } from './replay/miss.ts'
-import { play } from './replay/play.ts'
+import { replayAttempt } from './replay/replayed-response.ts'
 import { Tape } from './replay/tape.ts'
 
 /** How is recorded and replayed. */
@@ -99,7 +99,7 @@ export function createCassettes(options: CassetteOptions): Cassettes {
       const read = upstreamRequest({ url, init, attempt })
       // Awaited only if it must be, so that parallel requests are answered in the order in which they came.
       const recorded = tape.take(read instanceof Promise ? await read : read)
-      return play({
+      return replayAttempt({
         ...{ recorded, attempt, speed },
         readOn: () =>
           tape.stopped(attempt, 'read on', `the recording ends here, because its client ${leaving(recorded.end)}`),
@@ -182,7 +182,7 @@ function openTape(folder: string, session: string): Cassette | { missing: string
 
 function replayedIn(tape: Tape): NonNullable<SessionCassette['replayed']> {
   return {
-    attempts: tape.played,
+    attempts: tape.replayed,
     forwarded: tape.forwarded,
     missed: tape.missCount,
     misses: tape.misses.map(({ session: _, ...miss }) => miss),

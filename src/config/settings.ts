@@ -1,7 +1,13 @@
 // Every setting as a row, from which the command line, its help, the environment, the file and the errors are derived.
 import type { z } from 'zod'
-import { ON_MISS, type OnMiss, type ReplaySpeed, WEAK_MATCHING, type WeakMatching } from '../contract/core/cassette-modes.ts'
 import type { VolatileRule } from '../contract/core/cassette.ts'
+import {
+  ON_MISS,
+  type OnMiss,
+  type ReplaySpeed,
+  WEAK_MATCHING,
+  type WeakMatching,
+} from '../contract/core/cassette-modes.ts'
 import { HISTORY_MODES, type HistoryMode } from '../contract/core/history-mode.ts'
 import { rules } from '../contract/core/rules.ts'
 import { lazy } from '../lib/lazy.ts'

@@ -2,8 +2,8 @@
 // schema, or one that it rejects.
 import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
-import { VolatileRuleSchema } from '../contract/core/volatile-rule.ts'
 import { rules } from '../contract/core/rules.ts'
+import { VolatileRuleSchema } from '../contract/core/volatile-rule.ts'
 
 export { Duration, z }
 
@@ -29,8 +29,7 @@ export const origin = () => z.string().refine(rules.isOrigin)
 export const size = () => z.union([z.number(), z.string()]).transform(rules.bytes).pipe(z.number().min(1))
 
 /** The speed of a replay: `real`, `instant` or a factor. */
-export const replaySpeed = () =>
-  z.union([z.enum(['real', 'instant']), numberText().pipe(z.number().positive())])
+export const replaySpeed = () => z.union([z.enum(['real', 'instant']), numberText().pipe(z.number().positive())])
 
 /** Rules for fields that are not compared with recorded requests. */
 export const volatileRules = () => z.array(VolatileRuleSchema)

@@ -1,20 +1,15 @@
 // Writes what providers have sent into cassettes, one per session. Redaction and writing wait until no response is on its
 // way, so that they slow down none.
-import { cassetteKey } from '../../contract/core/cassette-key.ts'
-import type {
-  Interaction,
-  RecordedAttempt,
-  UpstreamRequest,
-  VolatileRule,
-} from '../../contract/core/cassette.ts'
+
 import { recordedHeaders } from '../../cassettes/headers.ts'
 import type { Redactor } from '../../cassettes/redact.ts'
 import { type CassetteWriter, type NewHeader, openCassette } from '../../cassettes/write.ts'
+import type { Interaction, RecordedAttempt, UpstreamRequest, VolatileRule } from '../../contract/core/cassette.ts'
+import { cassetteKey } from '../../contract/core/cassette-key.ts'
 import { nextTurn } from '../../lib/bare-socket.ts'
-import { monotonicMs } from '../../lib/monotonic.ts'
 import type { Transport } from '../forward/transport.ts'
-import { type Exchange, tapped } from './tap.ts'
-import { turnOf, upstreamRequest } from './upstream-request.ts'
+import { type NotedAttempt, tapped } from './tap.ts'
+import { conversationTurn, upstreamRequest } from './upstream-request.ts'
 
 /** How is recorded. */
 export interface RecorderOptions {
@@ -63,8 +58,8 @@ const MAX_WAITING = 64 * 2 ** 20
 export function createRecorder(options: RecorderOptions): Recorder {
   const { limit } = options
   const sessions = new Map<string, SessionRecording>()
-  const waiting: Exchange[] = []
-  const open = new Set<Exchange>()
+  const waiting: NotedAttempt[] = []
+  const open = new Set<NotedAttempt>()
   let size = 0
   let draining: Promise<void> | undefined
   const sessionOf = (name: string) => sessions.getOrInsertComputed(name, () => new SessionRecording(name, options))
@@ -86,11 +81,11 @@ export function createRecorder(options: RecorderOptions): Recorder {
     return draining
   }
   const sink = {
-    begun(exchange: Exchange) {
+    begun(exchange: NotedAttempt) {
       open.add(exchange)
       sessionOf(exchange.attempt.session).begun(exchange)
     },
-    ended(exchange: Exchange) {
+    ended(exchange: NotedAttempt) {
       open.delete(exchange)
       waiting.push(exchange)
       size += exchange.size
@@ -116,7 +111,7 @@ interface Identified {
 
 /** An attempt that waits for one with the same key, which was sent earlier and is still in progress. */
 interface Held extends Identified {
-  exchange: Exchange
+  exchange: NotedAttempt
   attempt: RecordedAttempt
 }
 
@@ -135,8 +130,8 @@ class SessionRecording {
   readonly #name: string
   readonly #options: RecorderOptions
   /** Attempts that are in progress or wait for redaction, in the order in which they were sent. */
-  readonly #unprocessed = new Set<Exchange>()
-  readonly #identified = new WeakMap<Exchange, Promise<Identified>>()
+  readonly #unprocessed = new Set<NotedAttempt>()
+  readonly #identified = new WeakMap<NotedAttempt, Promise<Identified>>()
   #held: Held[] = []
   readonly #pending = new Map<string, Pending>()
   #writer: CassetteWriter | undefined
@@ -150,12 +145,12 @@ class SessionRecording {
     this.#options = options
   }
 
-  begun(exchange: Exchange): void {
+  begun(exchange: NotedAttempt): void {
     this.#unprocessed.add(exchange)
   }
 
   /** Records an attempt that has ended. */
-  async add(exchange: Exchange): Promise<void> {
+  async add(exchange: NotedAttempt): Promise<void> {
     const { provider } = exchange.attempt
     const identified = await this.#identify(exchange)
     const attempt = this.#redactor.attempt(attemptOf(exchange, (headers) => recordedHeaders(provider, headers)))
@@ -189,7 +184,7 @@ class SessionRecording {
     return this.#options.redactorOf(this.#name)
   }
 
-  #identify(exchange: Exchange): Promise<Identified> {
+  #identify(exchange: NotedAttempt): Promise<Identified> {
     const known = this.#identified.get(exchange)
     if (known) return known
     const identified = (async () => {
@@ -220,7 +215,7 @@ class SessionRecording {
       pending = undefined
     }
     if (pending) pending.interaction.attempts.push(attempt)
-    else pending = { interaction: { turn: turnOf(request), request, attempts: [attempt] }, ended: 0 }
+    else pending = { interaction: { turn: conversationTurn(request), request, attempts: [attempt] }, ended: 0 }
     pending.ended = started + endedAt
     this.#pending.set(key, pending)
     if (!mayBeRetried(attempt)) await this.#flush(key)
@@ -252,11 +247,16 @@ class SessionRecording {
 
 /** Statuses after which clients and gateways try again. */
 const mayBeRetried = ({ end, response }: RecordedAttempt): boolean =>
-  end !== 'complete' || !response || response.status === 408 || response.status === 409 || response.status === 429 || response.status >= 500
+  end !== 'complete' ||
+  !response ||
+  response.status === 408 ||
+  response.status === 409 ||
+  response.status === 429 ||
+  response.status >= 500
 
 type HeaderList = readonly (readonly [name: string, value: string])[]
 
-function attemptOf(exchange: Exchange, allowed: (headers: HeaderList) => HeaderList): RecordedAttempt {
+function attemptOf(exchange: NotedAttempt, allowed: (headers: HeaderList) => HeaderList): RecordedAttempt {
   const { response, end = 'left by client', endedAt, reason } = exchange
   const about = { end, endedAt, ...(reason !== undefined && reason !== 'ECONNRESET' && { reason }) }
   if (!response) return about

@@ -7,7 +7,7 @@ import type { ChunkReader, Received, Transport } from '../forward/transport.ts'
 import type { SentRequest } from './upstream-request.ts'
 
 /** An attempt as it was received, which is recorded later. */
-export interface Exchange extends SentRequest {
+export interface NotedAttempt extends SentRequest {
   /** Monotonic times in ms. */
   readonly started: number
   /** Absent while nothing was received. */
@@ -34,17 +34,17 @@ interface ReceivedResponse {
 }
 
 /** Receives the attempts. */
-export interface ExchangeSink {
+export interface AttemptSink {
   /** Called when a request is sent. */
-  begun(exchange: Exchange): void
+  begun(exchange: NotedAttempt): void
   /** Called once, when its response has ended. */
-  ended(exchange: Exchange): void
+  ended(exchange: NotedAttempt): void
 }
 
 /** A transport that notes what passes: of each response at most `limit` bytes. */
-export function tapped(transport: Transport, sink: ExchangeSink, limit: number): Transport {
+export function tapped(transport: Transport, sink: AttemptSink, limit: number): Transport {
   return async (url, init, attempt) => {
-    const noted = new NotedExchange({ url, init, attempt }, sink)
+    const noted = new ReceivedAttempt({ url, init, attempt }, sink)
     try {
       const sent = await transport(url, init, attempt)
       noted.received(sent.status, sent.headers)
@@ -68,7 +68,7 @@ const readable = async (received: Received, name: string): Promise<Received> =>
     ? guarded({ name, keyOptional: true }, received, Number.POSITIVE_INFINITY)
     : received
 
-class NotedExchange implements Exchange {
+class ReceivedAttempt implements NotedAttempt {
   readonly url: string
   readonly init: RequestInit
   readonly attempt: SentRequest['attempt']
@@ -78,9 +78,9 @@ class NotedExchange implements Exchange {
   reason?: string
   endedAt = 0
   size = 0
-  readonly #sink: ExchangeSink
+  readonly #sink: AttemptSink
 
-  constructor({ url, init, attempt }: SentRequest, sink: ExchangeSink) {
+  constructor({ url, init, attempt }: SentRequest, sink: AttemptSink) {
     this.url = url
     this.init = init
     this.attempt = attempt
@@ -114,7 +114,10 @@ class NotedExchange implements Exchange {
   broken(error: unknown): void {
     const { signal } = this.attempt
     // This server cannot read on: the compression is unknown.
-    if (signal.aborted || error instanceof Unreadable) return this.left()
+    if (signal.aborted || error instanceof Unreadable) {
+      this.left()
+      return
+    }
     const { code } = error as { code?: unknown }
     if (typeof code === 'string') this.reason = code
     this.close(this.response ? 'cut by provider' : 'reset')
@@ -129,10 +132,11 @@ class NotedExchange implements Exchange {
   }
 }
 
-const endOfAborted = ({ reason }: AbortSignal): AttemptEnd => (reason instanceof TimedOut ? 'timed out' : 'left by client')
+const endOfAborted = ({ reason }: AbortSignal): AttemptEnd =>
+  reason instanceof TimedOut ? 'timed out' : 'left by client'
 
 /** A body whose pieces are noted as they are read. */
-function tappedBody(body: NonNullable<Received['body']>, noted: NotedExchange, limit: number): Received['body'] {
+function tappedBody(body: NonNullable<Received['body']>, noted: ReceivedAttempt, limit: number): Received['body'] {
   return {
     getReader: () => new TappedReader(body.getReader(), noted, limit),
     cancel() {
@@ -144,12 +148,12 @@ function tappedBody(body: NonNullable<Received['body']>, noted: NotedExchange, l
 
 class TappedReader implements ChunkReader {
   readonly #reader: ChunkReader
-  readonly #noted: NotedExchange
+  readonly #noted: ReceivedAttempt
   readonly #limit: number
   /** Bytes that are still to come, if announced: readers of a whole body stop after the last one. */
   #remaining: number
 
-  constructor(reader: ChunkReader, noted: NotedExchange, limit: number) {
+  constructor(reader: ChunkReader, noted: ReceivedAttempt, limit: number) {
     this.#reader = reader
     this.#noted = noted
     this.#limit = limit

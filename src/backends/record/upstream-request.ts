@@ -1,5 +1,10 @@
 // The request of an attempt in the form in which it is recorded and compared.
-import { type FormField, MEANING_HEADERS, type UpstreamBody, type UpstreamRequest } from '../../contract/core/cassette.ts'
+import {
+  type FormField,
+  MEANING_HEADERS,
+  type UpstreamBody,
+  type UpstreamRequest,
+} from '../../contract/core/cassette.ts'
 import { parsedJson } from '../../lib/values.ts'
 import type { SentAttempt } from '../forward/transport.ts'
 
@@ -57,7 +62,7 @@ async function formBody(form: FormData): Promise<UpstreamBody> {
 const CONVERSATIONS = ['messages', 'input', 'contents']
 
 /** The number of a conversation's turn, from 1: how many messages of the user a request has. */
-export function turnOf({ body }: UpstreamRequest): number {
+export function conversationTurn({ body }: UpstreamRequest): number {
   if (body.kind !== 'json' || typeof body.value !== 'object' || body.value === null) return 1
   const fields = body.value as Readonly<Record<string, unknown>>
   for (const name of CONVERSATIONS) {

@@ -1,7 +1,8 @@
 // The error for a request or a read that a cassette has no response for.
+
+import type { FieldDifference } from '../../cassettes/nearest.ts'
 import type { Interaction } from '../../contract/core/cassette.ts'
 import { ApiError } from '../../contract/core/error.ts'
-import type { FieldDifference } from '../../cassettes/nearest.ts'
 
 /** Why a cassette has no response. */
 export type MissReason = 'no cassette' | 'no interaction' | 'all used' | 'read on' | 'not recorded'

@@ -1,7 +1,7 @@
 // The cassette of one session in replay: which recorded attempts are used, and by which requests.
 
-import type { Redactor } from '../../cassettes/redact.ts'
 import { nearestInteraction } from '../../cassettes/nearest.ts'
+import type { Redactor } from '../../cassettes/redact.ts'
 import type { Cassette, RecordedAttempt, UpstreamRequest, VolatileRule } from '../../contract/core/cassette.ts'
 import { cassetteKey, comparableRequest } from '../../contract/core/cassette-key.ts'
 import type { WeakMatching } from '../../contract/core/cassette-modes.ts'
@@ -45,8 +45,8 @@ export class Tape {
   missCount = 0
   /** Requests without a recorded response that went to their provider. */
   forwarded = 0
-  /** Attempts that were played. */
-  played = 0
+  /** Attempts that were replayed. */
+  replayed = 0
   /** Weak matches by kind. */
   readonly weak = new Map<WeakMatching, number>()
   /** How often each rule applied. */
@@ -88,10 +88,15 @@ export class Tape {
     const queue = this.#queues.get(cassetteKey(redacted, this.#rules))
     const exact = queue?.entries[queue.used]
     if (queue && exact) queue.used++
-    const entry = exact ?? allow.values().map((kind) => this.#takeWeakly(kind, redacted)).find((one) => one !== undefined)
+    const entry =
+      exact ??
+      allow
+        .values()
+        .map((kind) => this.#takeWeakly(kind, redacted))
+        .find((one) => one !== undefined)
     if (!entry) throw this.#unmatched(redacted, queue)
     this.#everUsed.add(entry.attempt)
-    this.played++
+    this.replayed++
     return redactor.restore(entry.attempt, sent, entry.interaction.request)
   }
 
@@ -108,7 +113,7 @@ export class Tape {
     if (index >= 0) this.misses.splice(index, 1)
   }
 
-  /** Begins anew: every recorded attempt can be played again. */
+  /** Begins anew: every recorded attempt can be replayed again. */
   rewind(): void {
     for (const queue of this.#queues.values()) queue.used = 0
   }
@@ -146,7 +151,8 @@ export class Tape {
 
   #unmatched(redacted: UpstreamRequest, queue: Queue | undefined): ReplayMiss {
     const { missing } = this
-    if (missing !== null) return this.#miss({ ...about(redacted), reason: 'no cassette', message: missing, nearest: null })
+    if (missing !== null)
+      return this.#miss({ ...about(redacted), reason: 'no cassette', message: missing, nearest: null })
     if (queue) {
       const lines = [...new Set(queue.entries.map(({ interaction }) => interaction.line))].join(', ')
       const count = queue.entries.length
@@ -178,4 +184,3 @@ const about = ({ operation, provider, model }: Pick<UpstreamRequest, 'operation'
   operation,
   model: `${provider}/${model}`,
 })
-

@@ -12,7 +12,14 @@ const SAMPLING: ReadonlySet<string> = new Set([
 ])
 /** Where Google's API has such fields. */
 const GENERATION_CONFIG = 'generationConfig'
-const GOOGLE_SAMPLING: ReadonlySet<string> = new Set(['temperature', 'topP', 'topK', 'seed', 'presencePenalty', 'frequencyPenalty'])
+const GOOGLE_SAMPLING: ReadonlySet<string> = new Set([
+  'temperature',
+  'topP',
+  'topK',
+  'seed',
+  'presencePenalty',
+  'frequencyPenalty',
+])
 const CONVERSATIONS = ['messages', 'input', 'contents']
 
 const withBody = (request: UpstreamRequest, value: JsonObject): UpstreamRequest => ({

@@ -1,6 +1,7 @@
 // What was recorded and replayed, as lines of a report.
-import type { CassetteReport, SessionCassette } from '../../contract/core/cassette-report.ts'
+
 import { differenceLine } from '../../backends/replay/miss.ts'
+import type { CassetteReport, SessionCassette } from '../../contract/core/cassette-report.ts'
 import { counted } from '../../lib/units.ts'
 import { paint } from './output.ts'
 
@@ -26,7 +27,14 @@ export function cassetteLines(report: CassetteReport): [title: string, text: str
   const replayed = sessions.flatMap((one) => (one.replayed ? [{ ...one, replayed: one.replayed }] : []))
   return [
     ...recordedLines(report.folder, recorded),
-    ...(replayed.length > 0 ? [replayedLine(replayed.map((one) => one.replayed), report.graded)] : []),
+    ...(replayed.length > 0
+      ? [
+          replayedLine(
+            replayed.map((one) => one.replayed),
+            report.graded,
+          ),
+        ]
+      : []),
     ...replayed.flatMap(missLines),
     ...replayed.flatMap(unusedLines),
     ...ruleLines(replayed.map((one) => one.replayed)),
@@ -43,7 +51,12 @@ function recordedLines(folder: string | null, sessions: readonly SessionCassette
   return [
     ['recorded', `${interactions}, ${attempts}, ${counted(sessions.length, 'cassette')} in ${folder}`],
     ...(omitted > 0
-      ? [['recorded', `${omitted} bytes of large responses are not in the cassettes (--max-recorded)`] as [string, string]]
+      ? [
+          ['recorded', `${omitted} bytes of large responses are not in the cassettes (--max-recorded)`] as [
+            string,
+            string,
+          ],
+        ]
       : []),
     ...sessions.flatMap(({ recorded }): [string, string][] =>
       recorded?.problem ? [['recorded', bad(recorded.problem)]] : [],
@@ -72,17 +85,19 @@ function replayedLine(parts: readonly Replayed[], graded: boolean): [string, str
 
 function missLines({ session, file, replayed }: SessionCassette & { replayed: Replayed }): [string, string][] {
   const { misses, missed } = replayed
-  const lines = misses.slice(0, MAX_PRINTED).flatMap(({ operation, model, message, nearest }): [string, string][] => [
-    ['miss', `${bad(`${operation} ${model}`)} in session ${session}: ${message}`],
-    ...(nearest
-      ? [
-          ['', `nearest: ${file}:${nearest.line}`] as [string, string],
-          ...nearest.differences
-            .slice(0, MAX_PRINTED)
-            .map((difference): [string, string] => ['', differenceLine(difference)]),
-        ]
-      : []),
-  ])
+  const lines = misses
+    .slice(0, MAX_PRINTED)
+    .flatMap(({ operation, model, message, nearest }): [string, string][] => [
+      ['miss', `${bad(`${operation} ${model}`)} in session ${session}: ${message}`],
+      ...(nearest
+        ? [
+            ['', `nearest: ${file}:${nearest.line}`] as [string, string],
+            ...nearest.differences
+              .slice(0, MAX_PRINTED)
+              .map((difference): [string, string] => ['', differenceLine(difference)]),
+          ]
+        : []),
+    ])
   const more = missed - Math.min(misses.length, MAX_PRINTED)
   return more > 0 ? [...lines, ['miss', `${more} more in session ${session}`]] : lines
 }
@@ -98,7 +113,10 @@ function ruleLines(parts: readonly Replayed[]): [string, string][] {
     parts.flatMap((one) => Object.entries(one.volatile)),
     ([name]) => name,
   )
-  return [...rules].map(([name, all]) => ['volatile', `${name}: applied ${counted(sum(all.map(([, count]) => count)), 'time')}`])
+  return [...rules].map(([name, all]) => [
+    'volatile',
+    `${name}: applied ${counted(sum(all.map(([, count]) => count)), 'time')}`,
+  ])
 }
 
 function redactionLines(sessions: readonly SessionCassette[]): [string, string][] {

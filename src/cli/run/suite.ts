@@ -136,7 +136,18 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
     const not_emulated = [...notEmulated.values()]
     await collected?.add(round.name, understudy.sessions.list(), withReasons(judged.verdicts, not_emulated))
     const { recoveryPaths: recovery_paths } = seenIn(understudy.sessions)
-    return asRun({ ...judged, recovery_paths, not_emulated, url, round, end, took, strict: config.strict, db, cassettes })
+    return asRun({
+      ...judged,
+      recovery_paths,
+      not_emulated,
+      url,
+      round,
+      end,
+      took,
+      strict: config.strict,
+      db,
+      cassettes,
+    })
   } finally {
     leads.stop()
     await Promise.all(servers.map((server) => server.stop(true)))
@@ -269,7 +280,8 @@ function asRun({
   const about = new Set(verdicts.flatMap(({ rules }) => rules.map((rule) => rule.name)))
   const broken = verdicts.filter((one) => one.verdict === 'fail')
   const isUnlikeRecorded = cassettes !== null && (hasMisses(cassettes) || (strict && hasUnused(cassettes)))
-  const fails = broken.length > 0 || end.code !== 0 || isUnlikeRecorded || findings.some((finding) => failsVerdict(finding, strict))
+  const fails =
+    broken.length > 0 || end.code !== 0 || isUnlikeRecorded || findings.some((finding) => failsVerdict(finding, strict))
   const inconclusive = [...runReasons(verdicts), ...notEmulatedReasons(not_emulated)]
   const verdict = verdictOf(fails, inconclusive)
   return {

@@ -5,8 +5,8 @@ const count = z.int().min(0)
 
 const Difference = z.object({
   path: z.string().describe('Path of the field.'),
-  recorded: z.unknown().optional().describe('Its recorded value; absent if it was not recorded.'),
-  sent: z.unknown().optional().describe('The value that was sent; absent if it was not sent.'),
+  recorded: z.unknown().describe('Its recorded value; absent if it was not recorded.'),
+  sent: z.unknown().describe('The value that was sent; absent if it was not sent.'),
 })
 
 const MissReport = z.object({

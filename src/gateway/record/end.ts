@@ -1,5 +1,7 @@
 // Ends every call. The trace is queued before anything else can fail, and a bug on the way is reported and recorded.
 // The end is outside of everything that changes a response, including faults.
+
+import type { Redactor } from '../../cassettes/redact.ts'
 import { ApiError, bugError, envelope } from '../../contract/core/error.ts'
 import type { ExchangeNote } from '../../contract/core/exchange-note.ts'
 import type { KeyValueEntry, KeyValueStore } from '../../contract/core/key-value.ts'
@@ -10,19 +12,18 @@ import type { TraceRecord } from '../../contract/core/trace.ts'
 import type { Allowance } from '../../lib/allowance.ts'
 import { realClock } from '../../lib/clock.ts'
 import { jsonInSlices } from '../../lib/json-slices.ts'
+import { lazy } from '../../lib/lazy.ts'
 import { isLarge } from '../../lib/slices.ts'
-import type { Redactor } from '../../cassettes/redact.ts'
 import type { Call } from '../call.ts'
 import { bugOf, errorOf, type Failure, failureOf, NOT_RECEIVED } from '../outcome.ts'
 import { sentWhole } from '../stream/sent-body.ts'
 import { endOfAborted } from '../stream/sent-end.ts'
 import type { CallEnd, CallResult } from '../types.ts'
-import { lazy } from '../../lib/lazy.ts'
 import { clientNote } from './client-mark.ts'
 import { exchangeNote } from './exchange-note.ts'
 import { headersOf } from './recorder.ts'
-import type { TraceRedaction } from './redaction.ts'
 import type { SentResponse, TraceRecorder } from './recording.ts'
+import type { TraceRedaction } from './redaction.ts'
 import { shownHeaders } from './request-headers.ts'
 import {
   StepGuard,

@@ -1,11 +1,11 @@
-// Plays a recorded attempt in the place of a provider: its response with its times, and its end.
+// Replays a recorded attempt in the place of a provider: its response with its times, and its end.
 import type { RecordedAttempt } from '../../contract/core/cassette.ts'
 import type { ReplaySpeed } from '../../contract/core/cassette-modes.ts'
 import { realClock } from '../../lib/clock.ts'
 import type { ChunkReader, Received, SentAttempt } from '../forward/transport.ts'
 
-/** An attempt to play, and its errors. */
-export interface Playing {
+/** An attempt to replay, and its errors. */
+export interface ReplayOptions {
   recorded: RecordedAttempt
   attempt: SentAttempt
   speed: ReplaySpeed
@@ -19,15 +19,15 @@ export interface Playing {
  * The response of a recorded attempt.
  * @throws what the network would throw, the signal's reason, or a miss
  */
-export async function play(started: Playing): Promise<Received> {
+export async function replayAttempt(started: ReplayOptions): Promise<Received> {
   const { recorded, attempt } = started
   const { response } = recorded
   attempt.signal.throwIfAborted()
   const canceled = new AbortController()
   const signal = AbortSignal.any([attempt.signal, canceled.signal])
-  const playing: Playing = { ...started, attempt: { ...attempt, signal } }
-  const timing = new Timing(playing)
-  if (!response) return ended(playing, timing, 0)
+  const replay: ReplayOptions = { ...started, attempt: { ...attempt, signal } }
+  const timing = new Timing(replay)
+  if (!response) return ended(replay, timing, 0)
   const { status, headers, at, frames, omitted = 0 } = response
   await timing.until(at)
   const sent = new Headers()
@@ -36,7 +36,7 @@ export async function play(started: Playing): Promise<Received> {
   if (sent.has('content-length') && recorded.end === 'complete' && omitted === 0)
     sent.set('content-length', String(frames.reduce((sum, { bytes }) => sum + bytes.length, 0)))
   if (HAS_NO_BODY.includes(status)) return { status, headers: sent, body: null }
-  const reader = new ReplayedBody(playing, timing, { response, canceled })
+  const reader = new ReplayedBody(replay, timing, { response, canceled })
   return { status, headers: sent, body: { getReader: () => reader, cancel: () => reader.cancel() } }
 }
 
@@ -44,17 +44,17 @@ const HAS_NO_BODY = [204, 205, 304]
 
 /** The times of a recording, on the clock of the session. */
 class Timing {
-  readonly #playing: Playing
+  readonly #replay: ReplayOptions
   readonly #begun: number
 
-  constructor(playing: Playing) {
-    this.#playing = playing
-    this.#begun = playing.attempt.clock.passed()
+  constructor(replay: ReplayOptions) {
+    this.#replay = replay
+    this.#begun = replay.attempt.clock.passed()
   }
 
   /** Waits until a time of the recording, in ms since the request. A client that reads late has waited already. */
   async until(at: number): Promise<void> {
-    const { speed, attempt } = this.#playing
+    const { speed, attempt } = this.#replay
     if (speed === 'instant') return
     const remaining = Math.round(at / (speed === 'real' ? 1 : speed)) - (attempt.clock.passed() - this.#begun)
     if (remaining > 0) await attempt.clock.latency(remaining, attempt.signal)
@@ -66,7 +66,7 @@ const GRACE_MS = 1_000
 const GRACE_SHARE = 0.25
 
 /** The end of a recorded attempt after its last piece, which arrived at `lastAt`. */
-async function ended({ recorded, attempt, readOn }: Playing, timing: Timing, lastAt: number): Promise<never> {
+async function ended({ recorded, attempt, readOn }: ReplayOptions, timing: Timing, lastAt: number): Promise<never> {
   const { end, endedAt } = recorded
   if (end !== 'timed out' && end !== 'left by client') {
     await timing.until(endedAt)
@@ -107,18 +107,18 @@ const MESSAGES: Readonly<Record<string, string>> = {
 
 /** The body of a recorded response. After `cancel` it ends, even during a pending read. */
 class ReplayedBody implements ChunkReader {
-  readonly #playing: Playing
+  readonly #replay: ReplayOptions
   readonly #timing: Timing
   readonly #response: NonNullable<RecordedAttempt['response']>
   readonly #canceled: AbortController
   #next = 0
 
   constructor(
-    playing: Playing,
+    replay: ReplayOptions,
     timing: Timing,
     { response, canceled }: { response: NonNullable<RecordedAttempt['response']>; canceled: AbortController },
   ) {
-    this.#playing = playing
+    this.#replay = replay
     this.#timing = timing
     this.#response = response
     this.#canceled = canceled
@@ -139,7 +139,7 @@ class ReplayedBody implements ChunkReader {
 
   async #step(): ReturnType<ChunkReader['read']> {
     const { frames, at, omitted = 0 } = this.#response
-    const { recorded, attempt, truncated } = this.#playing
+    const { recorded, attempt, truncated } = this.#replay
     const frame = frames[this.#next]
     attempt.signal.throwIfAborted()
     if (frame) {
@@ -148,7 +148,7 @@ class ReplayedBody implements ChunkReader {
       return { done: false, value: frame.bytes }
     }
     if (omitted > 0) throw truncated(omitted)
-    if (recorded.end !== 'complete') return ended(this.#playing, this.#timing, frames.at(-1)?.at ?? at)
+    if (recorded.end !== 'complete') return ended(this.#replay, this.#timing, frames.at(-1)?.at ?? at)
     await this.#timing.until(recorded.endedAt)
     return { done: true }
   }
