@@ -197,6 +197,6 @@ function replayedIn(tape: Tape): NonNullable<SessionCassette['replayed']> {
 }
 
 function redactedIn(redactor: Redactor): Pick<SessionCassette, 'redacted' | 'not_compared'> {
-  const { replaced, notCompared } = redactor.report()
-  return { redacted: replaced.map(({ rule, kind, count }) => ({ rule, kind, count })), not_compared: [...notCompared] }
+  const { replaced, uncompared } = redactor.report()
+  return { redacted: [...replaced], not_compared: uncompared.map((one) => ({ ...one, fields: [...one.fields] })) }
 }

@@ -3,7 +3,7 @@
 /** Headers of every provider: what the body is, when to call again, and the id that the provider's support asks for. */
 const ALLOWED = new Set([
   ...['content-type', 'content-length', 'content-encoding', 'cache-control', 'date'],
-  ...['retry-after', 'retry-after-ms', 'x-should-retry'],
+  ...['retry-after', 'retry-after-ms', 'x-should-retry', 'location'],
   ...['x-request-id', 'request-id', 'apim-request-id', 'x-amzn-requestid', 'cf-ray'],
 ])
 /** Quotas, in the forms of all providers. */

@@ -1,6 +1,6 @@
 // The error for a request or a read that a cassette has no response for.
 
-import type { FieldDifference } from '../../cassettes/nearest.ts'
+import { differenceText, type FieldDifference } from '../../cassettes/nearest.ts'
 import type { Interaction } from '../../contract/core/cassette.ts'
 import { ApiError } from '../../contract/core/error.ts'
 
@@ -25,7 +25,7 @@ export class ReplayMiss extends ApiError {
   readonly miss: Miss
 
   constructor(miss: Miss) {
-    super(404, 'replay_miss', `${miss.message}${differencesText(miss)}`, { headers: { 'x-should-retry': 'false' } })
+    super(404, 'replay_miss', `${miss.message}${nearestText(miss)}`, { headers: { 'x-should-retry': 'false' } })
     this.miss = miss
   }
 }
@@ -35,21 +35,10 @@ export type PlacedInteraction = Interaction & { line: number }
 
 const MAX_DIFFERENCES = 5
 
-function differencesText({ nearest }: Pick<Miss, 'nearest'>): string {
+function nearestText({ nearest }: Pick<Miss, 'nearest'>): string {
   if (!nearest) return ''
   const { line, differences } = nearest
   const more = differences.length - MAX_DIFFERENCES
-  const shown = differences.slice(0, MAX_DIFFERENCES).map(differenceLine)
+  const shown = differences.slice(0, MAX_DIFFERENCES).map(differenceText)
   return `; the nearest interaction is at line ${line}: ${[...shown, ...(more > 0 ? [`${more} more`] : [])].join('; ')}`
 }
-
-const MAX_VALUE = 80
-const shown = (value: unknown): string => {
-  if (value === undefined) return 'nothing'
-  const text = JSON.stringify(value)
-  return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}...` : text
-}
-
-/** A difference as people read it. */
-export const differenceLine = ({ path, recorded, sent }: FieldDifference): string =>
-  `${path}: recorded ${shown(recorded)}, sent ${shown(sent)}`

@@ -1,6 +1,6 @@
 // What was recorded and replayed, as lines of a report.
 
-import { differenceLine } from '../../backends/replay/miss.ts'
+import { differenceText } from '../../cassettes/nearest.ts'
 import type { CassetteReport, SessionCassette } from '../../contract/core/cassette-report.ts'
 import { counted } from '../../lib/units.ts'
 import { paint } from './output.ts'
@@ -94,7 +94,7 @@ function missLines({ session, file, replayed }: SessionCassette & { replayed: Re
             ['', `nearest: ${file}:${nearest.line}`] as [string, string],
             ...nearest.differences
               .slice(0, MAX_PRINTED)
-              .map((difference): [string, string] => ['', differenceLine(difference)]),
+              .map((difference): [string, string] => ['', differenceText(difference)]),
           ]
         : []),
     ])
@@ -125,9 +125,17 @@ function redactionLines(sessions: readonly SessionCassette[]): [string, string][
     ({ rule }) => rule,
   )
   const replaced = [...rules].map(([rule, all]) => `${rule} ${sum(all.map(({ count }) => count))}`)
-  const fields = [...new Set(sessions.flatMap((one) => one.not_compared))]
+  const requests = sessions.flatMap((one) => one.not_compared)
+  const fields = [...new Set(requests.flatMap((one) => one.fields.map(({ path }) => path)))]
   return [
     ...(replaced.length > 0 ? [['redacted', replaced.join(', ')] as [string, string]] : []),
-    ...(fields.length > 0 ? [['not compared', `redacted values in ${fields.join(', ')}`] as [string, string]] : []),
+    ...(fields.length > 0
+      ? [
+          [
+            'not compared',
+            `redacted values in ${fields.join(', ')} (${counted(sum(requests.map(({ count }) => count)), 'request')})`,
+          ] as [string, string],
+        ]
+      : []),
   ]
 }

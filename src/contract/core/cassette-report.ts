@@ -70,13 +70,28 @@ export const SessionCassette = z.object({
       z.object({
         rule: z.string().describe('The rule that found them.'),
         kind: z.string().describe('The kind in the placeholder.'),
-        count: count.describe('Values that were replaced.'),
+        count: count.describe('How often it replaced a value.'),
+        values: count.describe('Number of different values.'),
       }),
     )
     .describe('What was replaced by placeholders.'),
   not_compared: z
-    .array(z.string())
-    .describe('Fields of requests that contained redacted values, which could therefore not be compared.'),
+    .array(
+      z.object({
+        operation: z.string().describe('Name of the operation.'),
+        model: z.string().describe('Name of the model at its provider.'),
+        fields: z
+          .array(
+            z.object({
+              path: z.string().describe('Path of the field.'),
+              kinds: z.array(z.string()).readonly().describe('Kinds of its redacted values.'),
+            }),
+          )
+          .describe('Fields with redacted values.'),
+        count: count.describe('Number of requests with these fields.'),
+      }),
+    )
+    .describe('Requests with redacted values, which were compared by their kinds alone.'),
 })
 
 /** What was recorded and replayed. */
