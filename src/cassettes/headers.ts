@@ -25,7 +25,8 @@ const OWN: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Names that are never recorded, whatever an allow-list says: they carry sessions, or name the account. */
-const NEVER = /cookie|auth|token(?!s)|secret|api-?key|organization|project|account|user|email|forwarded|(?:^|-)ip(?:$|-)/
+const NEVER =
+  /cookie|auth|token(?!s)|secret|api-?key|organization|project|account|user|email|forwarded|(?:^|-)ip(?:$|-)/
 
 /**
  * The headers of a provider's response that are recorded, in the order received, with names in lower case. An unlisted provider has those of OpenAI, whose API it has.

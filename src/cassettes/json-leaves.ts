@@ -1,5 +1,5 @@
 // The strings, numbers and names in a JSON text, where they stand. It reads truncated JSON too, since streams end anywhere.
-import { jsonStringView, rangeView, type View } from './views.ts'
+import { jsonStringView, rangeView, type TextView } from './views.ts'
 
 /** An object or list that contains a value. */
 export interface JsonParent {
@@ -23,9 +23,9 @@ export interface JsonLeaf {
   /** Its name, or its index in a list. */
   key: string | number
   /** The decoded text of a string, or the number as it stands there. */
-  view: View
+  view: TextView
   /** The text that contains it. */
-  root: View
+  root: TextView
 }
 
 /** The leaves of a JSON text, in order, and how many values follow each other in it. */
@@ -57,7 +57,7 @@ const SPECIAL = /["\\]/g
  * The leaves of a text of one or more JSON values, such as lines of JSON; undefined if it is not JSON. Values outside of objects and
  * lists are no JSON here. It takes one pass without recursion.
  */
-export function jsonLeaves(root: View): JsonLeaves | undefined {
+export function jsonLeaves(root: TextView): JsonLeaves | undefined {
   const { text } = root
   const leaves: JsonLeaf[] = []
   const starts: number[] = []
@@ -127,7 +127,8 @@ export function jsonLeaves(root: View): JsonLeaves | undefined {
           is: number === undefined ? 'boolean' : 'number',
           parent: top,
           key: top.current,
-          view: rangeView(root, at, at + found.length), root,
+          view: rangeView(root, at, at + found.length),
+          root,
         })
       note(found)
       at += found.length

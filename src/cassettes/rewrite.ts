@@ -2,7 +2,7 @@
 // a stream sends in pieces is one text.
 import { withoutSpans } from '../lib/secrets.ts'
 import { type JsonLeaf, type JsonParent, jsonLeaves } from './json-leaves.ts'
-import { EditedText, joinedView, percentView, rangeView, type View } from './views.ts'
+import { EditedText, joinedView, percentView, rangeView, type TextView } from './views.ts'
 
 /** Where a text stands. */
 export interface Place {
@@ -35,16 +35,18 @@ const MAX_DEPTH = 8
 const NOWHERE: Place = { name: undefined, isParameter: false, path: () => undefined }
 /** The place of a text that is a header, or a parameter. */
 export const namedPlace = (name: string, isParameter = false): Place => ({ ...NOWHERE, name, isParameter })
+/** The place of a field of a form. */
+export const fieldPlace = (name: string): Place => ({ name, isParameter: false, path: () => [name] })
 
 /** Rewrites a text of any format: events, JSON, lines of JSON, a form, or anything else. */
-export function rewriteBody(view: View, rewriting: Rewriting, isStream = false): void {
+export function rewriteBody(view: TextView, rewriting: Rewriting, isStream = false): void {
   if (isStream || EVENT_START.test(view.text)) rewriteEvents(view, rewriting)
   else if (FORM.test(view.text)) rewriteParameters(view, rewriting, 0, true)
   else rewriteText(view, rewriting, NOWHERE)
 }
 
 /** A text with its replacements. */
-export function rewritten(text: string, rewriting: Rewriting): string {
+export function rewrittenText(text: string, rewriting: Rewriting): string {
   const edited = new EditedText(text)
   rewriteBody(edited, rewriting)
   return edited.result()
@@ -73,7 +75,7 @@ const EVENT_START = /^\ufeff?[\r\n]{0,100}(?:data|event|id|retry)?:/
 /** Whether a text may be JSON. */
 const JSON_START = /^\s*[[{]/
 
-function rewriteText(view: View, rewriting: Rewriting, place: Place, depth = 0): void {
+function rewriteText(view: TextView, rewriting: Rewriting, place: Place, depth = 0): void {
   const { text } = view
   if (text === '') return
   if (depth < MAX_DEPTH) {
@@ -91,12 +93,12 @@ function rewriteText(view: View, rewriting: Rewriting, place: Place, depth = 0):
 }
 
 /** A view that notes which ranges were replaced. */
-class NotedView implements View {
+class NotedView implements TextView {
   readonly text: string
-  readonly #view: View
+  readonly #view: TextView
   readonly #replaced: Replacement[] = []
 
-  constructor(view: View) {
+  constructor(view: TextView) {
     this.text = view.text
     this.#view = view
   }
@@ -121,8 +123,10 @@ const PARAMETER_START = /[?&#][\w.~%[\]-]+=/
 const PARAMETER = /[?&#]([\w.~%[\]-]{1,100})=([^&#\s"'<>\\]*)/g
 const FORM_PARAMETER = /(?:^|&)([\w.%+*-]{1,100})=([^&]*)/g
 
-function rewriteParameters(view: View, rewriting: Rewriting, depth: number, isForm = false): void {
-  for (const { 0: all, 1: name = '', 2: value = '', index } of view.text.matchAll(isForm ? FORM_PARAMETER : PARAMETER)) {
+function rewriteParameters(view: TextView, rewriting: Rewriting, depth: number, isForm = false): void {
+  for (const { 0: all, 1: name = '', 2: value = '', index } of view.text.matchAll(
+    isForm ? FORM_PARAMETER : PARAMETER,
+  )) {
     if (value === '') continue
     const start = index + all.length - value.length
     const place = namedPlace(decoded(name), true)
@@ -222,7 +226,7 @@ class Channels {
     this.addView(channelOf(leaf), isToken(leaf) ? tokenView(leaf) : leaf.view, place)
   }
 
-  addView(channel: string, view: View, place: Place): void {
+  addView(channel: string, view: TextView, place: Place): void {
     const pieces = this.#pieces.get(channel)
     const piece = { view: new NotedView(view), place }
     if (pieces) pieces.push(piece)
@@ -237,7 +241,7 @@ class Channels {
       // What a piece contains alone can be read there, too.
       if (pieces.length === 1) continue
       for (const { view, place } of pieces) {
-        const rest: View = { text: view.rest(), replace: (start, end, by) => view.replace(start, end, by) }
+        const rest: TextView = { text: view.rest(), replace: (start, end, by) => view.replace(start, end, by) }
         rewriteText(rest, rewriting, place, depth)
       }
     }
@@ -245,7 +249,7 @@ class Channels {
 }
 
 /** A token whose bytes and alternatives disappear with it. */
-function tokenView(leaf: JsonLeaf): View {
+function tokenView(leaf: JsonLeaf): TextView {
   return {
     text: leaf.view.text,
     replace(start, end, by) {
@@ -262,12 +266,13 @@ const LINE = /[^\r\n]*(?:\r\n|\r|\n|$)/y
 const FIELD = /^\ufeff?([a-z]*):( ?)/
 
 /** Rewrites server-sent events (WHATWG HTML, section 9.2), and what they send in pieces. */
-function rewriteEvents(view: View, rewriting: Rewriting): void {
+function rewriteEvents(view: TextView, rewriting: Rewriting): void {
   const { text } = view
   const channels = new Channels()
-  let data: View[] = []
+  let data: TextView[] = []
   const end = () => {
-    if (data.length > 0) rewriteEvent(data.length === 1 && data[0] ? data[0] : joinedView(data, '\n'), rewriting, channels)
+    if (data.length > 0)
+      rewriteEvent(data.length === 1 && data[0] ? data[0] : joinedView(data, '\n'), rewriting, channels)
     data = []
   }
   LINE.lastIndex = 0
@@ -287,12 +292,12 @@ function rewriteEvents(view: View, rewriting: Rewriting): void {
 }
 
 /** A line of data. A line break in what replaces it begins another one. */
-function lineView(parent: View, start: number, end: number): View {
+function lineView(parent: TextView, start: number, end: number): TextView {
   const view = rangeView(parent, start, end)
   return { text: view.text, replace: (from, to, by) => view.replace(from, to, by.replace(/\r\n|\r|\n/g, '\ndata: ')) }
 }
 
-function rewriteEvent(view: View, rewriting: Rewriting, channels: Channels): void {
+function rewriteEvent(view: TextView, rewriting: Rewriting, channels: Channels): void {
   const json = JSON_START.test(view.text) ? jsonLeaves(view) : undefined
   if (json) rewriteLeaves(json.leaves, rewriting, channels, NOWHERE, 1, true)
   else channels.addView('text', view, NOWHERE)

@@ -2,7 +2,7 @@
 // it stands in the bytes, in the encoding of that place.
 
 /** A text, decoded, whose ranges can be replaced where they stand. */
-export interface View {
+export interface TextView {
   readonly text: string
   /** Replaces a range; the end is exclusive. The new text is encoded as its place requires. */
   replace(start: number, end: number, by: string): void
@@ -15,7 +15,7 @@ interface Edit {
 }
 
 /** A text whose replacements are collected, and applied together. */
-export class EditedText implements View {
+export class EditedText implements TextView {
   readonly text: string
   readonly #edits: Edit[] = []
 
@@ -55,7 +55,7 @@ export class EditedText implements View {
 }
 
 /** A range of another text, in the same encoding. */
-export function rangeView(parent: View, start: number, end: number): View {
+export function rangeView(parent: TextView, start: number, end: number): TextView {
   return {
     text: parent.text.slice(start, end),
     replace: (from, to, by) => parent.replace(start + from, start + to, by),
@@ -64,17 +64,17 @@ export function rangeView(parent: View, start: number, end: number): View {
 
 /** A text whose characters come from ranges of another one: character `i` stands at `offsets[i]` to `offsets[i + 1]`. */
 const mappedView = (
-  parent: View,
+  parent: TextView,
   text: string,
   offsets: ArrayLike<number>,
   encode: (text: string) => string,
-): View => ({
+): TextView => ({
   text,
   replace: (from, to, by) => parent.replace(offsets[from] ?? 0, offsets[to] ?? 0, encode(by)),
 })
 
 /** The text of a JSON string, which stands between `start` and `end` without its quotation marks. */
-export function jsonStringView(parent: View, start: number, end: number): View {
+export function jsonStringView(parent: TextView, start: number, end: number): TextView {
   const raw = parent.text.slice(start, end)
   if (!raw.includes('\\'))
     return { text: raw, replace: (from, to, by) => parent.replace(start + from, start + to, jsonEscaped(by)) }
@@ -105,7 +105,7 @@ const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b
 const jsonEscaped = (text: string) => JSON.stringify(text).slice(1, -1)
 
 /** The decoded form of a range of a URL, or of a form, in which a plus sign is a space. */
-export function percentView(parent: View, start: number, end: number, isForm = false): View {
+export function percentView(parent: TextView, start: number, end: number, isForm = false): TextView {
   const raw = parent.text.slice(start, end)
   const encode = (by: string) => encodeURIComponent(by.toWellFormed())
   if (!raw.includes('%') && !(isForm && raw.includes('+')))
@@ -145,7 +145,7 @@ export const bytesAsText = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
 
 /** The UTF-8 text of bytes that are one character each. Invalid bytes stay as they are. */
-export function utf8View(parent: View): View {
+export function utf8View(parent: TextView): TextView {
   if (!NOT_ASCII.test(parent.text)) return parent
   const { text, offsets } = decodeUtf8(Buffer.from(parent.text, 'latin1'))
   return {
@@ -200,7 +200,7 @@ function codePointAt(bytes: ArrayLike<number>, at: number): { code: number; widt
 const MIN_CODE: Readonly<Record<number, number>> = { 2: 0x80, 3: 0x800, 4: 0x10000 }
 
 /** Texts that follow each other, as one. What replaces a range across several of them stands in the first one. */
-export function joinedView(views: readonly View[], separator = ''): View {
+export function joinedView(views: readonly TextView[], separator = ''): TextView {
   const starts: number[] = []
   let length = 0
   for (const { text } of views) {

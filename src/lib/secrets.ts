@@ -361,7 +361,12 @@ const SEARCHES: readonly ((text: string) => SecretFound[])[] = [
   ),
   knownKeysIn,
   // A user without a password is secret if it looks like a token.
-  search('url-password', /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s/?#"'<>:@\0]{0,256}:([^\s/?#"'<>\0]{1,512})@/dgi, '://', mayBeSecret),
+  search(
+    'url-password',
+    /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s/?#"'<>:@\0]{0,256}:([^\s/?#"'<>\0]{1,512})@/dgi,
+    '://',
+    mayBeSecret,
+  ),
   search('url-password', /\b[a-z][a-z0-9+.-]{0,30}:\/\/([^\s/?#"'<>:@\0]{16,512})@/dgi, '://'),
   search('token', /\bBearer\s{1,8}([\w.~+/=-]{8,4096})/dgi, ' ', hasDigit),
   search('basic-auth', /\bBasic\s{1,8}([A-Za-z0-9+/]{6,1024}={0,2})/dgi, ' ', isBasic),

@@ -4,9 +4,10 @@ import { ConnectionFailure, type Reply, Unreadable } from '../../contract/core/r
 import type { Clock } from '../../lib/clock.ts'
 import { directFetch } from '../../lib/direct-fetch.ts'
 import { networkReason } from '../../lib/network-error.ts'
+import { secretFormsOf } from '../../lib/secret-forms.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { namesCall } from '../../providers/request-id.ts'
-import { maskedForms, secretFormsOf } from './secret-forms.ts'
+import { maskedForms } from './secret-forms.ts'
 
 /** The attempt that a request to a provider belongs to. */
 export interface SentAttempt {
