@@ -197,6 +197,6 @@ function replayedIn(tape: Tape): NonNullable<SessionCassette['replayed']> {
 }
 
 function redactedIn(redactor: Redactor): Pick<SessionCassette, 'redacted' | 'not_compared'> {
-  const { replaced, uncompared } = redactor.report()
-  return { redacted: [...replaced], not_compared: uncompared.map((one) => ({ ...one, fields: [...one.fields] })) }
+  const { replaced, notCompared } = redactor.report()
+  return { redacted: [...replaced], not_compared: [...notCompared] }
 }

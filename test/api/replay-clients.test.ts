@@ -1,7 +1,7 @@
 // What clients receive of a provider that misbehaves, while it is recorded, and from its cassette: byte for byte the same.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import Anthropic from '@anthropic-ai/sdk'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import Anthropic from '@anthropic-ai/sdk'
 import { generateText, streamText } from 'ai'
 import OpenAI from 'openai'
 import { listen } from '../../src/cli/run/listen.ts'
@@ -65,17 +65,34 @@ type Client = (url: string, way: string) => Promise<string>
 const raw =
   (path: string, stream: boolean): Client =>
   async (url, way) => {
-    const body = { model: `openai/gpt-4o`, stream, messages: [{ role: 'user', content: `way: ${way}/${path}/${stream}` }] }
+    const body = {
+      model: `openai/gpt-4o`,
+      stream,
+      messages: [{ role: 'user', content: `way: ${way}/${path}/${stream}` }],
+    }
     const session = { 'x-understudy-session': `raw-${stream}` }
-    const { status, headers, body: text, end, broken } = await postRaw(`${url}${path}`, body, session, silent(way) ? CLIENT_TIMEOUT : 5_000)
-    const seen = [...headers].filter(([name]) => !/^(?:date|x-understudy-(?:trace|instance|call-site))$/.test(name)).sort()
+    const {
+      status,
+      headers,
+      body: text,
+      end,
+      broken,
+    } = await postRaw(`${url}${path}`, body, session, silent(way) ? CLIENT_TIMEOUT : 20_000)
+    const seen = [...headers]
+      .filter(([name]) => !/^(?:date|x-understudy-(?:trace|instance|call-site))$/.test(name))
+      .sort()
     return masked(JSON.stringify({ status, seen, text, end, broken }))
   }
 const apiKey = 'session:sdk'
 const openai =
   (stream: boolean): Client =>
   (url, way) => {
-    const client = new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: silent(way) ? 0 : 1, timeout: silent(way) ? CLIENT_TIMEOUT : 5_000 })
+    const client = new OpenAI({
+      baseURL: `${url}/v1`,
+      apiKey,
+      maxRetries: silent(way) ? 0 : 1,
+      timeout: silent(way) ? CLIENT_TIMEOUT : 20_000,
+    })
     const messages = [{ role: 'user' as const, content: `way: ${way}/openai/${stream}` }]
     return outcome(async () => {
       if (!stream) return client.chat.completions.create({ model: 'gpt-4o', messages })
@@ -94,7 +111,12 @@ const openai =
 const anthropic =
   (stream: boolean): Client =>
   (url, way) => {
-    const client = new Anthropic({ baseURL: url, apiKey, maxRetries: silent(way) ? 0 : 1, timeout: silent(way) ? CLIENT_TIMEOUT : 5_000 })
+    const client = new Anthropic({
+      baseURL: url,
+      apiKey,
+      maxRetries: silent(way) ? 0 : 1,
+      timeout: silent(way) ? CLIENT_TIMEOUT : 20_000,
+    })
     const body = {
       model: 'claude-opus-4-8',
       max_tokens: 100,
@@ -193,6 +215,7 @@ test.each(ROWS)('replay of "%s" for %s: equals what was recorded', (way, client)
 })
 test('replay: has no misses and leaves nothing unused', () => {
   for (const report of reports)
-    for (const { replayed } of (report as { sessions: { replayed: { misses: unknown[]; unused: unknown[] } }[] }).sessions)
+    for (const { replayed } of (report as { sessions: { replayed: { misses: unknown[]; unused: unknown[] } }[] })
+      .sessions)
       expect(replayed).toMatchObject({ misses: [], unused: [] })
 })

@@ -46,11 +46,19 @@ const frames = {
     'data: [DONE]\n\n',
   ],
   anthropic: (texts: readonly string[]) => [
-    anthropicEvent({ type: 'message_start', message: { ...JSON.parse(answers.anthropic('')), content: [], stop_reason: null } }) +
-      anthropicEvent({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }),
-    ...texts.map((text) => anthropicEvent({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } })),
+    anthropicEvent({
+      type: 'message_start',
+      message: { ...JSON.parse(answers.anthropic('')), content: [], stop_reason: null },
+    }) + anthropicEvent({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }),
+    ...texts.map((text) =>
+      anthropicEvent({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }),
+    ),
     anthropicEvent({ type: 'content_block_stop', index: 0 }) +
-      anthropicEvent({ type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 4 } }),
+      anthropicEvent({
+        type: 'message_delta',
+        delta: { stop_reason: 'end_turn', stop_sequence: null },
+        usage: { output_tokens: 4 },
+      }),
     anthropicEvent({ type: 'message_stop' }),
   ],
 }
@@ -62,7 +70,9 @@ const errors = {
 /** A stream with a pause before each frame; a whole answer where none was requested. */
 const streamed =
   (change: (frames: readonly string[]) => Step[], after: Step[] = [LAST]): Way =>
-  (api, stream) => [stream ? [head(200, SSE), ...change(frames[api](TEXTS)), ...after] : whole(200, answers[api]('Hello'))]
+  (api, stream) => [
+    stream ? [head(200, SSE), ...change(frames[api](TEXTS)), ...after] : whole(200, answers[api]('Hello')),
+  ]
 const paced = (texts: readonly string[], ms = 25): Step[] => texts.flatMap((text) => [ms, chunk(text)])
 const failing =
   (status: number, type: string, headers: Record<string, string> = {}): Way =>
@@ -73,7 +83,10 @@ export const WAYS: Readonly<Record<string, Way>> = {
   ordinary: streamed((all) => paced(all)),
   'one piece': streamed((all) => [chunk(all.join(''))]),
   'rate limit, then an answer': (api) => [
-    whole(429, errors[api]('rate_limit_error', 'too many'), { 'retry-after-ms': '50', 'x-ratelimit-remaining-requests': '0' }),
+    whole(429, errors[api]('rate_limit_error', 'too many'), {
+      'retry-after-ms': '50',
+      'x-ratelimit-remaining-requests': '0',
+    }),
     whole(200, answers[api]('after the limit')),
   ],
   'server error': failing(500, 'server_error'),
@@ -83,7 +96,11 @@ export const WAYS: Readonly<Record<string, Way>> = {
   'cut by FIN': streamed((all) => [...paced(all.slice(0, 2)), 25], ['FIN']),
   'cut by RST': streamed((all) => [...paced(all.slice(0, 2)), 25], ['RST']),
   'body cut short': (api) => [
-    [head(200, { 'content-type': 'application/json', 'content-length': 1_000 }) + answers[api]('x').slice(0, 40), 25, 'FIN'],
+    [
+      head(200, { 'content-type': 'application/json', 'content-length': 1_000 }) + answers[api]('x').slice(0, 40),
+      25,
+      'FIN',
+    ],
   ],
   'closed without a byte': () => [['FIN']],
   'reset without a byte': () => [['RST']],
@@ -115,7 +132,9 @@ export const WAYS: Readonly<Record<string, Way>> = {
   ],
   'invalid JSON': () => [whole(200, '{"id": "x", "choices": [')],
   'wrong type': (api) => [whole(200, answers[api]('x'), { 'content-type': 'text/html' })],
-  'slow start': (api, stream) => [[300, ...(stream ? [head(200, SSE), ...paced(frames[api](TEXTS)), LAST] : whole(200, answers[api]('late')))]],
+  'slow start': (api, stream) => [
+    [300, ...(stream ? [head(200, SSE), ...paced(frames[api](TEXTS)), LAST] : whole(200, answers[api]('late')))],
+  ],
   'invalid chunk': streamed((all) => [...paced(all.slice(0, 2)), 25, 'zz\r\n'], ['FIN']),
   redirect: () => [[head(302, { location: 'http://127.0.0.1:9/elsewhere', 'content-length': 0 })]],
   'comments and retry lines': streamed((all) => paced([': keep-alive\n\n', 'retry: 100\n\n', ...all])),

@@ -76,22 +76,8 @@ export const SessionCassette = z.object({
     )
     .describe('What was replaced by placeholders.'),
   not_compared: z
-    .array(
-      z.object({
-        operation: z.string().describe('Name of the operation.'),
-        model: z.string().describe('Name of the model at its provider.'),
-        fields: z
-          .array(
-            z.object({
-              path: z.string().describe('Path of the field.'),
-              kinds: z.array(z.string()).readonly().describe('Kinds of its redacted values.'),
-            }),
-          )
-          .describe('Fields with redacted values.'),
-        count: count.describe('Number of requests with these fields.'),
-      }),
-    )
-    .describe('Requests with redacted values, which were compared by their kinds alone.'),
+    .array(z.string())
+    .describe('Requests with redacted values, which were compared by their kinds alone, with the fields.'),
 })
 
 /** What was recorded and replayed. */

@@ -24,12 +24,7 @@ export function traceRedaction(redactor: Redactor): TraceRedaction {
     },
     pieces(pieces) {
       const bytes = pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece))
-      const whole = Buffer.concat(bytes).toString('utf8')
-      if (text(whole) === whole) return pieces
-      const frames = bytes.map((piece) => ({ at: 0, bytes: piece }))
-      const response = { status: 200, headers: [], at: 0, frames }
-      const redacted = redactor.attempt({ response, end: 'complete', endedAt: 0 })
-      return redacted.response?.frames.map((frame) => frame.bytes) ?? []
+      return redactor.pieces(bytes)
     },
   }
 }
