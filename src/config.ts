@@ -210,7 +210,7 @@ export function launcher(environment: Environment): number | undefined {
 }
 
 /** The commands that have a log. */
-const LOGGING = ['serve', 'exec', 'explore']
+const LOGGING = ['serve', 'exec', 'explore', 'record']
 /**
  * Whether the command line or the environment requests `--log json`, before anything is validated; `understudy.yaml` is
  * not read.

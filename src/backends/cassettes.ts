@@ -1,6 +1,6 @@
 // Records what providers send, and replays it in their place: which session does what, and what came of it.
 
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { cassetteFile } from '../cassettes/names.ts'
 import { readCassette } from '../cassettes/read.ts'
 import { createRedactor, type Redactor } from '../cassettes/redact.ts'
@@ -59,9 +59,15 @@ export interface Cassettes {
   finish(): Promise<void>
 }
 
-/** Opens the cassettes. */
+/**
+ * Opens the cassettes.
+ * @throws FileError if there is no folder to replay from
+ */
 export function createCassettes(options: CassetteOptions): Cassettes {
   const { record, replay, only, onMiss, speed, allow, rules, redaction, limit, home, notice } = options
+  if (replay !== undefined && onMiss !== 'record' && !isFolder(replay)) {
+    throw new FileError(`--replay ${JSON.stringify(replay)} is not a folder: record cassettes with 'understudy record'`)
+  }
   const redactors = new Map<string, Redactor>()
   const tapes = new Map<string, Tape>()
   const cassetteOf = (session: string) => (session === home ? HOME_CASSETTE : session)
@@ -147,11 +153,11 @@ export function createCassettes(options: CassetteOptions): Cassettes {
       const names = [...new Set([...recorded.keys(), ...tapes.keys()])].sort()
       const sessions = names.map((session): SessionCassette => {
         const tape = tapes.get(session)
-        const { session: _, file, ...about } = recorded.get(session) ?? {}
+        const { session: _, file, ...about } = recorded.get(session) ?? { session, file: undefined }
         return {
           session,
           file: file ?? cassetteFile(folder, cassetteOf(session)),
-          recorded: (about as SessionCassette['recorded']) ?? null,
+          recorded: 'attempts' in about ? about : null,
           replayed: tape ? replayedIn(tape) : null,
           ...redactedIn(redactorOf(session)),
         }
@@ -162,6 +168,8 @@ export function createCassettes(options: CassetteOptions): Cassettes {
     finish: async () => recorder?.finish(),
   }
 }
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 
 const leaving = (end: string) => (end === 'timed out' ? 'timed out' : 'left')
 

@@ -11,6 +11,8 @@ const bad = (text: string) => paint('red', text)
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 /** Misses and differences that are printed of a session. */
 const MAX_PRINTED = 5
+/** Unused interactions that are printed of a session. */
+const MAX_UNUSED = 10
 
 /** Whether a replay had misses. */
 export const hasMisses = ({ sessions }: CassetteReport): boolean =>
@@ -102,11 +104,16 @@ function missLines({ session, file, replayed }: SessionCassette & { replayed: Re
   return more > 0 ? [...lines, ['miss', `${more} more in session ${session}`]] : lines
 }
 
-const unusedLines = ({ file, replayed }: SessionCassette & { replayed: Replayed }): [string, string][] =>
-  replayed.unused.map(({ line, operation, model, turn, attempts, unused }) => [
-    'unused',
-    `${unused === attempts ? 'interaction' : `${unused} of ${counted(attempts, 'attempt')}`} at ${file}:${line} (${operation} ${model}, turn ${turn})`,
-  ])
+const unusedLines = ({ file, replayed }: SessionCassette & { replayed: Replayed }): [string, string][] => {
+  const more = replayed.unused.length - MAX_UNUSED
+  const lines = replayed.unused
+    .slice(0, MAX_UNUSED)
+    .map(({ line, operation, model, turn, attempts, unused }): [string, string] => [
+      'unused',
+      `${unused === attempts ? 'interaction' : `${unused} of ${counted(attempts, 'attempt')}`} at ${file}:${line} (${operation} ${model}, turn ${turn})`,
+    ])
+  return more > 0 ? [...lines, ['unused', `${more} more in ${file}`]] : lines
+}
 
 function ruleLines(parts: readonly Replayed[]): [string, string][] {
   const rules = Map.groupBy(
