@@ -43,7 +43,7 @@ export function understudyOf(server: UnderstudyServer, session: string): Underst
 }
 
 function clockOf(server: UnderstudyServer, session: string): SessionClock {
-  const path = `/_understudy/sessions/${session}`
+  const path = `/_understudy/sessions/${encodeURIComponent(session)}`
   const move = async (body: unknown) =>
     (await ask(server, { method: 'POST', path: `${path}/clock`, body })) as ClockState
   return {
