@@ -1,7 +1,8 @@
 // Cassettes as files: every byte of a response and every value of a request is read again as it was written.
 import { afterAll, expect, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import fc from 'fast-check'
+import { cassetteFile } from '../../src/cassettes/names.ts'
 import { readCassette } from '../../src/cassettes/read.ts'
 import { type NewHeader, openCassette } from '../../src/cassettes/write.ts'
 import type { Frame, Interaction, RecordedAttempt, UpstreamBody } from '../../src/contract/core/cassette.ts'
@@ -180,6 +181,7 @@ test('cassette: keeps every byte of every frame, and every value of a request', 
       fc.array(fc.tuple(values, fc.array(attempt, { minLength: 1, maxLength: 3 })), { maxLength: 4 }),
       async (all) => {
         const interactions = all.map(([value, attempts], index) => chat(value, index + 1, attempts))
+        rmSync(cassetteFile(folder.path, 'property'), { force: true })
         const read = await written('property', interactions)
         const plain = read.interactions.map(({ line: _, ...interaction }) => interaction)
         expect(JSON.parse(JSON.stringify(plain.map(hexFrames)))).toEqual(
