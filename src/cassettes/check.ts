@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import type { UpstreamBody } from '../contract/core/cassette.ts'
 import { cassetteKey } from '../contract/core/cassette-key.ts'
 import { type FieldStep, formatFieldPath } from '../contract/core/volatile-rule.ts'
+import { placeholdersIn, redactedNumber } from '../lib/placeholders.ts'
 import { counted } from '../lib/units.ts'
 import { isObject } from '../lib/values.ts'
 import { FileError } from '../schema/source.ts'
@@ -64,7 +65,7 @@ function repeatedKeys({ file, header, stored }: StoredCassette): string[] {
 function redacted({ file, stored }: StoredCassette): string[] {
   const found = new Map<string, { line: number; count: number }>()
   for (const { line, interaction } of stored) {
-    for (const place of placeholdersIn(interaction.request.body)) {
+    for (const place of redactedFields(interaction.request.body)) {
       const entry = found.getOrInsertComputed(place, () => ({ line, count: 0 }))
       entry.count++
     }
@@ -75,16 +76,21 @@ function redacted({ file, stored }: StoredCassette): string[] {
   )
 }
 
-const PLACEHOLDER = /(?:<|%3C)secret(?::|%3A)([\w.-]+?)(?::|%3A)\d+(?:>|%3E)/gi
+/** The kinds of the placeholders in a text or a number, also in a URL. */
+function placeholderKinds(value: string | number): string[] {
+  const text = String(value)
+  const whole = redactedNumber(text)
+  if (whole) return [whole.kind]
+  const decoded = text.replace(/%3Csecret%3A([a-z0-9-]+)%3A(\d+)%3E/gi, '<secret:$1:$2>')
+  return placeholdersIn(decoded).map(({ kind }) => kind)
+}
 
 /** The paths of placeholders with their kinds; items of lists have no numbers, so that a conversation is one path. */
-function placeholdersIn(body: UpstreamBody): Set<string> {
+function redactedFields(body: UpstreamBody): Set<string> {
   const places = new Set<string>()
   const visit = (value: unknown, steps: readonly FieldStep[]): void => {
-    if (typeof value === 'string') {
-      if (value.includes('secret'))
-        for (const [, kind] of value.matchAll(PLACEHOLDER))
-          places.add(`${formatFieldPath(steps) || 'the body'} (${kind})`)
+    if (typeof value === 'string' || typeof value === 'number') {
+      for (const kind of placeholderKinds(value)) places.add(`${formatFieldPath(steps) || 'the body'} (${kind})`)
     } else if (Array.isArray(value)) for (const item of value) visit(item, [...steps, null])
     else if (isObject(value)) for (const [name, inner] of Object.entries(value)) visit(inner, [...steps, name])
   }

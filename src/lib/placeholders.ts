@@ -77,3 +77,17 @@ export const hasPlaceholder = (text: string): boolean =>
   TEXT_ONCE.test(text) || (text.includes(NUMBER_MARK) && NUMBER_ONCE.test(text))
 const TEXT_ONCE = new RegExp(TEXT.source, 'i')
 const NUMBER_ONCE = new RegExp(NUMBER.source)
+
+/**
+ * A text in which placeholders have other numbers.
+ * @param number the new number, by the former one
+ * @example
+ * renumbered('<secret:email:7> -1111111111110007', () => 1) // => '<secret:email:1> -1111111111110001'
+ */
+export const renumbered = (text: string, number: (former: number) => number): string =>
+  text
+    .replace(TEXT, (found, _, former: string) => found.replace(/\d+(?=>$|%3E$)/i, () => String(number(Number(former)))))
+    .replace(NUMBER, (_, code: string, former: string) => {
+      const next = Math.min(number(Number(former)), MAX_NUMBER)
+      return `${NUMBER_MARK}${code}${String(next).padStart(4, '0')}`
+    })

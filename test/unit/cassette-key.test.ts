@@ -157,6 +157,9 @@ describe('cassette key', () => {
     expect(key('<secret:email:4>', 'to <secret:email:7>')).toBe(key('<secret:email:1>', 'to <secret:email:2>'))
     expect(key('<secret:email:1>', 'to <secret:email:1>')).not.toBe(key('<secret:email:1>', 'to <secret:email:2>'))
     expect(key('<secret:email:1>', '')).not.toBe(key('<secret:phone:1>', ''))
+    const number = (value: number) => cassetteKey(chatInteraction({ value }).request, [])
+    expect(number(-1111111111110007)).toBe(number(-1111111111110001))
+    expect(number(-1111111111110007)).not.toBe(number(-1111111111120007))
   })
 
   test('compares forms by name, and files by their content', () => {
