@@ -1,6 +1,6 @@
 // Reads cassettes strictly: a problem has the file, the line and what was expected there.
 import { readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { CASSETTE_FORMAT, type Cassette, type CassetteHeader, type Interaction } from '../contract/core/cassette.ts'
 import { isObject, type JsonObject, objectsIn } from '../lib/values.ts'
 import { FileError, parseSource, type SourceFile } from '../schema/source.ts'
@@ -8,7 +8,7 @@ import { problemsOf, safeParse } from '../schema/validation.ts'
 import type { YamlLimits } from '../schema/yaml-text.ts'
 import { readDocument } from './document.ts'
 import { blobFolder } from './names.ts'
-import { EarlierBodies, RepeatProblem } from './repeats.ts'
+import { EarlierBodies, type ReducedBody, RepeatProblem } from './repeats.ts'
 import { HeaderSchema, InteractionSchema } from './schema.ts'
 
 /** An interaction as it stands in a cassette. */
@@ -19,6 +19,8 @@ export interface StoredInteraction {
   /** Its document, with the line for people. */
   text: string
   interaction: Interaction
+  /** Its JSON body as the document has it: without what stands in an interaction above. */
+  reduced: ReducedBody
 }
 
 /** A cassette with its documents. */
@@ -73,7 +75,7 @@ export function readStored(file: string): StoredCassette {
 }
 
 /** Whether a text begins like a cassette of ours, of whatever version. */
-export const isCassette = (text: string): boolean => /^(?:\ufeff?(?:#[^\n]*|---)?\r?\n)*\ufeff?cassette:/.test(text)
+const isCassette = (text: string): boolean => /^(?:\ufeff?(?:#[^\n]*|---)?\r?\n)*\ufeff?cassette:/.test(text)
 
 function fileText(file: string): string {
   let bytes: Buffer
@@ -192,7 +194,7 @@ function readInteraction({ file, document, earlier, blob }: ReadOptions): Stored
     }
     earlier.add(id, body.value)
   } else earlier.add(id, undefined)
-  return { id, line, text, interaction: { turn, request: { ...request, body }, attempts } }
+  return { id, line, text, reduced, interaction: { turn, request: { ...request, body }, attempts } }
 }
 
 /** Reads binary bodies beside a cassette, each once. */
@@ -251,8 +253,16 @@ function foreignValue(file: string, text: string): unknown {
   }
 }
 
-/** The program whose recording a file is, if it is one that is known; undefined for files of ours and others. */
-export function foreignRecording(file: string, text: string): string | undefined {
+/** A fast test: fields of which the recordings of other programs have one. */
+const FOREIGN_FIELD = /(?:^|["{,\s])"?(?:http_interactions|interactions|_recordingName|fixtures|log)"?\s*:/
+/**
+ * Whether a file must be a cassette: by what it begins with, by its folder, or because another program recorded it, so
+ * that `readCassette` explains which.
+ */
+export const isRecording = (file: string, text: string): boolean =>
+  isCassette(text) || basename(dirname(file)) === 'cassettes' || (FOREIGN_FIELD.test(text) && isForeign(file, text))
+
+function isForeign(file: string, text: string): boolean {
   const value = foreignValue(file, text)
-  return FOREIGN.find(([what, is]) => !what.endsWith('Understudy') && isObject(value) && is(value))?.[0]
+  return FOREIGN.some(([what, is]) => !what.endsWith('Understudy') && isObject(value) && is(value))
 }

@@ -40,12 +40,15 @@ export function phoneNumbersIn(text: string): Span[] {
   return spans
 }
 
+/** A number with its country code is the same for every country. */
 const numbersIn = (candidate: string): readonly NumberFound[] =>
-  COUNTRIES.flatMap((country) => phoneNumbers().findPhoneNumbersInText(candidate, country))
+  (candidate.startsWith('+') ? COUNTRIES.slice(0, 1) : COUNTRIES).flatMap((country) =>
+    phoneNumbers().findPhoneNumbersInText(candidate, country),
+  )
 
 /** A candidate that is not checked: a text with so many numbers is a list of them. */
 const whole = (candidate: string): readonly NumberFound[] => [{ startsAt: 0, endsAt: candidate.length }]
-const MAX_CHECKED = 200
+const MAX_CHECKED = 50
 
 const NAME_WORD = String.raw`(?:\p{Lu}['’])?\p{Lu}\p{Ll}+(?:['’-]\p{Lu}?\p{Ll}+)*`
 const PARTICLES = "(?:(?:de|den|der|van|von|zu|la|le|di|da|dos|al|bin|ten|ter|mac|o’|o') ){0,3}"

@@ -61,19 +61,22 @@ export function redactedNumber(text: string): Pick<PlaceholderFound, 'kind' | 'n
   return code === undefined ? undefined : { kind: NUMBER_KINDS[Number(code) - 10] ?? 'number', number: Number(number) }
 }
 
-/**
- * A text without the numbers of its placeholders. Requests are compared in this form, since the numbers depend on the calls before.
- * @example
- * withoutNumbers('<secret:email:2> %3Csecret%3Akey%3A1%3E') // => '<secret:email> %3Csecret%3Akey%3E'
- * withoutNumbers('{"card":-1111111111110002}') // => '{"card":-1111111111110000}'
- */
-export const withoutNumbers = (text: string): string =>
-  text
-    .replace(TEXT, (found) => found.replace(/(?::|%3A)\d+(?=>|%3E)/i, ''))
-    .replace(NUMBER, (_, code: string) => `${NUMBER_MARK}${code}0000`)
-
 /** Whether a text contains a placeholder of any form. */
 export const hasPlaceholder = (text: string): boolean =>
   TEXT_ONCE.test(text) || (text.includes(NUMBER_MARK) && NUMBER_ONCE.test(text))
 const TEXT_ONCE = new RegExp(TEXT.source, 'i')
 const NUMBER_ONCE = new RegExp(NUMBER.source)
+
+/**
+ * A text in which placeholders have other numbers.
+ * @param number the new number, by the former one
+ * @example
+ * renumbered('<secret:email:7> -1111111111110007', () => 1) // => '<secret:email:1> -1111111111110001'
+ */
+export const renumbered = (text: string, number: (former: number) => number): string =>
+  text
+    .replace(TEXT, (found, _, former: string) => found.replace(/\d+(?=>$|%3E$)/i, () => String(number(Number(former)))))
+    .replace(NUMBER, (_, code: string, former: string) => {
+      const next = Math.min(number(Number(former)), MAX_NUMBER)
+      return `${NUMBER_MARK}${code}${String(next).padStart(4, '0')}`
+    })

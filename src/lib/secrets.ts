@@ -79,7 +79,7 @@ const KEY_FORMS: readonly (readonly [kind: string, form: RegExp])[] = [
   ['age-key', /AGE-SECRET-KEY-1\w{40,}/],
   ['onepassword-token', /ops_eyJ[\w+/=-]{16,}/],
   // JSON Web Tokens, also with a missing signature.
-  ['jwt', /eyJ[\w-]{5,}\.[\w-]+(?:\.[\w-]*)*/],
+  ['jwt', /eyJ[\w-]{5,}\.[\w-][\w.-]*/],
 ]
 const anyOf = (forms: readonly RegExp[]) =>
   new RegExp(`(?<![A-Za-z0-9])(?:${forms.map(({ source }) => source).join('|')})`, 'g')
@@ -308,11 +308,13 @@ const wordsOf = (name: string) =>
  * namedSecret('total_tokens', '35') // => undefined
  */
 export function namedSecret(name: string, value: string): string | undefined {
-  if (name.length > MAX_NAME_LENGTH || !mayBeSecret(value)) return undefined
-  const cached = nameKinds.get(name)
-  const kind = cached ?? kindOfName(name)
-  if (cached === undefined && nameKinds.size < MAX_NAME_KINDS) nameKinds.set(name, kind)
-  if (kind !== 'ambiguous') return kind === '' ? undefined : kind
+  let kind = nameKinds.get(name)
+  if (kind === undefined) {
+    kind = name.length > MAX_NAME_LENGTH ? '' : kindOfName(name)
+    if (nameKinds.size < MAX_NAME_KINDS) nameKinds.set(name, kind)
+  }
+  if (kind === '' || !mayBeSecret(value)) return undefined
+  if (kind !== 'ambiguous') return kind
   return value.length <= MAX_TOKEN_LENGTH && !/\s/.test(value) && looksRandom(value) ? 'token' : undefined
 }
 const MAX_NAME_LENGTH = 80

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readCassette } from '../../src/cassettes/read.ts'
-import { cassetteApp } from '../support/cassettes.ts'
+import { cassetteApp } from '../support/cassette-app.ts'
 import { startProvider } from '../support/forward.ts'
 import { emptyFolder } from '../support/server.ts'
 

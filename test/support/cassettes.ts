@@ -1,45 +1,62 @@
-// Applications that record and replay a provider of the test.
-import { readForwarding } from '../../src/config/providers.ts'
-import type { Config } from '../../src/config.ts'
-import type { CassetteReport } from '../../src/contract/core/cassette-report.ts'
-import type { Replacements } from '../../src/deps.ts'
-import { createTestApp, type TestApp } from './app.ts'
-import { at, type ProviderEntry } from './forward.ts'
+// Interactions and cassettes for tests.
+import { readFileSync } from 'node:fs'
+import { readCassette } from '../../src/cassettes/read.ts'
+import { type NewHeader, openCassette } from '../../src/cassettes/write.ts'
+import type { Cassette, Frame, Interaction, RecordedAttempt } from '../../src/contract/core/cassette.ts'
 
-/** An application with cassettes, on the real clock. */
-export interface CassetteApp extends TestApp {
-  /** Completes what is recorded, and closes it. */
-  finish(): Promise<CassetteReport>
-  report(): CassetteReport
-}
+/** The header of a new cassette. */
+export const newHeader = (session: string, more: Partial<NewHeader> = {}): NewHeader => ({
+  session,
+  recorded: '2026-11-26',
+  understudy: '0.1.0',
+  volatile: [],
+  redact: [],
+  ...more,
+})
 
-/** An application that forwards the calls of these providers to a URL, or replays them. */
-export function cassetteApp(
-  url: string,
-  settings: Partial<Config>,
-  { providers = ['openai', 'anthropic'], entry = {}, instead }: CassetteAppOptions = {},
-): CassetteApp {
-  const { record, replay, on_miss: onMiss = 'error' } = settings
-  const value = Object.fromEntries(providers.map((name) => [name, at(url, entry)]))
-  const section = { value, locationOf: () => '' }
-  const isOffline = replay !== undefined && record === undefined && onMiss === 'error'
-  const forwarding = readForwarding({ section, backend: 'fixture', environment: {}, isOffline })
-  const app = createTestApp({ clock: 'real', skip_latency: false, forwarding, ...settings }, undefined, instead)
-  const report = () => app.understudy.cassettes?.report() ?? { folder: null, graded: false, sessions: [] }
-  return {
-    ...app,
-    report,
-    async finish() {
-      await app.understudy.cassettes?.finish()
-      const last = report()
-      app.close()
-      return last
-    },
-  }
-}
+/** A frame of text. */
+export const frame = (at: number, text: string): Frame => ({ at, bytes: new TextEncoder().encode(text) })
 
-interface CassetteAppOptions {
-  providers?: readonly string[]
-  entry?: ProviderEntry
-  instead?: Replacements
+/** A complete response with status 200. */
+export const answered = (...frames: Frame[]): RecordedAttempt => ({
+  response: { status: 200, headers: [['content-type', 'text/event-stream']], at: 10, frames },
+  end: 'complete',
+  endedAt: 2_000,
+})
+
+/** An interaction with a JSON body. */
+export const chatInteraction = (
+  value: unknown,
+  {
+    turn = 1,
+    attempts = [answered(frame(12, '{"id":"x"}'))],
+    headers = {},
+  }: Partial<Interaction> & {
+    headers?: Record<string, string>
+  } = {},
+): Interaction => ({
+  turn,
+  request: {
+    provider: 'openai',
+    operation: 'chat.completions',
+    model: 'gpt-4o',
+    path: '/v1/chat/completions',
+    headers,
+    body: { kind: 'json', value },
+  },
+  attempts,
+})
+
+/** Writes interactions as the cassette of a session, and reads it again. */
+export async function writeCassette(
+  folder: string,
+  header: NewHeader,
+  interactions: readonly Interaction[],
+): Promise<Cassette & { text: string }> {
+  const problems: string[] = []
+  const writer = openCassette(folder, header, (problem) => problems.push(problem))
+  await Promise.all(interactions.map((interaction) => writer.append(interaction)))
+  await writer.finish()
+  if (problems.length > 0) throw new Error(problems.join('\n'))
+  return { ...readCassette(writer.file), text: readFileSync(writer.file, 'utf8') }
 }

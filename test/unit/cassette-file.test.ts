@@ -1,53 +1,15 @@
 // Cassettes as files: every byte of a response and every value of a request is read again as it was written.
 import { afterAll, expect, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import fc from 'fast-check'
-import { readCassette } from '../../src/cassettes/read.ts'
-import { type NewHeader, openCassette } from '../../src/cassettes/write.ts'
-import type { Frame, Interaction, RecordedAttempt, UpstreamBody } from '../../src/contract/core/cassette.ts'
+import { cassetteFile } from '../../src/cassettes/names.ts'
+import type { Interaction, RecordedAttempt } from '../../src/contract/core/cassette.ts'
+import { answered, chatInteraction, frame, newHeader, writeCassette } from '../support/cassettes.ts'
 import { runs } from '../support/property.ts'
 import { emptyFolder } from '../support/server.ts'
 
 const folder = emptyFolder()
 afterAll(folder.remove)
-
-const header = (session: string): NewHeader => ({
-  session,
-  recorded: '2026-11-26',
-  understudy: '0.1.0',
-  volatile: [],
-  redact: [],
-})
-
-/** Writes interactions as a cassette and reads them again. */
-async function written(session: string, interactions: readonly Interaction[], path = folder.path) {
-  const problems: string[] = []
-  const writer = openCassette(path, header(session), (problem) => problems.push(problem))
-  for (const interaction of interactions) await writer.append(interaction)
-  await writer.finish()
-  expect(problems).toEqual([])
-  return { text: readFileSync(writer.file, 'utf8'), ...readCassette(writer.file) }
-}
-
-const json = (value: unknown): UpstreamBody => ({ kind: 'json', value })
-const chat = (value: unknown, turn = 1, attempts: RecordedAttempt[] = []): Interaction => ({
-  turn,
-  request: {
-    provider: 'openai',
-    operation: 'chat.completions',
-    model: 'gpt-4o',
-    path: '/v1/chat/completions',
-    headers: {},
-    body: json(value),
-  },
-  attempts: attempts.length > 0 ? attempts : [answered(frame(12, '{"id":"x"}'))],
-})
-const frame = (at: number, text: string): Frame => ({ at, bytes: new TextEncoder().encode(text) })
-const answered = (...frames: Frame[]): RecordedAttempt => ({
-  response: { status: 200, headers: [['content-type', 'text/event-stream']], at: 10, frames },
-  end: 'complete',
-  endedAt: 2_000,
-})
 
 test('cassette: is a text for people', async () => {
   const limited: RecordedAttempt = {
@@ -60,8 +22,11 @@ test('cassette: is a text for people', async () => {
     frame(140, 'event: x\ndata: {"b":"\\n"}\n\ndata: {"c'),
     frame(150, '":2}\n\n'),
   )
-  const { text } = await written('readable', [
-    chat({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Hi.\nHow: are you?' }] }, 2, [limited, stream]),
+  const { text } = await writeCassette(folder.path, newHeader('readable'), [
+    chatInteraction(
+      { model: 'gpt-4o', messages: [{ role: 'user', content: 'Hi.\nHow: are you?' }] },
+      { turn: 2, attempts: [limited, stream] },
+    ),
   ])
   expect(text).toBe(`# Recorded responses of providers, for replay with Understudy.
 cassette: 1
@@ -179,8 +144,11 @@ test('cassette: keeps every byte of every frame, and every value of a request', 
     fc.asyncProperty(
       fc.array(fc.tuple(values, fc.array(attempt, { minLength: 1, maxLength: 3 })), { maxLength: 4 }),
       async (all) => {
-        const interactions = all.map(([value, attempts], index) => chat(value, index + 1, attempts))
-        const read = await written('property', interactions)
+        const interactions = all.map(([value, attempts], index) =>
+          chatInteraction(value, { turn: index + 1, attempts }),
+        )
+        rmSync(cassetteFile(folder.path, 'property'), { force: true })
+        const read = await writeCassette(folder.path, newHeader('property'), interactions)
         const plain = read.interactions.map(({ line: _, ...interaction }) => interaction)
         expect(JSON.parse(JSON.stringify(plain.map(hexFrames)))).toEqual(
           JSON.parse(JSON.stringify(interactions.map(hexFrames))),

@@ -1,5 +1,6 @@
 // The key of a request: requests with the same key are the same to recorder, replay, near misses and `check`.
 import { checksumOf } from '../../lib/canonical.ts'
+import { hasPlaceholder, renumbered } from '../../lib/placeholders.ts'
 import { isObject } from '../../lib/values.ts'
 import {
   type FormField,
@@ -34,7 +35,7 @@ export function comparableRequest(request: UpstreamRequest, rules: readonly Vola
       return value === undefined || value === '' ? [] : [[name, value]]
     }),
   )
-  return { request: { provider, operation, model, path: '', headers, body: numberedByRequest(body) }, applied }
+  return { request: { provider, operation, model, path: '', ...numberedByRequest({ headers, body }) }, applied }
 }
 
 /**
@@ -49,25 +50,17 @@ export function cassetteKey(request: UpstreamRequest, rules: readonly VolatileRu
 const keyedBody = (body: UpstreamBody): unknown =>
   body.kind === 'form' ? { kind: 'form', fields: Object.groupBy(body.fields, ({ name }) => name) } : body
 
-/** A placeholder of a secret, also in a URL. The first part ends before its number. */
-const PLACEHOLDER = /((?:<|%3C)secret(?::|%3A)[a-z0-9_.-]+?(?::|%3A))(\d+)(?=>|%3E)/gi
-
 /**
  * Placeholders are numbered within a cassette, by the order of calls, which may change; within a request the order is
  * that of its fields, sorted by name.
  */
-function numberedByRequest(body: UpstreamBody): UpstreamBody {
-  const numbers = new Map<string, string>()
-  const text = (value: string) =>
-    value.includes('secret')
-      ? value.replace(PLACEHOLDER, (found, kind: string) => {
-          const name = found.toLowerCase()
-          const number = numbers.getOrInsertComputed(name, () => String(numbers.size + 1))
-          return `${kind}${number}`
-        })
-      : value
+function numberedByRequest({ headers, body }: Pick<UpstreamRequest, 'headers' | 'body'>) {
+  const numbers = new Map<number, number>()
+  const number = (former: number) => numbers.getOrInsertComputed(former, () => numbers.size + 1)
+  const text = (value: string) => (hasPlaceholder(value) ? renumbered(value, number) : value)
   const numbered = (value: unknown): unknown => {
     if (typeof value === 'string') return text(value)
+    if (typeof value === 'number') return value < 0 ? Number(text(String(value))) : value
     if (Array.isArray(value)) {
       const items = value.map(numbered)
       return items.some((item, index) => item !== value[index]) ? items : value
@@ -75,15 +68,19 @@ function numberedByRequest(body: UpstreamBody): UpstreamBody {
     if (!isObject(value)) return value
     const entries = Object.keys(value)
       .sort()
-      .map((name): [string, unknown] => [name, numbered(value[name])])
+      .map((name): [string, unknown] => [text(name), numbered(value[name])])
     return entries.some(([name, inner]) => inner !== value[name]) ? Object.fromEntries(entries) : value
   }
-  switch (body.kind) {
-    case 'json':
-      return { kind: 'json', value: numbered(body.value) }
-    case 'text':
-      return { kind: 'text', text: text(body.text) }
-    case 'form':
-      return { kind: 'form', fields: body.fields.map((field) => numbered(field) as FormField) }
+  const numberedBody = (): UpstreamBody => {
+    switch (body.kind) {
+      case 'json':
+        return { kind: 'json', value: numbered(body.value) }
+      case 'text':
+        return { kind: 'text', text: text(body.text) }
+      case 'form':
+        return { kind: 'form', fields: body.fields.map((field) => numbered(field) as FormField) }
+    }
   }
+  const numberedHeaders = Object.entries(headers).map(([name, value]): [string, string] => [name, text(value)])
+  return { headers: Object.fromEntries(numberedHeaders), body: numberedBody() }
 }
