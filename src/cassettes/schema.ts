@@ -80,6 +80,10 @@ const AttemptSchema = z.strictObject({
   end: z
     .enum(['complete', 'cut by provider', 'reset', 'timed out', 'left by client'])
     .describe('How the attempt ended.'),
+  reason: z
+    .string()
+    .optional()
+    .describe('Code of the connection error, such as `ECONNREFUSED`; absent for a closed connection.'),
   ended: time.describe('Time from the request to the end.'),
 })
 
