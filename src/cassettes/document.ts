@@ -73,7 +73,7 @@ function attemptLines({ response, end, reason, endedAt }: RecordedAttempt, blobs
   }
   lines.push(
     `end: ${end}`,
-    ...(reason === undefined ? [] : [`reason:${valueText(reason, '')}`]),
+    ...(reason === undefined ? [] : [`reason:${scalarText(reason, BLOCK_PAD)}`]),
     `ended: ${timeText(endedAt)}`,
   )
   return lines.map((line, index) => `${index === 0 ? '  - ' : '    '}${line}`)
@@ -107,14 +107,14 @@ function summaryOf({ request, turn, attempts }: Interaction): string {
     const text = resultOf(same[0]?.[1])
     return same.length > 1 ? `${text} (${same.length} times)` : text
   })
-  const subject = cutWhole(printableLine(`${request.operation} ${request.model}`), 200)
-  return `${subject}, turn ${turn}: ${shown.join(', then ')}`
+  const subject = cutWhole(`${request.operation} ${request.model}`, 200)
+  return printableLine(`${subject}, turn ${turn}: ${shown.join(', then ')}`)
 }
 
 function resultOf(attempt: RecordedAttempt | undefined): string {
   if (!attempt) return ''
-  const { response, end } = attempt
-  if (!response) return end === 'complete' ? 'no response' : end
+  const { response, end, reason } = attempt
+  if (!response) return reason ?? end
   const { length } = response.frames
   const frames = length > 1 ? ` in ${length} frames` : ''
   return `${response.status}${frames}${end === 'complete' ? '' : `, ${end}`}`

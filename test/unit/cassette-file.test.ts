@@ -116,6 +116,7 @@ const attempt: fc.Arbitrary<RecordedAttempt> = fc.record(
       { requiredKeys: ['status', 'headers', 'at', 'frames'] },
     ),
     end: fc.constantFrom('complete', 'cut by provider', 'reset', 'timed out', 'left by client'),
+    reason: fc.string(),
     endedAt: fc.nat(),
   },
   { requiredKeys: ['end', 'endedAt'] },
