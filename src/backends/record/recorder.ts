@@ -51,8 +51,8 @@ export interface Recorder {
   finish(): Promise<void>
 }
 
-/** Bytes of responses that may wait for redaction and writing; with more, they no longer wait for a pause. */
-const MAX_WAITING = 64 * 2 ** 20
+/** Responses and their bytes that may wait for redaction and writing; with more, they no longer wait for a pause. */
+const MAX_WAITING = { count: 10_000, bytes: 64 * 2 ** 20 }
 
 /** Creates a recorder. */
 export function createRecorder(options: RecorderOptions): Recorder {
@@ -63,6 +63,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   let size = 0
   let draining: Promise<void> | undefined
   const sessionOf = (name: string) => sessions.getOrInsertComputed(name, () => new SessionRecording(name, options))
+  const isFull = () => waiting.length > MAX_WAITING.count || size > MAX_WAITING.bytes
   const drain = async () => {
     await nextTurn()
     // In the order in which they were sent, which is that of placeholders and of the file.
@@ -76,7 +77,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const startDraining = () => {
     draining ??= drain().finally(() => {
       draining = undefined
-      if (waiting.length > 0 && (open.size === 0 || size > MAX_WAITING)) void startDraining()
+      if (waiting.length > 0 && (open.size === 0 || isFull())) void startDraining()
     })
     return draining
   }
@@ -89,7 +90,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       open.delete(exchange)
       waiting.push(exchange)
       size += exchange.size
-      if (open.size === 0 || size > MAX_WAITING) void startDraining()
+      if (open.size === 0 || isFull()) void startDraining()
     },
   }
   return {

@@ -1,4 +1,5 @@
 // What clients receive of a provider that misbehaves, while it is recorded, and from its cassette: byte for byte the same.
+// Slow because silent providers and recorded latency take real time for three SDKs.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import Anthropic from '@anthropic-ai/sdk'
