@@ -17,6 +17,7 @@ const guides = [
   page('The inspector', 'inspector'),
   page('The gateway', 'gateway'),
   page('Real providers', 'real-providers'),
+  page('Record and replay', 'cassettes'),
   page('Agents', 'agents'),
   page('The workspace', 'workspace'),
   page('Telemetry', 'telemetry'),
