@@ -69,8 +69,9 @@ export class JsonLeaf implements TextView {
     return key === '' ? undefined : String(key)
   }
 
-  /** Names and indexes from the root to it. */
-  path(): (string | number)[] {
+  /** Names and indexes from the root to it; undefined for a name. */
+  path(): (string | number)[] | undefined {
+    if (this.is === 'name') return undefined
     const path = [this.key]
     for (let owner = this.parent; owner.parent; owner = owner.parent) path.unshift(owner.key)
     return path

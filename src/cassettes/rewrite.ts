@@ -181,7 +181,10 @@ function rewriteLeaves(
 /** The place of a leaf in a JSON text that is itself a field. */
 const innerPlace = (leaf: JsonLeaf, outer: Place): Place => ({
   name: leaf.name ?? (leaf.is === 'name' ? undefined : outer.name),
-  path: () => [...(outer.path() ?? []), ...leaf.path()],
+  path: () => {
+    const path = leaf.path()
+    return path && [...(outer.path() ?? []), ...path]
+  },
 })
 
 const isPiece = ({ parent, key }: JsonLeaf) =>

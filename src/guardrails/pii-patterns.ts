@@ -147,6 +147,7 @@ function ibansIn(text: string): Span[] {
     let number = ''
     for (const { 1: group = '', index } of text.slice(start, start + MAX_IBAN_LENGTH).matchAll(/([a-z0-9]+)[ -]?/giy)) {
       number += group
+      if (number.length > MAX_IBAN_LENGTH / 2) break
       if (hasCheckDigits(number) && validator.isIBAN(number.toUpperCase()))
         spans.push({ start, end: start + index + group.length })
     }
@@ -160,12 +161,14 @@ function hasCheckDigits(number: string): boolean {
   if (number.length < MIN_IBAN_LENGTH) return false
   let rest = 0
   for (let index = 0; index < number.length; index++) {
-    // The first four characters count last.
-    const value = Number.parseInt(number[(index + 4) % number.length] ?? '', 36)
-    rest = (rest * (value > 9 ? 100 : 10) + value) % 97
+    // The first four characters count last. Letters are 10 to 35.
+    const code = number.charCodeAt((index + 4) % number.length)
+    rest = (code < LETTERS ? rest * 10 + code - ZERO : rest * 100 + (code & 31) + 9) % 97
   }
   return rest === 1
 }
+const ZERO = 48
+const LETTERS = 64
 const MIN_IBAN_LENGTH = 15
 
 /** The patterns, in the order in which they are searched. */

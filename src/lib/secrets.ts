@@ -266,7 +266,7 @@ const hasDigit = (value: string) => /\d/.test(value)
 
 /** Values that stand for a secret: variables, templates, placeholders, what a schema says. */
 const STAND_IN =
-  /^(?:[$%]?\{|\$[A-Za-z_(]|%\w+%$|<|\[|\*|\.\.\.|x{3,}$|(?:null|none|nil|undefined|true|false|string|number|redacted|masked|secret|password|required|optional|empty)$|(?:your|my)[-_ ])/i
+  /^(?:[$%]?\{|\$[A-Za-z_(]|%\w+%$|<|\[|\*|\.\.\.|x{3,}$|(?:null|none|nil|undefined|true|false|string|number|redacted|masked|secret|password|required|optional|empty)$|(?:your|my)[-_ ]|(?:process|os|config|settings|secrets|args|self|this|import\.meta|std)\??[.:[]|env[.[(])/i
 
 /** Whether a value under the name of a secret can be one. */
 export const mayBeSecret = (value: string): boolean => {
@@ -292,7 +292,8 @@ const NAMES_OF_SECRETS: readonly (readonly [kind: string, name: string])[] = [
 ]
 const NAME_KINDS = NAMES_OF_SECRETS.map(([kind, name]) => [kind, new RegExp(`(?:^|_)(?:${name})$`)] as const)
 /** Names of secrets and of much else: the value decides. */
-const AMBIGUOUS = /(?:^|_)(?:token|key|auth|session|session_?id|sid|jwt|bearer)$/
+const AMBIGUOUS =
+  /(?:^|_)(?:token|(?<!(?:cache|sort|partition|primary|foreign|idempotency|public|dedup|group)_)key|auth|session|session_?id|sid|jwt|bearer)$/
 
 /** The words of a name, separated by `_`: `apiKey`, `api-key` and `API_KEY` are the same. */
 const wordsOf = (name: string) =>
