@@ -1,6 +1,6 @@
 // The error for a request or a read that a cassette has no response for.
 
-import { differenceText, type FieldDifference } from '../../cassettes/nearest.ts'
+import { fieldDifferenceText, type FieldDifference } from '../../cassettes/nearest.ts'
 import type { Interaction } from '../../contract/core/cassette.ts'
 import { ApiError } from '../../contract/core/error.ts'
 
@@ -39,6 +39,6 @@ function nearestText({ nearest }: Pick<Miss, 'nearest'>): string {
   if (!nearest) return ''
   const { line, differences } = nearest
   const more = differences.length - MAX_DIFFERENCES
-  const shown = differences.slice(0, MAX_DIFFERENCES).map(differenceText)
+  const shown = differences.slice(0, MAX_DIFFERENCES).map(fieldDifferenceText)
   return `; the nearest interaction is at line ${line}: ${[...shown, ...(more > 0 ? [`${more} more`] : [])].join('; ')}`
 }

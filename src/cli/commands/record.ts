@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { type ProposedRule, proposeRules, type RecordedTwice, rulesText } from '../../cassettes/doctor.ts'
-import { differenceText } from '../../cassettes/nearest.ts'
+import { fieldDifferenceText } from '../../cassettes/nearest.ts'
 import { readCassette } from '../../cassettes/read.ts'
 import { ConfigError } from '../../config.ts'
 import { counted } from '../../lib/units.ts'
@@ -81,7 +81,7 @@ function printRules({ stdout, stderr }: CommandIo, rules: readonly ProposedRule[
   stderr.line(`understudy: ${counted(rules.length, 'field')} differed; add the rules that fit to understudy.yaml:`)
   for (const { example } of rules)
     stderr.line(
-      `understudy: ${differenceText(example).replace(': recorded ', ': first ').replace(', sent ', ', then ')}`,
+      `understudy: ${fieldDifferenceText(example).replace(': recorded ', ': first ').replace(', sent ', ', then ')}`,
     )
   stdout.text(rulesText(rules))
 }

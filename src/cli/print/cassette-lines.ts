@@ -1,6 +1,6 @@
 // What was recorded and replayed, as lines of a report.
 
-import { differenceText } from '../../cassettes/nearest.ts'
+import { fieldDifferenceText } from '../../cassettes/nearest.ts'
 import type { CassetteReport, SessionCassette } from '../../contract/core/cassette-report.ts'
 import { counted } from '../../lib/units.ts'
 import { paint } from './output.ts'
@@ -96,7 +96,7 @@ function missLines({ session, file, replayed }: SessionCassette & { replayed: Re
             ['', `nearest: ${file}:${nearest.line}`] as [string, string],
             ...nearest.differences
               .slice(0, MAX_PRINTED)
-              .map((difference): [string, string] => ['', differenceText(difference)]),
+              .map((difference): [string, string] => ['', fieldDifferenceText(difference)]),
           ]
         : []),
     ])
