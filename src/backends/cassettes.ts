@@ -104,7 +104,7 @@ export function createCassettes(options: CassetteOptions): Cassettes {
       const tape = tapeOf(attempt.session, replay ?? '')
       const read = upstreamRequest({ url, init, attempt })
       // Awaited only if it must be, so that parallel requests are answered in the order in which they came.
-      const recorded = tape.take(read instanceof Promise ? await read : read)
+      const recorded = tape.take(read instanceof Promise ? await read : read, attempt)
       return replayAttempt({
         ...{ recorded, attempt, speed },
         readOn: () =>

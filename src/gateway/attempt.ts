@@ -23,6 +23,7 @@ export async function attempt(callContext: CallContext, tried: AttemptInfo): Pro
   const { model } = tried.target
   const record = callContext.recording.attempt(tried)
   const backendCall = new AttemptCall(callContext, tried.target)
+  if (scenario) backendCall.isFaulty = isFaulty(callContext, record)
   const { deadline } = backendCall
   try {
     const replying = scenario
@@ -52,6 +53,12 @@ export async function attempt(callContext: CallContext, tried: AttemptInfo): Pro
   }
 }
 
+/** Tells whether a fault of the scenario was triggered, at the attempt or at the response to the client. */
+export const isFaulty =
+  ({ recording }: Pick<CallContext, 'recording'>, { faults }: Pick<AttemptRecorder, 'faults'>) =>
+  (): boolean =>
+    faults.length > 0 || recording.steps.faults.length > 0
+
 /** The request of one attempt to the backend. */
 export class AttemptCall implements BackendCall {
   readonly operation: Operation
@@ -67,6 +74,8 @@ export class AttemptCall implements BackendCall {
   readonly deadline: Deadline | undefined
   /** Whether the first content of the stream has arrived. */
   begun = false
+  /** Set with a scenario. */
+  isFaulty?: () => boolean
   readonly #context: CallContext
 
   constructor(callContext: CallContext, target: Target) {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readCassette } from '../../src/cassettes/read.ts'
+import { fixedSource, parseScenario } from '../../src/scenarios/load.ts'
 import { cassetteApp } from '../support/cassette-app.ts'
 import { startProvider } from '../support/forward.ts'
 import { emptyFolder } from '../support/server.ts'
@@ -385,4 +386,26 @@ test('recording of one session: renews its cassette, and replays the others', as
   expect(second[0]).not.toBe(first[0] ?? '')
   expect(readFileSync(join(folder, 'b.yaml'), 'utf8')).toBe(before)
   expect(await ask(replaying(folder))).toEqual(second)
+})
+
+test('fault on a replayed response: leaves the response to the retry', async () => {
+  respond = numbered
+  const { folder } = await recorded(async (app) => {
+    await app.post(CHAT, chat('x'))
+    await app.post(ROUTER, chat('x'))
+  })
+  const scenario = parseScenario(
+    'cut.yaml',
+    'name: cut\nrules: [{ name: cut, when: { calls: 1 }, fault: { type: truncate-body } }, { name: again, when: { calls: 3 }, fault: { type: truncate-body } }]',
+  )
+  const app = cassetteApp(
+    provider.url,
+    { replay: folder, speed: 'instant' },
+    { instead: { scenarios: [fixedSource(scenario)] } },
+  )
+  const statuses = async (path: string) =>
+    [await app.post(path, chat('x')).catch(() => undefined), await app.post(path, chat('x'))].map((one) => one?.status)
+  expect((await statuses(CHAT)).at(-1)).toBe(200)
+  expect((await statuses(ROUTER)).at(-1)).toBe(200)
+  expect((await app.finish()).sessions[0]?.replayed).toMatchObject({ missed: 0, unused: [] })
 })

@@ -49,7 +49,9 @@ test('check: names the present name of a former key at its line', async () => {
   expect(code).toBe(2)
   expect(stderr).not.toBe('')
   const { stderr: settings } = await check('scenarios')
-  expect(settings).toContain("understudy.yaml:1: keep_answer_bytes is not a setting (did you mean 'keep_response_bytes'?)")
+  expect(settings).toContain(
+    "understudy.yaml:1: keep_answer_bytes is not a setting (did you mean 'keep_response_bytes'?)",
+  )
 })
 
 test('check --fix: rewrites former names and nothing else', async () => {

@@ -88,8 +88,11 @@ export function forwardBackend(
 
 const attemptOf = (
   { name: provider }: Upstream,
-  { operation, model, session, clock, signal, expire }: PassedCall,
-): SentAttempt => ({ provider, operation: operation.name, model: bareModel(model), session, clock, signal, expire })
+  { operation, model, session, clock, signal, expire, isFaulty }: PassedCall,
+): SentAttempt => ({
+  ...{ provider, operation: operation.name, model: bareModel(model) },
+  ...{ session, clock, signal, expire, isFaulty },
+})
 
 /** The headers of a client that its provider receives: those of its trace, and those that change what a request means. */
 function addedHeaders(upstream: Upstream, { headers }: BackendCall): Record<string, string> | undefined {

@@ -24,6 +24,8 @@ export interface SentAttempt {
   readonly signal: AbortSignal
   /** Ends the time that it may take now; absent without a limit. */
   readonly expire?: (() => void) | undefined
+  /** Whether a fault has changed what its client receives; absent without a scenario. */
+  readonly isFaulty?: (() => boolean) | undefined
 }
 
 /** What a provider has sent: status, headers, and a body that is read piece by piece. */

@@ -1,6 +1,6 @@
 // The error for a request or a read that a cassette has no response for.
 
-import { fieldDifferenceText, type FieldDifference } from '../../cassettes/nearest.ts'
+import { type FieldDifference, fieldDifferenceText } from '../../cassettes/nearest.ts'
 import type { Interaction } from '../../contract/core/cassette.ts'
 import { ApiError } from '../../contract/core/error.ts'
 

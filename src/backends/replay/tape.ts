@@ -20,6 +20,8 @@ interface TapeEntry {
 interface Queue {
   entries: TapeEntry[]
   used: number
+  /** Attempts that a fault may have changed for their clients. A repetition of the request gets the same one. */
+  faulty: { entry: TapeEntry; isFaulty: () => boolean }[]
 }
 
 /** What a tape is made of. */
@@ -69,8 +71,7 @@ export class Tape {
     for (const { name } of this.#rules) this.applied.set(name, 0)
     for (const interaction of this.interactions) {
       const queue = this.#queues.getOrInsertComputed(cassetteKey(interaction.request, this.#rules), () => ({
-        entries: [],
-        used: 0,
+        ...{ entries: [], used: 0, faulty: [] },
       }))
       for (const attempt of interaction.attempts) queue.entries.push({ interaction, attempt, queue })
     }
@@ -80,14 +81,13 @@ export class Tape {
    * Takes the next recorded attempt of a request, with the request's own values in place of redacted ones.
    * @throws ReplayMiss if there is none
    */
-  take(sent: UpstreamRequest): RecordedAttempt {
+  take(sent: UpstreamRequest, { isFaulty }: Pick<SentAttempt, 'isFaulty'>): RecordedAttempt {
     const { redactor, allow } = this.#options
     const redacted = redactor.request(sent)
     for (const [name, count] of comparableRequest(redacted, this.#rules).applied)
       this.applied.set(name, (this.applied.get(name) ?? 0) + count)
     const queue = this.#queues.get(cassetteKey(redacted, this.#rules))
-    const exact = queue?.entries[queue.used]
-    if (queue && exact) queue.used++
+    const exact = queue && nextIn(queue)
     const entry =
       exact ??
       allow
@@ -95,6 +95,7 @@ export class Tape {
         .map((kind) => this.#takeWeakly(kind, redacted))
         .find((one) => one !== undefined)
     if (!entry) throw this.#unmatched(redacted, queue)
+    if (isFaulty) entry.queue.faulty.push({ entry, isFaulty })
     this.#everUsed.add(entry.attempt)
     this.replayed++
     return redactor.restore(entry.attempt, sent, entry.interaction.request)
@@ -115,7 +116,7 @@ export class Tape {
 
   /** Begins anew: every recorded attempt can be replayed again. */
   rewind(): void {
-    for (const queue of this.#queues.values()) queue.used = 0
+    for (const queue of this.#queues.values()) Object.assign(queue, { used: 0, faulty: [] })
   }
 
   /** Attempts that no request has used, by interaction. */
@@ -178,6 +179,15 @@ export class Tape {
     if (this.misses.length < MAX_MISSES) this.misses.push(whole)
     return new ReplayMiss(whole)
   }
+}
+
+/** The attempt for the next request. */
+function nextIn(queue: Queue): TapeEntry | undefined {
+  const changed = queue.faulty.findIndex(({ isFaulty }) => isFaulty())
+  if (changed >= 0) return queue.faulty.splice(changed, 1)[0]?.entry
+  const entry = queue.entries[queue.used]
+  if (entry) queue.used++
+  return entry
 }
 
 const about = ({ operation, provider, model }: Pick<UpstreamRequest, 'operation' | 'provider' | 'model'>) => ({

@@ -24,6 +24,8 @@ export interface BackendCall {
   readonly signal: AbortSignal
   /** Ends the time that it may take now; absent without a limit. */
   readonly expire?: (() => void) | undefined
+  /** Whether a fault has changed what its client receives; absent without a scenario. */
+  readonly isFaulty?: (() => boolean) | undefined
   /** Positions in the sequences of fixtures, which this call continues. */
   readonly sequences: Pick<CallSequences, 'next'>
   /** A key that distinguishes the call's conversation from others of its session. */
@@ -55,7 +57,10 @@ export interface Backend {
 }
 
 /** What passing a request through needs of its attempt. */
-export type PassedCall = Pick<BackendCall, 'model' | 'operation' | 'session' | 'clock' | 'signal' | 'expire'>
+export type PassedCall = Pick<
+  BackendCall,
+  'model' | 'operation' | 'session' | 'clock' | 'signal' | 'expire' | 'isFaulty'
+>
 
 /** Passes the requests of clients through to their providers. */
 export interface PassingBackend {
