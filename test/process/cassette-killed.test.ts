@@ -2,4 +2,4 @@
 import { test } from 'bun:test'
 import { killRecordings } from '../support/killed-recording.ts'
 
-test('recording: keeps what is written and the older cassette when it is killed', () => killRecordings(5), 30_000)
+test('recording: keeps what is written and the older cassette when it is killed', () => killRecordings(5), 120_000)
