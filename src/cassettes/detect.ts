@@ -45,7 +45,7 @@ const SEARCHES: readonly Search[] = [
       {
         rule: 'personal data',
         may: name === 'email' ? (text) => text.includes('@') : digits,
-        find: (text) => find(text).map(({ start, end }) => ({ start, end, kind: name })),
+        find: (text) => find(text, true).map(({ start, end }) => ({ start, end, kind: name })),
       },
     ]
   }),
@@ -66,7 +66,7 @@ const NAMES: Search = {
 }
 
 /** Shorter texts contain none of it. */
-const MIN_LENGTH = 6
+export const MIN_LENGTH = 6
 
 /** What is redacted in a text, in order, without overlaps. Placeholders in it stay. It takes linear time. */
 export function detect(text: string, { personalNames }: { personalNames: boolean }): Detected[] {

@@ -5,7 +5,7 @@ import { type FieldStep, formatFieldPath, parseFieldPath } from '../contract/cor
 import { numberPlaceholder, placeholder, placeholdersIn, redactedNumber } from '../lib/placeholders.ts'
 import { encodedFormsOf } from '../lib/secret-forms.ts'
 import { keyKind, namedSecret, secretParameter } from '../lib/secrets.ts'
-import { type Detected, detect } from './detect.ts'
+import { type Detected, detect, MIN_LENGTH } from './detect.ts'
 import {
   fieldPlace,
   namedPlace,
@@ -99,6 +99,8 @@ class CassetteRedactor implements Redactor {
   readonly #known = new Map<string, string>()
   /** Those that a response has repeated: later requests contain them as a part of the conversation. */
   readonly #echoed = new Map<string, string>()
+  /** Short texts without secrets. A stream takes a third of the time with it. */
+  readonly #harmless = new Set<string>()
   readonly #counts = new Map<string, { rule: string; kind: string; count: number; values: Set<string> }>()
   readonly #notCompared = new Map<string, number>()
   readonly #requests = new WeakMap<UpstreamRequest, UpstreamRequest>()
@@ -227,10 +229,11 @@ class CassetteRedactor implements Redactor {
       const { name } = place
       const kind = name === undefined ? undefined : (place.isParameter ? secretParameter : namedSecret)(name, text)
       if (kind !== undefined) return [wholeOf(text, keyKind(text) ?? kind, NAMES)]
-      const found = detect(text, { personalNames: this.#personalNames })
-      return united([...this.#keysIn(text), ...found, ...knownIn(text, known)], text)
+      const found = [...this.#detected(text), ...knownIn(text, known)]
+      return found.length === 0 ? NOTHING : united(found, text)
     }
     return {
+      minLength: MIN_LENGTH,
       text: (text, place) => replacements(secretsIn(text, place), notes),
       value: (text, place) => {
         const rule = this.#ruleFor(place)
@@ -242,6 +245,18 @@ class CassetteRedactor implements Redactor {
         return numberPlaceholder(found.kind, notes.number(text, true))
       },
     }
+  }
+
+  /** Keys and secrets in a text. Short texts are cached: most of those in a stream repeat. */
+  #detected(text: string): readonly Detected[] {
+    if (text.length < MIN_LENGTH || this.#harmless.has(text)) return NOTHING
+    const found = [...this.#keysIn(text), ...detect(text, { personalNames: this.#personalNames })]
+    if (found.length === 0 && text.length <= MAX_CACHED_LENGTH) {
+      // The next call has other ids.
+      if (this.#harmless.size >= MAX_CACHED) this.#harmless.clear()
+      this.#harmless.add(text)
+    }
+    return found
   }
 
   #ruleFor(place: Place): string | undefined {
@@ -257,6 +272,7 @@ class CassetteRedactor implements Redactor {
   /** Replaces the keys that are left, in bytes of any kind. */
   #keysAlone(notes: Notes): Rewriting {
     return {
+      minLength: MIN_LENGTH,
       text: (text) => replacements(united(this.#keysIn(text), text), notes),
       value: () => undefined,
     }
@@ -293,6 +309,9 @@ class CassetteRedactor implements Redactor {
     return found
   }
 }
+const NOTHING: readonly never[] = []
+const MAX_CACHED = 2_000
+const MAX_CACHED_LENGTH = 64
 const FIRST_NUMBER = 5_000
 const FIRST_TEXT = 100_000_000
 
@@ -317,8 +336,10 @@ function rangesOf(text: string, part: string): { start: number; end: number }[] 
   return ranges
 }
 
-const knownIn = (text: string, known: ReadonlyMap<string, string>): Detected[] =>
-  [...known].flatMap(([value, kind]) => rangesOf(text, value).map((range) => ({ ...range, kind, rule: REPEATED })))
+const knownIn = (text: string, known: ReadonlyMap<string, string>): readonly Detected[] =>
+  text.length < MIN_LENGTH || known.size === 0
+    ? NOTHING
+    : [...known].flatMap(([value, kind]) => rangesOf(text, value).map((range) => ({ ...range, kind, rule: REPEATED })))
 
 /** Secrets in order. Those that overlap are one, of the kind of the first that was found. */
 function united(found: readonly Detected[], text: string): Secret[] {
@@ -337,11 +358,13 @@ function united(found: readonly Detected[], text: string): Secret[] {
   return whole.map((one) => ({ ...one, value: text.slice(one.start, one.end) }))
 }
 
-const replacements = (secrets: readonly Secret[], notes: Notes): Replacement[] =>
-  secrets.map((secret) => {
-    notes.replaced?.(secret)
-    return { start: secret.start, end: secret.end, by: placeholder(secret.kind, notes.number(secret.value, false)) }
-  })
+const replacements = (secrets: readonly Secret[], notes: Notes): readonly Replacement[] =>
+  secrets.length === 0
+    ? NOTHING
+    : secrets.map((secret) => {
+        notes.replaced?.(secret)
+        return { start: secret.start, end: secret.end, by: placeholder(secret.kind, notes.number(secret.value, false)) }
+      })
 
 /** A number that is a secret by its name, or a credit card number. */
 function numberSecret(text: string, { name }: Place): Secret | undefined {
@@ -355,6 +378,7 @@ function numberSecret(text: string, { name }: Place): Secret | undefined {
 /** Replaces values where they stand, but not in placeholders. */
 function repeated(known: ReadonlyMap<string, string>, notes: Notes): Rewriting {
   return {
+    minLength: MIN_LENGTH,
     text: (text) => {
       const taken = placeholdersIn(text)
       const found = knownIn(text, known).filter(
@@ -368,6 +392,7 @@ function repeated(known: ReadonlyMap<string, string>, notes: Notes): Rewriting {
 
 /** Puts values back in place of their placeholders. */
 const restoring = (values: ReadonlyMap<number, string>): Rewriting => ({
+  minLength: MIN_LENGTH,
   text: (text) =>
     placeholdersIn(text).flatMap(({ start, end, number }) => {
       const value = values.get(number)
@@ -450,11 +475,12 @@ const lengthOf = (frames: readonly { bytes: Uint8Array }[]) =>
 /** The placeholders in a request, and where they stand. */
 function placeholdersOf(request: UpstreamRequest): { at: string; kind: string; number: number }[] {
   const found: { at: string; kind: string; number: number }[] = []
-  const nameOf = ({ path, name }: Place) => {
-    const steps = path()
-    return steps ? formatFieldPath(steps) : (name ?? 'text')
+  const nameOf = (place: Place) => {
+    const steps = place.path()
+    return steps ? formatFieldPath(steps) : (place.name ?? 'text')
   }
   changedRequest(request, {
+    minLength: MIN_LENGTH,
     text: (text, place) => {
       const all = placeholdersIn(text)
       if (all.length > 0) found.push(...all.map(({ kind, number }) => ({ at: nameOf(place), kind, number })))

@@ -7,9 +7,9 @@ import { EditedText, joinedView, percentView, rangeView, type TextView } from '.
 /** Where a text stands. */
 export interface Place {
   /** The name of its field or parameter. */
-  name: string | undefined
+  readonly name: string | undefined
   /** Whether the name is that of a parameter of a URL or form. */
-  isParameter: boolean
+  readonly isParameter?: boolean
   /** Names and indexes from the body to its field; undefined outside of JSON. */
   path(): readonly (string | number)[] | undefined
 }
@@ -23,6 +23,8 @@ export interface Replacement {
 
 /** What a rewriter replaces. */
 export interface Rewriting {
+  /** Shorter texts are replaced only by their place. */
+  minLength: number
   /** Replacements in a decoded text, in order. */
   text(text: string, place: Place): readonly Replacement[]
   /** A new JSON number or boolean; undefined if it stays. */
@@ -32,11 +34,11 @@ export interface Rewriting {
 /** Texts contain texts that contain texts. Deeper ones are searched as they stand. */
 const MAX_DEPTH = 8
 
-const NOWHERE: Place = { name: undefined, isParameter: false, path: () => undefined }
+const NOWHERE: Place = { name: undefined, path: () => undefined }
 /** The place of a text that is a header, or a parameter. */
 export const namedPlace = (name: string, isParameter = false): Place => ({ ...NOWHERE, name, isParameter })
 /** The place of a field of a form. */
-export const fieldPlace = (name: string): Place => ({ name, isParameter: false, path: () => [name] })
+export const fieldPlace = (name: string): Place => ({ name, path: () => [name] })
 
 /** Rewrites a text of any format: events, JSON, lines of JSON, a form, or anything else. */
 export function rewriteBody(view: TextView, rewriting: Rewriting, isStream = false): void {
@@ -73,13 +75,16 @@ const FORM = /^[\w.%+*-]{1,100}=[^&\s=]*(?:&[\w.%+*-]{1,100}=[^&\s=]*)*$/
 const EVENT_START = /^\ufeff?[\r\n]{0,100}(?:data|event|id|retry)?:/
 
 /** Whether a text may be JSON. */
-const JSON_START = /^\s*[[{]/
+function isJsonStart(text: string): boolean {
+  const first = text[0]
+  return first === '{' || first === '[' || (first !== undefined && first <= ' ' && /^\s*[[{]/.test(text))
+}
 
 function rewriteText(view: TextView, rewriting: Rewriting, place: Place, depth = 0): void {
   const { text } = view
   if (text === '') return
-  if (depth < MAX_DEPTH) {
-    const json = JSON_START.test(text) ? jsonLeaves(view) : undefined
+  if (depth < MAX_DEPTH && isJsonStart(text)) {
+    const json = jsonLeaves(view)
     if (json) {
       const channels = new Channels()
       rewriteLeaves(json.leaves, rewriting, channels, place, depth + 1, json.values > 1)
@@ -87,9 +92,13 @@ function rewriteText(view: TextView, rewriting: Rewriting, place: Place, depth =
       return
     }
   }
-  const noted = new NotedView(view)
-  if (depth < MAX_DEPTH && PARAMETER_START.test(text)) rewriteParameters(noted, rewriting, depth + 1)
-  for (const { start, end, by } of rewriting.text(noted.rest(), place)) view.replace(start, end, by)
+  let rest = text
+  if (depth < MAX_DEPTH && text.includes('=') && PARAMETER_START.test(text)) {
+    const noted = new NotedView(view)
+    rewriteParameters(noted, rewriting, depth + 1)
+    rest = noted.rest()
+  }
+  for (const { start, end, by } of rewriting.text(rest, place)) view.replace(start, end, by)
 }
 
 /** A view that notes which ranges were replaced. */
@@ -160,57 +169,43 @@ function rewriteLeaves(
   inPieces = false,
 ): void {
   for (const leaf of leaves) {
-    const place = placeOf(leaf, outer)
+    const place = outer === NOWHERE ? leaf : innerPlace(leaf, outer)
     if (leaf.is === 'number' || leaf.is === 'boolean') {
-      const by = rewriting.value(leaf.view.text, place)
-      if (by !== undefined) leaf.view.replace(0, leaf.view.text.length, by)
+      const by = rewriting.value(leaf.text, place)
+      if (by !== undefined) leaf.replace(0, leaf.text.length, by)
     } else if (leaf.is === 'text' && (isToken(leaf) || (inPieces && isPiece(leaf)))) channels.add(leaf, place)
-    else rewriteText(leaf.view, rewriting, place, depth)
+    else rewriteText(leaf, rewriting, place, depth)
   }
 }
 
-function placeOf({ is, parent, key }: JsonLeaf, outer: Place): Place {
-  // The items of a list have the name of the list.
-  let [owner, name] = [parent, key]
-  while (owner?.isList) [owner, name] = [owner.parent, owner.key]
-  return {
-    name: is === 'name' ? undefined : name === '' ? outer.name : String(name),
-    isParameter: false,
-    path: () => (is === 'name' ? undefined : [...(outer.path() ?? []), ...pathOf(parent, key)]),
-  }
-}
-
-function pathOf(parent: JsonParent | undefined, key: string | number): (string | number)[] {
-  const path = [key]
-  for (let owner = parent; owner?.parent; owner = owner.parent) path.unshift(owner.key)
-  return path
-}
-
-function hasAncestor(parent: JsonParent | undefined, name: string): boolean {
-  for (let owner = parent; owner; owner = owner.parent) if (owner.key === name) return true
-  return false
-}
+/** The place of a leaf in a JSON text that is itself a field. */
+const innerPlace = (leaf: JsonLeaf, outer: Place): Place => ({
+  name: leaf.name ?? (leaf.is === 'name' ? undefined : outer.name),
+  path: () => {
+    const path = leaf.path()
+    return path && [...(outer.path() ?? []), ...path]
+  },
+})
 
 const isPiece = ({ parent, key }: JsonLeaf) =>
-  hasAncestor(parent, 'delta') ? !SENT_ONCE.has(String(key)) : SENT_IN_PIECES.has(String(key))
+  parent.isIn('delta') ? !SENT_ONCE.has(String(key)) : SENT_IN_PIECES.has(String(key))
 
 /** The text of a token, for which a response lists probabilities. */
 const isToken = ({ parent, key }: JsonLeaf) =>
-  (key === 'token' || (parent?.isList === true && parent.key === 'tokens')) &&
-  hasAncestor(parent, 'logprobs') &&
-  !hasAncestor(parent, 'top_logprobs')
+  (key === 'token' || (parent.isList && parent.key === 'tokens')) &&
+  parent.isIn('logprobs') &&
+  !parent.isIn('top_logprobs')
 
 /** What sends a text in pieces: the path of its fields, and what tells apart several outputs. */
 function channelOf(leaf: JsonLeaf): string {
   // Every item of a list of tokens is a piece.
   const ofTokens = isToken(leaf)
-  const parts = [ofTokens ? '' : String(leaf.key)]
-  for (let owner = leaf.parent; owner; owner = owner.parent) {
-    const isIndex = owner.parent?.isList
-    const index = ofTokens || owner.identity !== '' ? '' : owner.key
-    parts.push(isIndex ? String(index) : String(owner.key), owner.identity)
+  let channel = ofTokens ? '' : String(leaf.key)
+  for (let owner: JsonParent | undefined = leaf.parent; owner; owner = owner.parent) {
+    const isUnnamed = owner.parent?.isList && (ofTokens || owner.identity !== '')
+    channel += `/${isUnnamed ? '' : owner.key}/${owner.identity}`
   }
-  return parts.join('/')
+  return channel
 }
 
 interface Piece {
@@ -223,7 +218,7 @@ class Channels {
   readonly #pieces = new Map<string, Piece[]>()
 
   add(leaf: JsonLeaf, place: Place): void {
-    this.addView(channelOf(leaf), isToken(leaf) ? tokenView(leaf) : leaf.view, place)
+    this.addView(channelOf(leaf), isToken(leaf) ? tokenView(leaf) : leaf, place)
   }
 
   addView(channel: string, view: TextView, place: Place): void {
@@ -241,6 +236,7 @@ class Channels {
       // What a piece contains alone can be read there, too.
       if (pieces.length === 1) continue
       for (const { view, place } of pieces) {
+        if (view.text.length < rewriting.minLength) continue
         const rest: TextView = { text: view.rest(), replace: (start, end, by) => view.replace(start, end, by) }
         rewriteText(rest, rewriting, place, depth)
       }
@@ -251,41 +247,48 @@ class Channels {
 /** A token whose bytes and alternatives disappear with it. */
 function tokenView(leaf: JsonLeaf): TextView {
   return {
-    text: leaf.view.text,
+    text: leaf.text,
     replace(start, end, by) {
-      leaf.view.replace(start, end, by)
+      leaf.replace(start, end, by)
       for (const name of ['bytes', 'top_logprobs']) {
-        const range = leaf.parent?.lists?.get(name)
+        const range = leaf.parent.lists?.get(name)
         if (range) leaf.root.replace(range[0], range[1], name === 'bytes' ? 'null' : '[]')
       }
     },
   }
 }
 
-const LINE = /[^\r\n]*(?:\r\n|\r|\n|$)/y
 const FIELD = /^\ufeff?([a-z]*):( ?)/
+const DATA = 'data: '
+
+/** The end of the line that contains a position, without its line break. */
+function lineEnd(text: string, at: number, hasCr: boolean): number {
+  const lf = text.indexOf('\n', at)
+  const cr = hasCr ? text.indexOf('\r', at) : -1
+  const end = cr >= 0 && (lf < 0 || cr < lf) ? cr : lf
+  return end < 0 ? text.length : end
+}
 
 /** Rewrites server-sent events (WHATWG HTML, section 9.2), and what they send in pieces. */
 function rewriteEvents(view: TextView, rewriting: Rewriting): void {
   const { text } = view
+  const hasCr = text.includes('\r')
   const channels = new Channels()
   let data: TextView[] = []
   const end = () => {
-    if (data.length > 0)
-      rewriteEvent(data.length === 1 && data[0] ? data[0] : joinedView(data, '\n'), rewriting, channels)
+    const [first, ...others] = data
+    if (first) rewriteEvent(others.length === 0 ? first : joinedView(data, '\n'), rewriting, channels)
     data = []
   }
-  LINE.lastIndex = 0
-  for (let at = 0; at < text.length; ) {
-    LINE.lastIndex = at
-    const line = LINE.exec(text)?.[0] ?? ''
-    const next = at + Math.max(line.length, 1)
-    const content = line.replace(/[\r\n]+$/, '')
-    const [all = '', field] = FIELD.exec(content) ?? []
-    if (content === '') end()
-    else if (field === 'data') data.push(lineView(view, at + all.length, at + content.length))
-    else rewriteText(rangeView(view, at + all.length, at + content.length), rewriting, NOWHERE)
-    at = next
+  for (let at = 0; at < text.length; at++) {
+    const last = lineEnd(text, at, hasCr)
+    if (last > at) {
+      const isData = text.startsWith(DATA, at)
+      const [all = '', field] = isData ? [DATA, 'data'] : (FIELD.exec(text.slice(at, last)) ?? [])
+      if (field === 'data') data.push(lineView(view, at + all.length, last))
+      else rewriteText(rangeView(view, at + all.length, last), rewriting, NOWHERE)
+    } else if (text[at] !== '\n' || text[at - 1] !== '\r') end()
+    at = last
   }
   end()
   channels.rewrite(rewriting, 1)
@@ -298,7 +301,7 @@ function lineView(parent: TextView, start: number, end: number): TextView {
 }
 
 function rewriteEvent(view: TextView, rewriting: Rewriting, channels: Channels): void {
-  const json = JSON_START.test(view.text) ? jsonLeaves(view) : undefined
+  const json = isJsonStart(view.text) ? jsonLeaves(view) : undefined
   if (json) rewriteLeaves(json.leaves, rewriting, channels, NOWHERE, 1, true)
   else channels.addView('text', view, NOWHERE)
 }

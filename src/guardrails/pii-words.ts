@@ -1,6 +1,7 @@
 // Telephone numbers and names, recognized by the text around them.
 import type { CountryCode } from 'libphonenumber-js/min'
 import { lazy } from '../lib/lazy.ts'
+import { once } from '../lib/once.ts'
 import type { Span } from './pii-patterns.ts'
 
 const phoneNumbers = lazy<typeof import('libphonenumber-js/min')>(() => require('libphonenumber-js/min'))
@@ -27,25 +28,28 @@ export function phoneNumbersIn(text: string): Span[] {
   // A list repeats the same number, and each takes a millisecond.
   const cached = new Map<string, readonly NumberFound[]>()
   for (const { 0: candidate, index } of text.matchAll(CANDIDATE)) {
-    const named = PHONE_WORD.test(text.slice(Math.max(0, index - BEFORE), index))
-    if (!named && !candidate.startsWith('+') && !AMERICAN_WITHIN.test(candidate)) continue
+    const isNamed = once(() => PHONE_WORD.test(text.slice(Math.max(0, index - BEFORE), index)))
+    if (!candidate.startsWith('+') && !AMERICAN_WITHIN.test(candidate) && !isNamed()) continue
     const numbers = cached.get(candidate) ?? (cached.size < MAX_CHECKED ? numbersIn(candidate) : whole(candidate))
     cached.set(candidate, numbers)
     const found = numbers.find(({ startsAt, endsAt }) => {
       const written = candidate.slice(startsAt, endsAt)
-      return named || written.startsWith('+') || AMERICAN.test(written)
+      return written.startsWith('+') || AMERICAN.test(written) || isNamed()
     })
     if (found) spans.push({ start: index + found.startsAt, end: index + found.endsAt })
   }
   return spans
 }
 
+/** A number with its country code is the same for every country. */
 const numbersIn = (candidate: string): readonly NumberFound[] =>
-  COUNTRIES.flatMap((country) => phoneNumbers().findPhoneNumbersInText(candidate, country))
+  (candidate.startsWith('+') ? COUNTRIES.slice(0, 1) : COUNTRIES).flatMap((country) =>
+    phoneNumbers().findPhoneNumbersInText(candidate, country),
+  )
 
 /** A candidate that is not checked: a text with so many numbers is a list of them. */
 const whole = (candidate: string): readonly NumberFound[] => [{ startsAt: 0, endsAt: candidate.length }]
-const MAX_CHECKED = 200
+const MAX_CHECKED = 50
 
 const NAME_WORD = String.raw`(?:\p{Lu}['’])?\p{Lu}\p{Ll}+(?:['’-]\p{Lu}?\p{Ll}+)*`
 const PARTICLES = "(?:(?:de|den|der|van|von|zu|la|le|di|da|dos|al|bin|ten|ter|mac|o’|o') ){0,3}"

@@ -79,7 +79,7 @@ const KEY_FORMS: readonly (readonly [kind: string, form: RegExp])[] = [
   ['age-key', /AGE-SECRET-KEY-1\w{40,}/],
   ['onepassword-token', /ops_eyJ[\w+/=-]{16,}/],
   // JSON Web Tokens, also with a missing signature.
-  ['jwt', /eyJ[\w-]{5,}\.[\w-]+(?:\.[\w-]*)*/],
+  ['jwt', /eyJ[\w-]{5,}\.[\w-][\w.-]*/],
 ]
 const anyOf = (forms: readonly RegExp[]) =>
   new RegExp(`(?<![A-Za-z0-9])(?:${forms.map(({ source }) => source).join('|')})`, 'g')
@@ -266,7 +266,7 @@ const hasDigit = (value: string) => /\d/.test(value)
 
 /** Values that stand for a secret: variables, templates, placeholders, what a schema says. */
 const STAND_IN =
-  /^(?:[$%]?\{|\$[A-Za-z_(]|%\w+%$|<|\[|\*|\.\.\.|x{3,}$|(?:null|none|nil|undefined|true|false|string|number|redacted|masked|secret|password|required|optional|empty)$|(?:your|my)[-_ ])/i
+  /^(?:[$%]?\{|\$[A-Za-z_(]|%\w+%$|<|\[|\*|\.\.\.|x{3,}$|(?:null|none|nil|undefined|true|false|string|number|redacted|masked|secret|password|required|optional|empty)$|(?:your|my)[-_ ]|(?:process|os|config|settings|secrets|args|self|this|import\.meta|std)\??[.:[]|env[.[(])/i
 
 /** Whether a value under the name of a secret can be one. */
 export const mayBeSecret = (value: string): boolean => {
@@ -292,7 +292,8 @@ const NAMES_OF_SECRETS: readonly (readonly [kind: string, name: string])[] = [
 ]
 const NAME_KINDS = NAMES_OF_SECRETS.map(([kind, name]) => [kind, new RegExp(`(?:^|_)(?:${name})$`)] as const)
 /** Names of secrets and of much else: the value decides. */
-const AMBIGUOUS = /(?:^|_)(?:token|key|auth|session|session_?id|sid|jwt|bearer)$/
+const AMBIGUOUS =
+  /(?:^|_)(?:token|(?<!(?:cache|sort|partition|primary|foreign|idempotency|public|dedup|group)_)key|auth|session|session_?id|sid|jwt|bearer)$/
 
 /** The words of a name, separated by `_`: `apiKey`, `api-key` and `API_KEY` are the same. */
 const wordsOf = (name: string) =>
@@ -308,11 +309,13 @@ const wordsOf = (name: string) =>
  * namedSecret('total_tokens', '35') // => undefined
  */
 export function namedSecret(name: string, value: string): string | undefined {
-  if (name.length > MAX_NAME_LENGTH || !mayBeSecret(value)) return undefined
-  const cached = nameKinds.get(name)
-  const kind = cached ?? kindOfName(name)
-  if (cached === undefined && nameKinds.size < MAX_NAME_KINDS) nameKinds.set(name, kind)
-  if (kind !== 'ambiguous') return kind === '' ? undefined : kind
+  let kind = nameKinds.get(name)
+  if (kind === undefined) {
+    kind = name.length > MAX_NAME_LENGTH ? '' : kindOfName(name)
+    if (nameKinds.size < MAX_NAME_KINDS) nameKinds.set(name, kind)
+  }
+  if (kind === '' || !mayBeSecret(value)) return undefined
+  if (kind !== 'ambiguous') return kind
   return value.length <= MAX_TOKEN_LENGTH && !/\s/.test(value) && looksRandom(value) ? 'token' : undefined
 }
 const MAX_NAME_LENGTH = 80

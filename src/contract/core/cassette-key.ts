@@ -35,7 +35,7 @@ export function comparableRequest(request: UpstreamRequest, rules: readonly Vola
       return value === undefined || value === '' ? [] : [[name, value]]
     }),
   )
-  return { request: { provider, operation, model, path: '', headers, body: numberedByRequest(body) }, applied }
+  return { request: { provider, operation, model, path: '', ...numberedByRequest({ headers, body }) }, applied }
 }
 
 /**
@@ -54,7 +54,7 @@ const keyedBody = (body: UpstreamBody): unknown =>
  * Placeholders are numbered within a cassette, by the order of calls, which may change; within a request the order is
  * that of its fields, sorted by name.
  */
-function numberedByRequest(body: UpstreamBody): UpstreamBody {
+function numberedByRequest({ headers, body }: Pick<UpstreamRequest, 'headers' | 'body'>) {
   const numbers = new Map<number, number>()
   const number = (former: number) => numbers.getOrInsertComputed(former, () => numbers.size + 1)
   const text = (value: string) => (hasPlaceholder(value) ? renumbered(value, number) : value)
@@ -68,15 +68,19 @@ function numberedByRequest(body: UpstreamBody): UpstreamBody {
     if (!isObject(value)) return value
     const entries = Object.keys(value)
       .sort()
-      .map((name): [string, unknown] => [name, numbered(value[name])])
+      .map((name): [string, unknown] => [text(name), numbered(value[name])])
     return entries.some(([name, inner]) => inner !== value[name]) ? Object.fromEntries(entries) : value
   }
-  switch (body.kind) {
-    case 'json':
-      return { kind: 'json', value: numbered(body.value) }
-    case 'text':
-      return { kind: 'text', text: text(body.text) }
-    case 'form':
-      return { kind: 'form', fields: body.fields.map((field) => numbered(field) as FormField) }
+  const numberedBody = (): UpstreamBody => {
+    switch (body.kind) {
+      case 'json':
+        return { kind: 'json', value: numbered(body.value) }
+      case 'text':
+        return { kind: 'text', text: text(body.text) }
+      case 'form':
+        return { kind: 'form', fields: body.fields.map((field) => numbered(field) as FormField) }
+    }
   }
+  const numberedHeaders = Object.entries(headers).map(([name, value]): [string, string] => [name, text(value)])
+  return { headers: Object.fromEntries(numberedHeaders), body: numberedBody() }
 }
