@@ -57,7 +57,7 @@ function bodyLines(body: UpstreamBody, { value, repeats }: ReducedBody): string[
   }
 }
 
-function attemptLines({ response, end, endedAt }: RecordedAttempt, blobs: Map<string, Uint8Array>): string[] {
+function attemptLines({ response, end, reason, endedAt }: RecordedAttempt, blobs: Map<string, Uint8Array>): string[] {
   const lines: string[] = []
   if (response) {
     lines.push(`status: ${response.status}`)
@@ -71,7 +71,11 @@ function attemptLines({ response, end, endedAt }: RecordedAttempt, blobs: Map<st
     lines.push(`at: ${timeText(response.at)}`, ...frameFields(response.frames, blobs))
     if (response.omitted !== undefined) lines.push(`omitted: ${response.omitted}`)
   }
-  lines.push(`end: ${end}`, `ended: ${timeText(endedAt)}`)
+  lines.push(
+    `end: ${end}`,
+    ...(reason === undefined ? [] : [`reason:${scalarText(reason, BLOCK_PAD)}`]),
+    `ended: ${timeText(endedAt)}`,
+  )
   return lines.map((line, index) => `${index === 0 ? '  - ' : '    '}${line}`)
 }
 
@@ -103,14 +107,14 @@ function summaryOf({ request, turn, attempts }: Interaction): string {
     const text = resultOf(same[0]?.[1])
     return same.length > 1 ? `${text} (${same.length} times)` : text
   })
-  const subject = cutWhole(printableLine(`${request.operation} ${request.model}`), 200)
-  return `${subject}, turn ${turn}: ${shown.join(', then ')}`
+  const subject = cutWhole(`${request.operation} ${request.model}`, 200)
+  return printableLine(`${subject}, turn ${turn}: ${shown.join(', then ')}`)
 }
 
 function resultOf(attempt: RecordedAttempt | undefined): string {
   if (!attempt) return ''
-  const { response, end } = attempt
-  if (!response) return end === 'complete' ? 'no response' : end
+  const { response, end, reason } = attempt
+  if (!response) return reason ?? end
   const { length } = response.frames
   const frames = length > 1 ? ` in ${length} frames` : ''
   return `${response.status}${frames}${end === 'complete' ? '' : `, ${end}`}`
@@ -182,11 +186,11 @@ function readAttempt(
   attempt: AttemptDocument,
   blob: (name: string) => Uint8Array | string,
 ): RecordedAttempt | { problem: DocumentProblem } {
-  const { status, headers = [], at, omitted, end, ended } = attempt
-  const endedAt = msOf(ended)
+  const { status, headers = [], at, omitted, end, reason, ended } = attempt
+  const about = { end, ...(reason !== undefined && { reason }), endedAt: msOf(ended) }
   if (status === undefined) {
     const extra = (['headers', 'at', 'frames', 'body', 'blob', 'omitted'] as const).find((name) => name in attempt)
-    return extra ? { problem: { path: [extra], message: "needs a 'status' beside it" } } : { end, endedAt }
+    return extra ? { problem: { path: [extra], message: "needs a 'status' beside it" } } : about
   }
   if (at === undefined) return { problem: { path: ['at'], message: "is required beside 'status'" } }
   const named = headers.map((header) => Object.entries(header))
@@ -195,7 +199,7 @@ function readAttempt(
   const frames = framesOf(attempt, blob)
   if ('problem' in frames) return frames
   const rest = omitted === undefined ? {} : { omitted }
-  return { response: { status, headers: named.flat(), at: msOf(at), frames: frames.frames, ...rest }, end, endedAt }
+  return { response: { status, headers: named.flat(), at: msOf(at), frames: frames.frames, ...rest }, ...about }
 }
 
 const msOf = (text: string) => Number(text.slice(0, -'ms'.length))

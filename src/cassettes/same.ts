@@ -34,7 +34,7 @@ export function sameAttempts(before: Interaction, now: Interaction): RenewedIds 
 }
 
 function isSameAttempt(before: RecordedAttempt, now: RecordedAttempt, ids: RenewedIds): boolean {
-  if (before.end !== now.end) return false
+  if (before.end !== now.end || before.reason !== now.reason) return false
   const [old, fresh] = [before.response, now.response]
   if (!old || !fresh) return old === fresh
   return (

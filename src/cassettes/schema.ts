@@ -22,7 +22,8 @@ export const HeaderSchema = z.strictObject({
     .describe('Paths whose values were replaced, besides what is always replaced.'),
 })
 
-const time = z.string().regex(/^\d{1,15}ms$/, { message: "must be a number of milliseconds, such as '120ms'" })
+const TIME = "must be a number of milliseconds, such as '120ms'"
+const time = z.string({ error: TIME }).regex(/^\d{1,15}ms$/, { message: TIME })
 const checksum = z.string().regex(/^[0-9a-f]{64}$/, { message: 'must be a SHA-256 checksum, 64 hexadecimal digits' })
 
 const FormFieldSchema = z.union([
@@ -80,6 +81,10 @@ const AttemptSchema = z.strictObject({
   end: z
     .enum(['complete', 'cut by provider', 'reset', 'timed out', 'left by client'])
     .describe('How the attempt ended.'),
+  reason: z
+    .string()
+    .optional()
+    .describe('Code of the connection error, such as `ECONNREFUSED`; absent for a closed connection.'),
   ended: time.describe('Time from the request to the end.'),
 })
 
