@@ -31,6 +31,7 @@ const reference = [
   page('Fault types', 'reference/faults'),
   page('Scenario files', 'reference/scenario-files'),
   page('Fixture files', 'reference/fixture-files'),
+  page('Cassette files', 'cassette-files'),
   page('Findings', 'reference/findings'),
   page('Conversation rules', 'reference/conversation-rules'),
   page('Settings', 'reference/settings'),

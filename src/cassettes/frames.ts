@@ -71,11 +71,11 @@ function bytesOf(text: string): Uint8Array {
   )
 }
 
-/** Whether most frames end with the end of an event. */
-export function frameForm(frames: readonly Frame[]): FrameForm {
-  const events = frames.filter(({ bytes }) => bytes.at(-1) === 10 && bytes.at(-2) === 10)
-  return events.length * 2 > frames.length ? 'events' : 'text'
-}
+/** The form for a body: that of events if it begins with a line of an event stream. */
+export const frameForm = (frames: readonly Frame[]): FrameForm =>
+  /^(?:data|event|id|retry)?:/.test(Buffer.from(frames[0]?.bytes.subarray(0, 8) ?? []).toString('latin1'))
+    ? 'events'
+    : 'text'
 
 /** The start of a frame's first line. */
 export const timeMark = (at: number): string => `+${Math.max(0, Math.round(at))}ms`

@@ -64,7 +64,7 @@ export function readStored(file: string): StoredCassette {
   for (const document of documents) {
     if (problems.length >= MAX_PROBLEMS) break
     try {
-      stored.push(readInteraction({ file, document, earlier, blob }))
+      stored.push(readInteraction({ file, document, earlier, blob, isBroken: problems.length > 0 }))
     } catch (error) {
       if (!(error instanceof FileError)) throw error
       problems.push(...error.problems)
@@ -166,9 +166,11 @@ interface ReadOptions {
   document: DocumentText
   earlier: EarlierBodies
   blob: (name: string) => Uint8Array | string
+  /** Whether an interaction above could not be read, so that what repeats it is not complete. */
+  isBroken: boolean
 }
 
-function readInteraction({ file, document, earlier, blob }: ReadOptions): StoredInteraction {
+function readInteraction({ file, document, earlier, blob, isBroken }: ReadOptions): StoredInteraction {
   const { text, line } = document
   const source = parsed(file, document)
   if (source.value === null) throw new FileError(`${file}:${line}: the interaction is empty`)
@@ -190,7 +192,8 @@ function readInteraction({ file, document, earlier, blob }: ReadOptions): Stored
       body = { kind: 'json', value: earlier.restore(reduced) }
     } catch (error) {
       if (!(error instanceof RepeatProblem)) throw error
-      throw new FileError(source.line({ path: ['request', 'repeats', error.field], message: error.message }))
+      if (!isBroken)
+        throw new FileError(source.line({ path: ['request', 'repeats', error.field], message: error.message }))
     }
     earlier.add(id, body.value)
   } else earlier.add(id, undefined)

@@ -87,14 +87,61 @@ const MAX_NOT_COMPARED = 200
 /** How many values of a session are searched in its responses: the newest. */
 const MAX_KNOWN = 500
 
+/** The numbers of values. */
+class Numbers {
+  readonly #byValue = new Map<string, number>()
+  /** The value that has a number; null if its placeholder stands in a request and its value is unknown. */
+  readonly #owners = new Map<number, string | null>()
+  /** Numbers of a replayed cassette. */
+  readonly #adopted = new Set<number>()
+  readonly #outside = new Map<string, number>()
+  #last = 0
+
+  /** The number of a value in the cassette. */
+  of(value: string): number {
+    const number = this.#byValue.get(value)
+    if (number !== undefined && this.#owners.get(number) === value) return number
+    do this.#last++
+    while (this.#owners.has(this.#last))
+    this.#set(this.#last, value)
+    return this.#last
+  }
+
+  /** The number of a value in other texts: that in the cassette if it has one already, otherwise a high one. */
+  outside(value: string, isNumber: boolean): number {
+    const number = this.#byValue.get(value)
+    const index = this.#outside.get(value)
+    if (index === undefined && number !== undefined && this.#owners.get(number) === value) return number
+    const own = index ?? this.#outside.size
+    this.#outside.set(value, own)
+    return own + (isNumber ? FIRST_NUMBER : FIRST_OUTSIDE)
+  }
+
+  /** Takes a number whose value is unknown. A value that has it gets another one. */
+  reserve(number: number): void {
+    if (!this.#adopted.has(number)) this.#owners.set(number, null)
+  }
+
+  /** Gives a value the number that it has in a replayed cassette. */
+  adopt(number: number, value: string): void {
+    this.#adopted.add(number)
+    this.#set(number, value)
+  }
+
+  #set(number: number, value: string): void {
+    this.#byValue.set(value, number)
+    this.#owners.set(number, value)
+  }
+}
+/** The first number of a value that the cassette has not numbered, in a text and as a JSON number. */
+const FIRST_OUTSIDE = 10_001
+const FIRST_NUMBER = 5_001
+
 class CassetteRedactor implements Redactor {
   readonly #paths: readonly { steps: readonly FieldStep[]; rule: string }[]
   readonly #keys: readonly { form: string; kind: string }[]
   readonly #personalNames: boolean
-  readonly #numbers = new Map<string, number>()
-  /** Numbers of placeholders in requests, whose values are unknown. No value gets them, and one that has one gets another. */
-  readonly #reserved = new Set<number>()
-  #lastNumber = 0
+  readonly #numbers = new Numbers()
   /** Values of the session, and their kinds. Responses may repeat them. */
   readonly #known = new Map<string, string>()
   /** Those that a response has repeated: later requests contain them as a part of the conversation. */
@@ -117,7 +164,7 @@ class CassetteRedactor implements Redactor {
   request(request: UpstreamRequest): UpstreamRequest {
     const cached = this.#requests.get(request)
     if (cached) return cached
-    for (const { number } of placeholdersOf(request)) this.#reserved.add(number)
+    for (const { number } of placeholdersOf(request)) this.#numbers.reserve(number)
     const own = new Map<string, string>()
     const redacted = this.#redacted(request, this.#counting(own))
     this.#remember(own)
@@ -143,18 +190,18 @@ class CassetteRedactor implements Redactor {
   }
 
   text(text: string): string {
-    return rewrittenText(text, this.#rewriting({ number: (value) => this.#numberOf(value) }, this.#known))
+    return rewrittenText(text, this.#rewriting(this.#uncounted, this.#known))
   }
 
   pieces(pieces: readonly Uint8Array[]): Uint8Array[] {
     const frames = pieces.map((bytes) => ({ at: 0, bytes }))
-    const notes = { number: (value: string) => this.#numberOf(value) }
-    return rewriteFrames(frames, undefined, this.#bodyRewriting(notes)).map(({ bytes }) => bytes)
+    return rewriteFrames(frames, undefined, this.#bodyRewriting(this.#uncounted)).map(({ bytes }) => bytes)
   }
 
   restore(attempt: RecordedAttempt, request: UpstreamRequest, recorded: UpstreamRequest): RecordedAttempt {
     if (!attempt.response) return attempt
     const values = this.#valuesOf(request, recorded)
+    for (const [number, value] of values) this.#numbers.adopt(number, value)
     return values.size === 0 ? attempt : changedAttempt(attempt, { text: restoring(values) })
   }
 
@@ -167,14 +214,8 @@ class CassetteRedactor implements Redactor {
     }
   }
 
-  #numberOf(value: string): number {
-    const cached = this.#numbers.get(value)
-    if (cached !== undefined && !this.#reserved.has(cached)) return cached
-    do this.#lastNumber++
-    while (this.#reserved.has(this.#lastNumber))
-    this.#numbers.set(value, this.#lastNumber)
-    return this.#lastNumber
-  }
+  /** For texts that are not in the cassette: they do not change the numbers in it. */
+  readonly #uncounted: Notes = { number: (value, isNumber) => this.#numbers.outside(value, isNumber) }
 
   /** Keeps values for the responses of the session. */
   #remember(own: ReadonlyMap<string, string>): void {
@@ -191,7 +232,7 @@ class CassetteRedactor implements Redactor {
   /** Counts what is replaced, and collects the values that may be repeated elsewhere. */
   #counting(own: Map<string, string>): Notes {
     return {
-      number: (value) => this.#numberOf(value),
+      number: (value) => this.#numbers.of(value),
       replaced: ({ rule, kind, value }) => {
         const id = `${rule} ${kind}`
         const counted = this.#counts.get(id) ?? { rule, kind, count: 0, values: new Set() }
@@ -312,7 +353,6 @@ class CassetteRedactor implements Redactor {
 const NOTHING: readonly never[] = []
 const MAX_CACHED = 2_000
 const MAX_CACHED_LENGTH = 64
-const FIRST_NUMBER = 5_000
 const FIRST_TEXT = 100_000_000
 
 /** Values that can be recognized wherever they stand. Short ones and words are replaced only where they were found. */

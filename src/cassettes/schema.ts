@@ -22,7 +22,8 @@ export const HeaderSchema = z.strictObject({
     .describe('Paths whose values were replaced, besides what is always replaced.'),
 })
 
-const time = z.string().regex(/^\d{1,15}ms$/, { message: "must be a number of milliseconds, such as '120ms'" })
+const TIME = "must be a number of milliseconds, such as '120ms'"
+const time = z.string({ error: TIME }).regex(/^\d{1,15}ms$/, { message: TIME })
 const checksum = z.string().regex(/^[0-9a-f]{64}$/, { message: 'must be a SHA-256 checksum, 64 hexadecimal digits' })
 
 const FormFieldSchema = z.union([

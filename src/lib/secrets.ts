@@ -293,7 +293,7 @@ const NAMES_OF_SECRETS: readonly (readonly [kind: string, name: string])[] = [
 const NAME_KINDS = NAMES_OF_SECRETS.map(([kind, name]) => [kind, new RegExp(`(?:^|_)(?:${name})$`)] as const)
 /** Names of secrets and of much else: the value decides. */
 const AMBIGUOUS =
-  /(?:^|_)(?:token|(?<!(?:cache|sort|partition|primary|foreign|idempotency|public|dedup|group)_)key|auth|session|session_?id|sid|jwt|bearer)$/
+  /(?:^|_)(?:token|(?<!(?:cache|sort|partition|primary|foreign|idempotency|public|dedup|group)_)key|auth|jwt|bearer)$/
 
 /** The words of a name, separated by `_`: `apiKey`, `api-key` and `API_KEY` are the same. */
 const wordsOf = (name: string) =>

@@ -1,8 +1,10 @@
 // Cassettes as files: every byte of a response and every value of a request is read again as it was written.
 import { afterAll, expect, test } from 'bun:test'
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { cassetteFile } from '../../src/cassettes/names.ts'
+import { readCassette } from '../../src/cassettes/read.ts'
 import type { Interaction, RecordedAttempt } from '../../src/contract/core/cassette.ts'
 import { answered, chatInteraction, frame, newHeader, writeCassette } from '../support/cassettes.ts'
 import { runs } from '../support/property.ts'
@@ -73,6 +75,16 @@ attempts:
     end: complete
     ended: 2000ms
 `)
+})
+
+test('cassette: the one in the documentation is as it would be written', async () => {
+  const page = readFileSync(join(import.meta.dir, '..', '..', 'docs', 'cassette-files.md'), 'utf8')
+  const [, shown = ''] = /```yaml\n([\s\S]*?)```/.exec(page) ?? []
+  writeFileSync(join(folder.path, 'checkout.yaml'), shown)
+  const { interactions } = readCassette(join(folder.path, 'checkout.yaml'))
+  const { text } = await writeCassette(join(folder.path, 'again'), newHeader('checkout'), interactions)
+  const withoutFirst = (lines: string) => lines.slice(lines.indexOf('\n'))
+  expect(withoutFirst(shown)).toBe(withoutFirst(text))
 })
 
 const byte = fc.oneof(

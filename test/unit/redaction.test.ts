@@ -523,6 +523,36 @@ describe('values that are repeated', () => {
   })
 })
 
+describe('texts outside of the cassette', () => {
+  test('text: does not change the numbers in the cassette', () => {
+    const own = redactor()
+    expect(own.text('to b@mail.test and a@mail.test')).toBe('to <secret:email:10001> and <secret:email:10002>')
+    expect(JSON.stringify(own.request(chat('a@mail.test, c@mail.test')))).toContain(
+      '<secret:email:1>, <secret:email:2>',
+    )
+    expect(own.text('c@mail.test, a@mail.test')).toBe('<secret:email:2>, <secret:email:10002>')
+  })
+
+  test('text: has the numbers of the cassette that is replayed', () => {
+    const recording = redactor()
+    recording.request(chat('first@mail.test'))
+    const recorded = recording.request(chat('a@mail.test'))
+    const replaying = redactor()
+    const sent = chat('b@post.test')
+    replaying.request(sent)
+    replaying.restore(attemptWith(['{}']), sent, recorded)
+    expect(replaying.text('b@post.test')).toBe('<secret:email:2>')
+  })
+
+  test('pieces: are redacted across their borders', () => {
+    const pieces = ['data: {"text":"ja', 'ne@mail', '.test"}', '\n\n'].map((piece) => Buffer.from(piece))
+    const redacted = redactor()
+      .pieces(pieces)
+      .map((piece) => Buffer.from(piece).toString())
+    expect(redacted).toEqual(['data: {"text":"<secret:email:10001>', '"}', '\n\n'])
+  })
+})
+
 test('report: counts what each rule replaced, and names the fields that are not compared', () => {
   const own = redactor(['metadata.user'])
   own.request(chat('jane@mail.test and jane@mail.test', { metadata: { user: 'u1' } }))
