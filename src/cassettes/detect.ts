@@ -1,6 +1,8 @@
 // Finds what is redacted in a text: secrets by their form or name, and personal data with a fixed form.
+
 import { patternDetectors } from '../guardrails/pii-patterns.ts'
 import { namesIn, phoneNumbersIn } from '../guardrails/pii-words.ts'
+import { byteCache } from '../lib/byte-cache.ts'
 import { placeholdersIn } from '../lib/placeholders.ts'
 import { type SecretFound, secretsIn, withoutSpans } from '../lib/secrets.ts'
 import { presetSecretsIn } from './preset.ts'
@@ -69,8 +71,24 @@ const NAMES: Search = {
 export const MIN_LENGTH = 6
 
 /** What is redacted in a text, in order, without overlaps. Placeholders in it stay. It takes linear time. */
-export function detect(text: string, { personalNames }: { personalNames: boolean }): Detected[] {
-  if (text.length < MIN_LENGTH) return []
+export function detect(text: string, { personalNames }: { personalNames: boolean }): readonly Detected[] {
+  if (text.length < MIN_LENGTH) return NOTHING
+  if (text.length > MAX_CACHED) return search(text, personalNames)
+  const cache = personalNames ? withNames : withoutNames
+  const cached = cache.get(text)
+  if (cached) return cached
+  const found = search(text, personalNames)
+  cache.set(text, found, 2 * text.length + found.length * 100)
+  return found
+}
+
+const NOTHING: readonly Detected[] = []
+// Each turn of a conversation repeats the ones before, and a response repeats words of all others: recording then takes a
+// third of the time.
+const MAX_CACHED = 10_000
+const [withNames, withoutNames] = [byteCache<readonly Detected[]>(2 ** 21), byteCache<readonly Detected[]>(2 ** 22)]
+
+function search(text: string, personalNames: boolean): Detected[] {
   const found: Detected[] = []
   let rest = withoutSpans(text, placeholdersIn(text))
   for (const { rule, may, find } of personalNames ? [...SEARCHES, NAMES] : SEARCHES) {

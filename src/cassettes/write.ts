@@ -166,6 +166,8 @@ class Recording implements CassetteWriter {
 /** The documents of a cassette, in its order. */
 class Documents {
   readonly #earlier = new EarlierBodies()
+  /** The last number of ids that begin alike. */
+  readonly #numbers = new Map<string, number>()
   readonly #rules: readonly VolatileRule[]
   constructor(rules: readonly VolatileRule[]) {
     this.#rules = rules
@@ -201,9 +203,11 @@ class Documents {
 
   #newId(key: string): string {
     const short = key.slice(0, 8)
-    for (let number = 1; ; number++) {
+    for (let number = (this.#numbers.get(short) ?? 0) + 1; ; number++) {
       const id = number === 1 ? short : `${short}-${number}`
-      if (!this.#earlier.has(id)) return id
+      if (this.#earlier.has(id)) continue
+      this.#numbers.set(short, number)
+      return id
     }
   }
 }

@@ -105,7 +105,7 @@ async function save(
     const outcome = outcomeOf(recording, result)
     const { answer, texts } = redactedTexts(recording, await storedAnswer(recording, guard), redaction)
     const original = traceOf(recording, outcome, { usage: answer.usage, guard })
-    const record = redaction ? redaction.value(original) : original
+    const record = redaction ? redaction.record(original) : original
     const about = { recording, record, answer, texts, result, redaction, allowance: headers }
     const connection = guard.take(connectionOf, about, {})
     const { bugs } = guard
