@@ -156,6 +156,7 @@ export function createCassettes(options: CassetteOptions): Cassettes {
         const { session: _, file, ...about } = recorded.get(session) ?? { session, file: undefined }
         return {
           session,
+          cassette: cassetteOf(session),
           file: file ?? cassetteFile(folder, cassetteOf(session)),
           recorded: 'attempts' in about ? about : null,
           replayed: tape ? replayedIn(tape) : null,

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { LLMock } from '@copilotkit/aimock'
 import { readCassette } from '../../src/cassettes/read.ts'
 import { fixedSource, parseScenario } from '../../src/scenarios/load.ts'
 import { cassetteApp } from '../support/cassette-app.ts'
@@ -408,4 +409,32 @@ test('fault on a replayed response: leaves the response to the retry', async () 
   expect((await statuses(CHAT)).at(-1)).toBe(200)
   expect((await statuses(ROUTER)).at(-1)).toBe(200)
   expect((await app.finish()).sessions[0]?.replayed).toMatchObject({ missed: 0, unused: [] })
+})
+
+test('replay of another emulator: gives clients the same bytes without it', async () => {
+  const mock = new LLMock({ port: 0, chunkSize: 6 })
+  mock.onMessage('hello', { content: 'Hello from aimock, in several chunks.' })
+  mock.onMessage('weather', { toolCalls: [{ name: 'get_weather', arguments: '{"city":"Oslo"}' }] })
+  mock.onMessage('fail', { error: { message: 'overloaded', type: 'server_error' }, status: 503 })
+  const url = `${await mock.start()}/v1`
+  const all = async (app: ReturnType<typeof cassetteApp>) => {
+    const texts: string[] = []
+    for (const stream of [false, true])
+      for (const content of ['hello', 'weather', 'fail']) {
+        const { status, text } = await app.post(CHAT, chat(content, { stream }))
+        const messages = { model: 'claude-opus-4-8', max_tokens: 100, stream, messages: chat(content).messages }
+        const other = await app.post('/v1/messages', messages)
+        texts.push(`${status} ${text}`, `${other.status} ${other.text}`)
+      }
+    return texts
+  }
+  const folder = newFolder()
+  const recording = cassetteApp(url, { record: folder })
+  const first = await all(recording)
+  await recording.finish()
+  await mock.stop()
+  for (const part of ['several chunks', 'get_weather', '503']) expect(first.join(' ')).toContain(part)
+  const app = cassetteApp(url, { replay: folder, speed: 'instant' })
+  expect(await all(app)).toEqual(first)
+  expect((await app.finish()).sessions[0]?.replayed).toMatchObject({ attempts: 12, missed: 0, unused: [] })
 })

@@ -124,6 +124,7 @@ export async function exec(
     recordOnly,
   })
   print(io.stdout, runs, json === true)
+  for (const name of recordOnly ?? []) if (!runs.some((run) => hasRecorded(run, name))) warnNotRecorded(io, name, runs)
   if (coverage !== undefined) {
     const covered = addCoverage(
       coverage,
@@ -136,6 +137,16 @@ export async function exec(
   if (jsonFile !== undefined) writeOutputFile(jsonFile, `${reportJson(runs)}\n`)
   if (html !== undefined && report) await report.write(html, command.join(' '))
   return exitCodeOf(runs)
+}
+
+/** Whether a run has recorded a cassette. */
+const hasRecorded = ({ cassettes }: SuiteRun, name: string): boolean =>
+  cassettes?.sessions.some(({ recorded, cassette }) => recorded !== null && cassette === name) ?? false
+
+function warnNotRecorded({ log }: CommandIo, name: string, runs: readonly SuiteRun[]): void {
+  const names = runs.flatMap(({ cassettes }) => cassettes?.sessions.map(({ cassette }) => cassette) ?? [])
+  const used = names.length > 0 ? `: the run had the sessions ${names.join(', ')}` : ''
+  log.line('warn', `no call of session ${JSON.stringify(name)} was recorded${used}`, { prefix: 'warning: ' })
 }
 
 /** A second run would record the same cassettes again. */

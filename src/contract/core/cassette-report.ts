@@ -30,7 +30,10 @@ const MissReport = z.object({
 /** What was recorded and replayed in a session. */
 export const SessionCassette = z.object({
   session: z.string().describe('Name of the session.'),
-  file: z.string().describe('The cassette.'),
+  cassette: z
+    .string()
+    .describe('Name of its cassette: the same, or `default` for the session of programs that name none.'),
+  file: z.string().describe('The file of the cassette.'),
   recorded: z
     .object({
       interactions: count.describe('Interactions that were recorded.'),

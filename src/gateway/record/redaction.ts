@@ -14,10 +14,15 @@ export interface TraceRedaction {
   pieces(pieces: readonly BodyChunk[]): readonly BodyChunk[]
 }
 
+/** Longer texts are not kept: searching them takes longer than other calls may wait. */
+const MAX_TEXT = 2 ** 20
+const NOT_KEPT = 'null'
+
 /** The redaction of a call. A text that it contains several times, such as its response, is searched once. */
 export function traceRedaction(redactor: Redactor): TraceRedaction {
   const known = new Map<string, string>()
-  const text = (original: string) => known.getOrInsertComputed(original, () => redactor.text(original))
+  const text = (original: string) =>
+    original.length > MAX_TEXT ? NOT_KEPT : known.getOrInsertComputed(original, () => redactor.text(original))
   const value = <Value>(original: Value): Value => {
     const before = JSON.stringify(original)
     if (before === undefined) return original
@@ -42,6 +47,7 @@ export function traceRedaction(redactor: Redactor): TraceRedaction {
     },
     pieces(pieces) {
       const bytes = pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece))
+      if (bytes.reduce((sum, { length }) => sum + length, 0) > MAX_TEXT) return []
       const whole = Buffer.concat(bytes).toString('utf8')
       return text(whole) === whole ? pieces : redactor.pieces(bytes)
     },
