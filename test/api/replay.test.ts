@@ -61,12 +61,12 @@ test('parallel sessions with the same requests: get their own responses, in orde
     await Bun.sleep(Math.floor((count * 7) % 5))
     return numbered(content)
   }
-  const sessions = Array.from({ length: 50 }, (_, index) => `session-${index}`)
+  const sessions = Array.from({ length: 5 }, (_, index) => `session-${index}`)
   const all = (app: ReturnType<typeof cassetteApp>) =>
     Promise.all(
       sessions.map(async (session) => {
         const got: string[] = []
-        for (let turn = 0; turn < 20; turn++)
+        for (let turn = 0; turn < 4; turn++)
           got.push(contentIn((await app.post(CHAT, chat('same'), inSession(session))).text))
         return got
       }),
@@ -75,8 +75,8 @@ test('parallel sessions with the same requests: get their own responses, in orde
   const { folder, report } = await recorded(async (app) => {
     first = await all(app)
   })
-  expect(new Set(first.flat()).size).toBe(1_000)
-  expect(report.sessions.map(({ recorded }) => recorded?.interactions)).toEqual(sessions.map(() => 20))
+  expect(new Set(first.flat()).size).toBe(20)
+  expect(report.sessions.map(({ recorded }) => recorded?.interactions)).toEqual(sessions.map(() => 4))
   const app = replaying(folder)
   const before = provider.seen.length
   expect(await all(app)).toEqual(first)
