@@ -154,9 +154,9 @@ const BEFORE = 20
 /**
  * A difference in one line, of long texts the part that differs.
  * @example
- * differenceText({ path: 'temperature', recorded: 0, sent: 0.5 }) // => 'temperature: recorded 0, sent 0.5'
+ * fieldDifferenceText({ path: 'temperature', recorded: 0, sent: 0.5 }) // => 'temperature: recorded 0, sent 0.5'
  */
-export function differenceText({ path, recorded, sent }: FieldDifference): string {
+export function fieldDifferenceText({ path, recorded, sent }: FieldDifference): string {
   if (typeof recorded !== 'string' || typeof sent !== 'string')
     return `${path}: recorded ${shownValue(recorded)}, sent ${shownValue(sent)}`
   const from = Math.max(recorded.length, sent.length) > MAX_SHOWN ? differenceStart(recorded, sent) : 0

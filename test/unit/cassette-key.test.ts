@@ -1,6 +1,6 @@
 // The key of a request: what changes its meaning misses, and names the field; what does not change it hits.
 import { afterAll, describe, expect, test } from 'bun:test'
-import { differenceText, nearestInteraction } from '../../src/cassettes/nearest.ts'
+import { fieldDifferenceText, nearestInteraction } from '../../src/cassettes/nearest.ts'
 import type { Cassette, Interaction, UpstreamRequest, VolatileRule } from '../../src/contract/core/cassette.ts'
 import { cassetteKey, comparableRequest } from '../../src/contract/core/cassette-key.ts'
 import { chatInteraction, newHeader, writeCassette } from '../support/cassettes.ts'
@@ -188,9 +188,9 @@ describe('nearest interaction', () => {
       chatInteraction(sent).request,
       recordedBodies.map((body) => chatInteraction(body)),
       [],
-    )?.differences.map(differenceText)
+    )?.differences.map(fieldDifferenceText)
 
-  test('is undefined when there is none', () => {
+  test('is undefined without candidates', () => {
     expect(nearest({})).toBeUndefined()
   })
 
