@@ -34,7 +34,7 @@ export function checkCassette(file: string): CassetteCheck {
     interactions: cassette.stored.length,
     problems: incomplete(cassette),
     notes: [...misnamed(cassette), ...repeatedKeys(cassette), ...redacted(cassette), ...omitted(cassette)],
-    blobs: blobsIn(cassette),
+    blobs: new Set(cassette.stored.flatMap((one) => one.blobs)),
   }
 }
 
@@ -110,10 +110,6 @@ const omitted = ({ file, stored }: StoredCassette): string[] =>
         : [],
     ),
   )
-
-const BLOB = /^\s+blob: "?([0-9a-f]{64})"?\s*$/gm
-const blobsIn = ({ stored }: StoredCassette): Set<string> =>
-  new Set(stored.flatMap(({ text }) => [...text.matchAll(BLOB)].map(([, name = '']) => name)))
 
 /**
  * A line for each binary body that no cassette of its folder contains.

@@ -23,76 +23,95 @@ interface DocumentOptions {
 }
 
 /** The document of an interaction: a line for people, then YAML. */
-export function interactionText(interaction: Interaction, { id, reduced }: DocumentOptions): InteractionText {
+export function interactionText(interaction: Interaction, options: DocumentOptions): InteractionText {
   const blobs = new Map<string, Uint8Array>()
-  const { request, turn, attempts } = interaction
-  const lines = [
-    `# ${summaryOf(interaction)}`,
-    `id:${scalarText(id, '  ')}`,
-    `turn: ${turn}`,
-    'request:',
-    `  provider:${scalarText(request.provider, '    ')}`,
-    `  operation:${scalarText(request.operation, '    ')}`,
-    `  model:${scalarText(request.model, '    ')}`,
-    `  path:${scalarText(request.path, '    ')}`,
-  ]
-  if (Object.keys(request.headers).length > 0) lines.push(`  headers:${valueText(request.headers, '    ')}`)
-  lines.push(...bodyLines(request.body, reduced), 'attempts:')
-  for (const attempt of attempts) lines.push(...attemptLines(attempt, blobs))
-  return { text: `${lines.join('\n')}\n`, blobs }
+  const document = documentOf(interaction, options, blobs)
+  return { text: yamlText(document, `# ${summaryOf(interaction)}`), blobs }
 }
 
-function bodyLines(body: UpstreamBody, { value, repeats }: ReducedBody): string[] {
+function documentOf(
+  { request, turn, attempts }: Interaction,
+  { id, reduced }: DocumentOptions,
+  blobs: Map<string, Uint8Array>,
+): InteractionDocument {
+  const { provider, operation, model, path, headers, body } = request
+  return {
+    id,
+    turn,
+    request: { provider, operation, model, path, headers: { ...headers }, ...bodyFields(body, reduced) },
+    attempts: attempts.map((attempt) => attemptDocument(attempt, blobs)),
+  }
+}
+
+function bodyFields(body: UpstreamBody, { value, repeats }: ReducedBody): Partial<InteractionDocument['request']> {
   switch (body.kind) {
     case 'json':
-      if (!fitsYaml(value)) return [`  json:${scalarText(JSON.stringify(body.value), '    ')}`]
-      return [
-        ...(Object.keys(repeats).length > 0 ? [`  repeats:${valueText(repeats, '    ')}`] : []),
-        `  body:${valueText(value, '    ')}`,
-      ]
+      if (!fitsYaml(value)) return { json: JSON.stringify(body.value) }
+      return { ...(Object.keys(repeats).length > 0 && { repeats }), body: value }
     case 'form':
-      return [`  form:${valueText(body.fields, '    ')}`]
+      return { form: [...body.fields] }
     case 'text':
-      return [`  text:${scalarText(body.text, '    ')}`]
+      return { text: body.text }
   }
 }
 
-function attemptLines({ response, end, reason, endedAt }: RecordedAttempt, blobs: Map<string, Uint8Array>): string[] {
-  const lines: string[] = []
-  if (response) {
-    lines.push(`status: ${response.status}`)
-    if (response.headers.length > 0)
-      lines.push(
-        `headers:${valueText(
-          response.headers.map(([name, value]) => ({ [name]: value })),
-          '      ',
-        )}`,
-      )
-    lines.push(`at: ${timeText(response.at)}`, ...frameFields(response.frames, blobs))
-    if (response.omitted !== undefined) lines.push(`omitted: ${response.omitted}`)
-  }
-  lines.push(
-    `end: ${end}`,
-    ...(reason === undefined ? [] : [`reason:${scalarText(reason, BLOCK_PAD)}`]),
-    `ended: ${timeText(endedAt)}`,
-  )
-  return lines.map((line, index) => `${index === 0 ? '  - ' : '    '}${line}`)
+function attemptDocument(
+  { response, end, reason, endedAt }: RecordedAttempt,
+  blobs: Map<string, Uint8Array>,
+): AttemptDocument {
+  const about = { end, reason, ended: timeText(endedAt) }
+  if (!response) return about
+  const { status, headers, at, frames, omitted } = response
+  const named = headers.map(([name, value]) => ({ [name]: value }))
+  return { status, headers: named, at: timeText(at), ...frameFields(frames, blobs), omitted, ...about }
 }
 
 const timeText = (ms: number) => timeMark(ms).slice(1)
-const BLOCK_PAD = '      '
 
-function frameFields(frames: readonly Frame[], blobs: Map<string, Uint8Array>): string[] {
-  if (frames.length === 0) return []
+function frameFields(
+  frames: readonly Frame[],
+  blobs: Map<string, Uint8Array>,
+): Pick<AttemptDocument, 'frames' | 'body' | 'blob'> {
+  if (frames.length === 0) return {}
   const bytes = Buffer.concat(frames.map((frame) => frame.bytes))
   if (isBinary(bytes)) {
-    const name = new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
-    blobs.set(name, bytes)
+    const blob = new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
+    blobs.set(blob, bytes)
     const sizes = frames.map((frame) => `${timeMark(frame.at)} ${counted(frame.bytes.length, 'byte')}`)
-    return [`blob: ${name}`, `frames:${blockText(sizes.join('\n'), BLOCK_PAD)}`]
+    return { blob, frames: `${sizes.join('\n')}\n` }
   }
   const form = frameForm(frames)
-  return [`${form === 'events' ? 'frames' : 'body'}:${blockText(frameLines(frames, form), BLOCK_PAD)}`]
+  return { [form === 'events' ? 'frames' : 'body']: `${frameLines(frames, form)}\n` }
+}
+
+/** A document as YAML, below its line for people. */
+export function yamlText({ id, turn, request, attempts }: InteractionDocument, firstLine: string): string {
+  const lines = [firstLine, `id:${scalarText(id, '  ')}`, `turn: ${turn}`, 'request:']
+  for (const name of ['provider', 'operation', 'model', 'path'] as const)
+    lines.push(`  ${name}:${scalarText(request[name], '    ')}`)
+  if (Object.keys(request.headers).length > 0) lines.push(`  headers:${valueText(request.headers, '    ')}`)
+  for (const name of ['repeats', 'body', 'json', 'form', 'text'] as const)
+    if (request[name] !== undefined) lines.push(`  ${name}:${valueText(request[name], '    ')}`)
+  lines.push('attempts:')
+  for (const attempt of attempts) {
+    const fields = ATTEMPT_FIELDS.flatMap((name) => fieldText(name, attempt[name]))
+    lines.push(...fields.map((line, index) => `${index === 0 ? '  - ' : '    '}${line}`))
+  }
+  return `${lines.join('\n')}\n`
+}
+
+const ATTEMPT_FIELDS = [
+  ...(['status', 'headers', 'at', 'blob', 'frames', 'body', 'omitted'] as const),
+  ...(['end', 'reason', 'ended'] as const),
+]
+const PAD = '      '
+
+function fieldText(name: (typeof ATTEMPT_FIELDS)[number], value: unknown): string[] {
+  if (value === undefined || (Array.isArray(value) && value.length === 0)) return []
+  const isBlock = (name === 'frames' || name === 'body') && typeof value === 'string'
+  // A time needs no quotes, although it begins with a digit.
+  const isTime = name === 'at' || name === 'ended'
+  return [`${name}:${isBlock ? blockText(value, PAD) : isTime ? ` ${value}` : valueText(value, PAD)}`]
 }
 
 /** What a person reads first, such as `chat.completions gpt-4o, turn 2: 429, then 200 in 41 frames`. */

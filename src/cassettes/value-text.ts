@@ -5,6 +5,8 @@ import { isObject } from '../lib/values.ts'
 /** Text that needs no quotes: it begins with a letter, and YAML cannot take it for anything else. */
 const PLAIN = /^[\p{L}/<][\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u
 const NOT_PLAIN = /: |:$| #| $|^(?:true|false|null|yes|no|on|off|y|n)$/i
+/** A checksum or the beginning of one, which is not a number. */
+const CHECKSUM = /^(?=.*[a-df])[0-9a-f]{8,64}$/
 /** Characters that no text contains unescaped: those of `frames.ts`, and a carriage return. */
 const UNWRITTEN = /(?![\t\n\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\ufffe\uffff]/u
 const UNWRITTEN_IN_QUOTES =
@@ -29,7 +31,7 @@ const quoted = (text: string): string => JSON.stringify(text).replace(UNWRITTEN_
  */
 export function scalarText(written: string, pad: string): string {
   const text = written.toWellFormed()
-  if (PLAIN.test(text) && !NOT_PLAIN.test(text)) return ` ${text}`
+  if ((PLAIN.test(text) && !NOT_PLAIN.test(text)) || CHECKSUM.test(text)) return ` ${text}`
   const hasLines = text.includes('\n')
   const isBlock =
     (hasLines || text.length > LONG) && !UNWRITTEN.test(text) && !NOT_BLOCK.test(text) && /[^\n]/.test(text)
@@ -46,7 +48,7 @@ export function scalarText(written: string, pad: string): string {
 const blockHead = (text: string) => (!text.endsWith('\n') ? '|-' : /[^\n]\n$/.test(text) ? '|' : '|+')
 const blockLines = (text: string, pad: string) => `\n${text.replace(/\n$/, '')}`.replace(/\n(?!\n|$)/g, `\n${pad}`)
 
-/** A block of lines, whatever they contain. */
+/** A block of lines that end with a line feed, whatever they contain. */
 export const blockText = (lines: string, pad: string): string => ` |${blockLines(lines, pad)}`
 
 const keyText = (name: string) => (PLAIN_KEY.test(name) && !NOT_PLAIN.test(name) ? name : quoted(name.toWellFormed()))

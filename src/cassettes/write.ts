@@ -47,6 +47,7 @@ class Recording implements CassetteWriter {
   #handle: FileHandle | undefined
   #length = 0
   #failed = false
+  #ended = false
   #work: Promise<void>
   readonly #documents: Documents
   readonly #arrived: Interaction[] = []
@@ -90,7 +91,8 @@ class Recording implements CassetteWriter {
       this.#failed = true
       const { session } = this.#header
       const { message } = error as Error
-      this.#report(printableLine(`the recording of session '${session}' stays incomplete: ${this.#draft}: ${message}`))
+      const what = this.#ended ? `lacks what followed: ${this.file}` : `stays incomplete: ${this.#draft}`
+      this.#report(printableLine(`the recording of session '${session}' ${what}: ${message}`))
       await this.#close()
     }
   }
@@ -126,6 +128,7 @@ class Recording implements CassetteWriter {
 
   /** Appends the interactions that have arrived since the last write: a busy server does not write each alone. */
   async #appendArrived(): Promise<void> {
+    if (this.#ended) throw new Error('an interaction came after its end')
     let text = ''
     for (const interaction of this.#arrived.splice(0)) {
       const { renewed, kept, position } = this.#previous?.match(interaction) ?? { renewed: interaction, position: 0 }
@@ -142,8 +145,10 @@ class Recording implements CassetteWriter {
   }
 
   async #finish(): Promise<void> {
+    if (this.#ended) return
     await this.#close()
     await writeWhole(this.file, headerText(this.#header, 'complete') + (await this.#recorded()))
+    this.#ended = true
     if (this.#draft !== this.file) await rm(this.#draft, { force: true })
   }
 

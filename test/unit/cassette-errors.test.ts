@@ -313,7 +313,7 @@ describe('check', () => {
     )
   })
 
-  test('fails for a file in cassettes/ that is no cassette', async () => {
+  test('fails for a file in cassettes/ that is not a cassette', async () => {
     await inFolder('one', [])
     writeFileSync(join(folder.path, 'cassettes', 'x.yaml'), 'casette: 1\n')
     expect((await check()).stderr).toContain(

@@ -134,7 +134,32 @@ const attempt: fc.Arbitrary<RecordedAttempt> = fc.record(
   { requiredKeys: ['end', 'endedAt'] },
 )
 
+/** Texts that YAML may take for something else. */
+const LOOKALIKES = [
+  ...['12345678', '1e234567', '88c5b4fd', 'deadbeef', '0x12345678', '0o17', '.5', '+1', '1_000', '12:30', '2026-11-26'],
+  ...['true', 'No', '~', 'null', '.inf', '<<', '=', '- a', '? a', '!tag', '&a', '*a', '|', '>', '%a', '@a', '`a`'],
+  ...[
+    'a: b',
+    'a #b',
+    '#a',
+    'a:',
+    '{a}',
+    '[a]',
+    "'a'",
+    '"a"',
+    '---',
+    '...',
+    ' a',
+    'a ',
+    'a\n',
+    '\na',
+    'a\n\n',
+    '\n',
+    ' \n a',
+  ],
+]
 const texts = fc.oneof(
+  fc.constantFrom(...LOOKALIKES),
   fc.string({ unit: 'binary' }),
   fc.array(pieces, { maxLength: 6 }).map((all) => all.join('')),
 )

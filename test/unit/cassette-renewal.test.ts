@@ -149,6 +149,31 @@ describe('renewed cassette', () => {
     expect(existsSync(draft)).toBe(false)
   })
 
+  test('stays as it is when the recording is ended twice or continued after its end, which is reported', async () => {
+    const problems: string[] = []
+    const writer = openCassette(folder.path, newHeader('s'), (problem) => problems.push(problem))
+    await writer.append(turnOf('a', answered()))
+    await Promise.all([writer.finish(), writer.finish()])
+    const text = readFileSync(writer.file, 'utf8')
+    await writer.append(turnOf('b', answered()))
+    await writer.append(turnOf('c', answered()))
+    expect(readFileSync(writer.file, 'utf8')).toBe(text)
+    expect(problems).toEqual([
+      `the recording of session 's' lacks what followed: ${writer.file}: an interaction came after its end`,
+    ])
+  })
+
+  test('is reported once when its folder cannot be written', async () => {
+    writeFileSync(join(folder.path, 'file'), '')
+    const problems: string[] = []
+    const writer = openCassette(join(folder.path, 'file'), newHeader('s'), (problem) => problems.push(problem))
+    await writer.append(turnOf('a', answered()))
+    await writer.finish()
+    expect(problems).toEqual([
+      expect.stringMatching(/^the recording of session 's' stays incomplete: .*: E(?:EXIST|NOTDIR)/),
+    ])
+  })
+
   test('replaces one that cannot be read', async () => {
     writeFileSync(join(folder.path, 's.yaml'), 'cassette: 1\nsession: [')
     expect((await writeCassette(folder.path, newHeader('s'), [turnOf('a', answered())])).interactions).toHaveLength(1)
