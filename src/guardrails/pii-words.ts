@@ -4,7 +4,7 @@ import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
 import type { Span } from './pii-patterns.ts'
 
-const phoneNumbers = lazy<typeof import('libphonenumber-js/min')>(() => require('libphonenumber-js/min'))
+const phoneNumbers = lazy<typeof import('./phone-library.ts')>(() => require('./phone-library.ts'))
 
 /** Countries whose numbers are recognized without a country code; those of the first one by their format. */
 const COUNTRIES: readonly CountryCode[] = ['US', 'GB', 'NL', 'DE', 'FR']
