@@ -8,7 +8,7 @@ import type { ClockState, SessionClock, Trace, Understudy, Verification } from '
 
 /** The fixture of a session that is there. */
 export function understudyOf(server: UnderstudyServer, session: string): Understudy {
-  const url = `${server.url}/s/${session}`
+  const url = `${server.url}/s/${encodeURIComponent(session)}`
   const call = (method: 'GET' | 'POST' | 'PUT', path: string, body?: unknown) =>
     ask(server, { method, path: `/_understudy/${path}`, session, body })
   return {

@@ -85,7 +85,8 @@ async function serve(io: CommandIo, config: Config): Promise<number> {
   const { cassettes } = understudy
   // Where standard output is read by a program, people read the other.
   const printer = config.json || log.isJson ? io.stderr : stdout
-  if (cassettes && !log.isJson)
+  if (cassettes && log.isJson) log.line('info', 'cassettes', { cassettes: cassettes.report() })
+  else if (cassettes)
     printer.lines(cassetteLines(cassettes.report()).map(([title, text]) => `  ${title.padEnd(TITLE)}${text}`))
   return code
 }
