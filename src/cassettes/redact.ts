@@ -146,8 +146,6 @@ class CassetteRedactor implements Redactor {
   readonly #known = new Map<string, string>()
   /** Those that a response has repeated: later requests contain them as a part of the conversation. */
   readonly #echoed = new Map<string, string>()
-  /** Short texts without secrets. A stream takes a third of the time with it. */
-  readonly #harmless = new Set<string>()
   readonly #counts = new Map<string, { rule: string; kind: string; count: number; values: Set<string> }>()
   readonly #notCompared = new Map<string, number>()
   readonly #requests = new WeakMap<UpstreamRequest, UpstreamRequest>()
@@ -270,8 +268,8 @@ class CassetteRedactor implements Redactor {
       const { name } = place
       const kind = name === undefined ? undefined : (place.isParameter ? secretParameter : namedSecret)(name, text)
       if (kind !== undefined) return [wholeOf(text, keyKind(text) ?? kind, NAMES)]
-      const found = [...this.#detected(text), ...knownIn(text, known)]
-      return found.length === 0 ? NOTHING : united(found, text)
+      const [found, repeats] = [this.#detected(text), knownIn(text, known)]
+      return found.length + repeats.length === 0 ? NOTHING : united([...found, ...repeats], text)
     }
     return {
       minLength: MIN_LENGTH,
@@ -288,16 +286,12 @@ class CassetteRedactor implements Redactor {
     }
   }
 
-  /** Keys and secrets in a text. Short texts are cached: most of those in a stream repeat. */
+  /** Keys and secrets in a text. */
   #detected(text: string): readonly Detected[] {
-    if (text.length < MIN_LENGTH || this.#harmless.has(text)) return NOTHING
-    const found = [...this.#keysIn(text), ...detect(text, { personalNames: this.#personalNames })]
-    if (found.length === 0 && text.length <= MAX_CACHED_LENGTH) {
-      // The next call has other ids.
-      if (this.#harmless.size >= MAX_CACHED) this.#harmless.clear()
-      this.#harmless.add(text)
-    }
-    return found
+    if (text.length < MIN_LENGTH) return NOTHING
+    const found = detect(text, { personalNames: this.#personalNames })
+    const keys = this.#keysIn(text)
+    return keys.length === 0 ? found : [...keys, ...found]
   }
 
   #ruleFor(place: Place): string | undefined {
@@ -307,7 +301,10 @@ class CassetteRedactor implements Redactor {
   }
 
   #keysIn(text: string): Detected[] {
-    return this.#keys.flatMap(({ form, kind }) => rangesOf(text, form).map((range) => ({ ...range, kind, rule: KEYS })))
+    const found: Detected[] = []
+    for (const { form, kind } of this.#keys)
+      if (text.includes(form)) for (const range of rangesOf(text, form)) found.push({ ...range, kind, rule: KEYS })
+    return found
   }
 
   /** Replaces the keys that are left, in bytes of any kind. */
@@ -351,8 +348,6 @@ class CassetteRedactor implements Redactor {
   }
 }
 const NOTHING: readonly never[] = []
-const MAX_CACHED = 2_000
-const MAX_CACHED_LENGTH = 64
 const FIRST_TEXT = 100_000_000
 
 /** Values that can be recognized wherever they stand. Short ones and words are replaced only where they were found. */
