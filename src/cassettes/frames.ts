@@ -16,7 +16,7 @@ const UNWRITTEN = '(?![\\t\\n\\u200c\\u200d])[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\ufff
 /** Such a character, white space at the end of a line, and what looks like an escape. */
 const ESCAPED = new RegExp(`${UNWRITTEN}|[ \\t](?=\\n|$)|\\\\(?=x[0-9a-f]{2})`, 'gu')
 /** A fast test: most frames have none of these. */
-const PLAIN = /^(?:[\t\n\x20-\x5b\x5d-\x7e]|\\(?!x))*$/
+const UNUSUAL = /[^\t\n\x20-\x7e]|\\x/
 const SPACE_AT_END = /[ \t](?:\n|$)/
 
 const encoder = new TextEncoder()
@@ -28,7 +28,7 @@ const escaped = (character: string) => Array.from(encoder.encode(character), hex
 /** The text of bytes, with escapes for what is not text. */
 function escapedText(bytes: Uint8Array): string {
   const text = wholeText(bytes)
-  if (text !== undefined) return PLAIN.test(text) && !SPACE_AT_END.test(text) ? text : text.replace(ESCAPED, escaped)
+  if (text !== undefined) return !UNUSUAL.test(text) && !SPACE_AT_END.test(text) ? text : text.replace(ESCAPED, escaped)
   // Parts of valid UTF-8 are text, other bytes are escapes.
   let result = ''
   let from = 0
@@ -78,7 +78,7 @@ export const frameForm = (frames: readonly Frame[]): FrameForm =>
     : 'text'
 
 /** The start of a frame's first line. */
-export const timeMark = (at: number): string => `+${Math.max(0, Math.round(at))}ms`
+export const timeMark = (at: number): string => `+${Math.max(0, Math.round(at)) || 0}ms`
 
 /** The frames as lines. */
 export const frameLines = (frames: readonly Frame[], form: FrameForm): string =>
@@ -95,7 +95,9 @@ function frameLine({ at, bytes }: Frame, form: FrameForm): string {
     } else mark = '\\'
   }
   // Blank lines at the end would be lost.
-  text = text.replace(/\n+$/, (ends) => hex(0x0a).repeat(ends.length)) + mark
+  let end = text.length
+  while (text[end - 1] === '\n') end--
+  text = text.slice(0, end) + hex(0x0a).repeat(text.length - end) + mark
   const first = timeMark(at)
   if (text === '') return first
   const lines = text.replace(/\n(?!\n)/g, `\n${CONTINUED}`)
@@ -145,7 +147,7 @@ const BINARY = 1 / 16
 /** Whether a body is binary: so many of its bytes are no text that nobody could read it. */
 export function isBinary(bytes: Uint8Array): boolean {
   const text = wholeText(bytes)
-  if (text !== undefined && PLAIN.test(text)) return false
+  if (text !== undefined && !UNUSUAL.test(text)) return false
   const shown = text ?? new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
   const unreadable = shown.match(/(?![\t\n\r])[\p{Cc}\ufffd]/gu)?.length ?? 0
   return unreadable > bytes.length * BINARY && unreadable > 8

@@ -183,9 +183,10 @@ class Documents {
     const { body } = interaction.request
     const value = body.kind === 'json' ? body.value : undefined
     const id = this.#newId(cassetteKey(interaction.request, this.#rules))
-    const document = interactionText(interaction, { id, reduced: this.#earlier.reduce(value) })
-    this.#earlier.index(id, value)
-    return document
+    const reduced = this.#earlier.reduce(value)
+    // The restored body shares what it repeats: a long conversation is in memory once.
+    this.#earlier.index(id, this.#earlier.restore(reduced))
+    return interactionText(interaction, { id, reduced })
   }
 
   /** A document as it is, unless what it repeats is no longer above it. Its binary bodies are in their files. */
