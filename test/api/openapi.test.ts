@@ -130,6 +130,7 @@ test('OpenAPI document: has every route of the server and nothing else', () => {
       'get /_understudy/traces/{id}/exchange',
       'get /_understudy/traces/{id}/reproduction',
       'get /_understudy/calls',
+      'get /_understudy/cassettes',
       'get /files/{name}',
     ].sort(),
   )

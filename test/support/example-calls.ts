@@ -167,9 +167,11 @@ const EMULATOR: readonly ExampleCall[] = [
   { id: 'openaiModel' },
   ...['anthropicMessages', 'anthropicCountTokens'].map((id) => ({ id })),
   { id: 'listTraces', query: '?limit=2', keep: { id: (list) => first(list).id } },
-  ...['getTrace', 'getWaterfall', 'getReproduction', 'listCalls', 'listScenarios', 'checkScenario'].map((id) => ({
-    id,
-  })),
+  ...['getTrace', 'getWaterfall', 'getReproduction', 'listCalls', 'getCassettes', 'listScenarios', 'checkScenario'].map(
+    (id) => ({
+      id,
+    }),
+  ),
   { id: 'putFixtures' },
   ...['listFixtures', 'deleteFixtures', 'activateScenario', 'getScenario', 'verify'].map((id) => ({
     id,

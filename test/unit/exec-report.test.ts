@@ -60,6 +60,7 @@ const verification = (session: string, more: Partial<Verification> = {}): Verifi
   ...more,
 })
 const runOf = (more: Partial<SuiteRun> = {}): SuiteRun => ({
+  cassettes: null,
   ...{ name: 's', scenario: 's', code: 0, timed_out: false, stopped: false, took_ms: 1234, clocks: [], strict: false },
   ...{
     verdict: 'pass',

@@ -1,4 +1,5 @@
 // The pages on what a server sends and offers: headers, control API, metrics, JSON reports.
+
 import { ExecJson, ExploreJson, RehearseJson } from '../../cli/print/report-schemas.ts'
 import { readConfig } from '../../config.ts'
 import {
@@ -7,6 +8,7 @@ import {
   ROUTER_HEADERS,
   WORKSPACE_HEADERS,
 } from '../../contract/core/answer-headers.ts'
+import { CassetteReport } from '../../contract/core/cassette-report.ts'
 import { Verification } from '../../contract/core/verification.ts'
 import { createUnderstudy } from '../../deps.ts'
 import { block, code, page, sentence, table } from './markdown.ts'
@@ -155,6 +157,9 @@ export const reportsPage = (): string =>
     'The keys of `earlier[]` are those of a verdict, with `part`, `ended_by` and `ended_at`. The keys of `findings[]` are in [Findings](findings.md).',
     '## Report of exec',
     keyTable(ExecJson, { io: 'output', depth: 4, without: EXEC_WITHOUT }),
+    '## Cassettes of a run',
+    'The keys of `runs[].cassettes`, which `GET /_understudy/cassettes` returns, too.',
+    keyTable(CassetteReport, { io: 'output', depth: 6 }),
     '## Report of explore',
     keyTable(ExploreJson, { io: 'output', depth: 4 }),
     '## Report of rehearse',
@@ -166,4 +171,4 @@ export const reportsPage = (): string =>
 
 /** Keys whose content is listed elsewhere. */
 const VERDICT_WITHOUT = ['earlier[]', 'findings[]']
-const EXEC_WITHOUT = ['runs[].sessions[]', 'runs[].findings[]']
+const EXEC_WITHOUT = ['runs[].sessions[]', 'runs[].findings[]', 'runs[].cassettes']

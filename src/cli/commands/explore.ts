@@ -220,11 +220,14 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
 
 function configOf({ seed, ...flags }: Options, env: Environment): Config {
   const config = commandConfig(flags, env)
+  if (config.record !== undefined)
+    throw new ConfigError('explore does not record: use understudy record, then --replay')
   // No client made its runs: their traces are stored, but not exported.
   return {
     ...config,
     port: 0,
     clock: 'real',
+    speed: config.speed ?? 'instant',
     scenario: [],
     telemetry: undefined,
     addresses: config.forwarding.addresses,

@@ -1,6 +1,7 @@
 // Schemas of the JSON reports of `exec`, `explore` and `rehearse`: for the types of the output, `understudy schema` and
 // the reference.
 import { z } from 'zod'
+import { CassetteReport } from '../../contract/core/cassette-report.ts'
 import {
   FAILURE_MODES,
   PROBLEM_KINDS,
@@ -67,6 +68,9 @@ export const ExecRun = z.object({
   not_emulated: notEmulated('Number of calls.'),
   url: z.string().describe('The base address that the command received.'),
   db: z.string().nullable().describe('The file of `--db` with the calls; null without one.'),
+  cassettes: CassetteReport.nullable().describe(
+    'What was recorded and replayed; null without `--record` and `--replay`.',
+  ),
 })
 export type ExecRun = z.infer<typeof ExecRun>
 
