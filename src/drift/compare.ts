@@ -2,7 +2,7 @@
 // a tool or stopping early, is no change.
 import diff from 'microdiff'
 import { type KnownField, knownField, type ResponseSchemas } from './known-fields.ts'
-import { CHANGES, type Change, type ChangeKind } from './severities.ts'
+import { CHANGE_KINDS, CHANGES, type Change, type ChangeKind } from './severities.ts'
 import { END_MARK, type WireShape } from './wire-shape.ts'
 
 /** The changes from a recorded response to today's, the most severe first. */
@@ -16,10 +16,8 @@ export function changesBetween(recorded: WireShape, live: WireShape, schemas: Re
     ...framingChanges(recorded, live),
     ...headerChanges(recorded, live),
   ]
-  return found.sort((one, other) => ORDER.indexOf(one.kind) - ORDER.indexOf(other.kind))
+  return found.sort((one, other) => CHANGE_KINDS.indexOf(one.kind) - CHANGE_KINDS.indexOf(other.kind))
 }
-
-const ORDER = Object.keys(CHANGES)
 
 /** A change with its severity. */
 export const change = (kind: ChangeKind, where: string, recorded?: string, live?: string): Change => ({

@@ -5,18 +5,14 @@ import type { ResponseSchemas } from './known-fields.ts'
 import type { Change } from './severities.ts'
 import { shapeOf, UnreadableResponse } from './wire-shape.ts'
 
-/** What became of a recorded request. */
-export type DriftResult =
-  | 'same'
-  | 'changed'
-  /** The recorded or the live response cannot be compared, or the request cannot be asked again. */
-  | 'not comparable'
-  /** The provider was not reached, or did not let this program in. */
-  | 'not reachable'
-  /** It was not asked: the limit on cost was reached, or the command was stopped. */
-  | 'not asked'
-  /** Only failures were recorded, which are not provoked again. */
-  | 'skipped'
+/**
+ * What became of a recorded request. `not comparable`: a response cannot be read, or the request cannot be repeated;
+ * `not reachable`: the provider did not respond, or gave no access; `not asked`: the limit on cost was reached, or the
+ * command was stopped; `skipped`: only failures were recorded, which are not provoked again.
+ */
+export type DriftResult = (typeof DRIFT_RESULTS)[number]
+/** All results. */
+export const DRIFT_RESULTS = ['same', 'changed', 'not comparable', 'not reachable', 'not asked', 'skipped'] as const
 
 /** The result for one recorded request. */
 export interface DriftRecord {

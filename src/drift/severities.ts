@@ -1,7 +1,9 @@
 // The published table of changes: how severe each is for programs that were written for the recorded response.
 
 /** How severe a change is. An error breaks clients; a warning may; information is of interest when code is changed. */
-export type DriftSeverity = 'error' | 'warning' | 'info'
+export type DriftSeverity = (typeof DRIFT_SEVERITIES)[number]
+/** The severities, the highest first. */
+export const DRIFT_SEVERITIES = ['error', 'warning', 'info'] as const
 
 /** The kinds of changes, in the order of the table. */
 export const CHANGES = {
@@ -37,6 +39,9 @@ export const CHANGES = {
 
 /** A kind of change. */
 export type ChangeKind = keyof typeof CHANGES
+
+/** All kinds of changes. */
+export const CHANGE_KINDS = Object.keys(CHANGES) as ChangeKind[]
 
 /** One difference between a recorded response and the one of today. */
 export interface Change {

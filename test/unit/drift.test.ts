@@ -1,11 +1,14 @@
 // Which differences between a recorded response and today's are changes of an API, and how severe they are.
 import { describe, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { z } from 'zod'
 import { AnthropicEvent, AnthropicMessage } from '../../src/compat/anthropic/response-schema.ts'
 import type { Cassette, RecordedAttempt } from '../../src/contract/core/cassette.ts'
 import { changesBetween } from '../../src/drift/compare.ts'
 import { driftExit, findDrift } from '../../src/drift/drift.ts'
 import type { ResponseSchemas } from '../../src/drift/known-fields.ts'
+import { CHANGES } from '../../src/drift/severities.ts'
 import { shapeOf } from '../../src/drift/wire-shape.ts'
 import { operationNamed } from '../../src/endpoints/index.ts'
 
@@ -369,4 +372,13 @@ describe('drift: what cannot be read is never clean', () => {
     const records = await run(attempt('{}', 'application/json', 429), async () => whole(chat()))
     expect([records[0]?.result, driftExit(records)]).toEqual(['skipped', 0])
   })
+})
+
+test('drift: the page lists every kind of change with its severity', () => {
+  const page = readFileSync(join(import.meta.dir, '../../docs/drift.md'), 'utf8')
+  const rows = [...page.matchAll(/^\| `([\w-]+)` \| (\w+) \| (.*) \|$/gm)].map(([, kind, severity, says]) => [
+    kind,
+    { severity, says },
+  ])
+  expect(Object.fromEntries(rows)).toEqual(CHANGES)
 })

@@ -1,5 +1,5 @@
 // The pages on what a server sends and offers: headers, control API, metrics, JSON reports.
-import { ExecJson, ExploreJson, RehearseJson } from '../../cli/print/report-schemas.ts'
+import { DriftJson, ExecJson, ExploreJson, RehearseJson } from '../../cli/print/report-schemas.ts'
 import { readConfig } from '../../config.ts'
 import {
   COMMON_HEADERS,
@@ -147,6 +147,7 @@ export const reportsPage = (): string =>
           '`understudy explore --json` or `--json-file FILE`',
           '`understudy schema explore-report`',
         ],
+        ['report of drift', '`understudy drift --json`', '`understudy schema drift-report`'],
         ['report of rehearse', '`understudy rehearse --json`', '`understudy schema rehearse-report`'],
       ],
     ),
@@ -157,6 +158,8 @@ export const reportsPage = (): string =>
     keyTable(ExecJson, { io: 'output', depth: 4, without: EXEC_WITHOUT }),
     '## Report of explore',
     keyTable(ExploreJson, { io: 'output', depth: 4 }),
+    '## Report of drift',
+    keyTable(DriftJson, { io: 'output', depth: 4 }),
     '## Report of rehearse',
     keyTable(RehearseJson, { io: 'output', depth: 1 }),
     '`report` is a verdict. A trace has the keys that Swagger shows for `GET /_understudy/traces/{id}`.',
