@@ -24,6 +24,7 @@ const guides = [
   page('Scenarios and faults', 'scenarios'),
   page('Scenario recipes', 'scenario-recipes'),
   page('Broken conversations', 'conversations'),
+  page('Drift', 'drift'),
   page('In your tests', 'testing'),
   page('In CI', 'ci'),
   page('Explore failures', 'explore'),

@@ -1,6 +1,5 @@
 // The pages on what a server sends and offers: headers, control API, metrics, JSON reports.
-
-import { ExecJson, ExploreJson, RehearseJson } from '../../cli/print/report-schemas.ts'
+import { DriftJson, ExecJson, ExploreJson, RehearseJson } from '../../cli/print/report-schemas.ts'
 import { readConfig } from '../../config.ts'
 import {
   COMMON_HEADERS,
@@ -149,6 +148,7 @@ export const reportsPage = (): string =>
           '`understudy explore --json` or `--json-file FILE`',
           '`understudy schema explore-report`',
         ],
+        ['report of drift', '`understudy drift --json`', '`understudy schema drift-report`'],
         ['report of rehearse', '`understudy rehearse --json`', '`understudy schema rehearse-report`'],
       ],
     ),
@@ -162,6 +162,8 @@ export const reportsPage = (): string =>
     keyTable(CassetteReport, { io: 'output', depth: 6 }),
     '## Report of explore',
     keyTable(ExploreJson, { io: 'output', depth: 4 }),
+    '## Report of drift',
+    keyTable(DriftJson, { io: 'output', depth: 4 }),
     '## Report of rehearse',
     keyTable(RehearseJson, { io: 'output', depth: 1 }),
     '`report` is a verdict. A trace has the keys that Swagger shows for `GET /_understudy/traces/{id}`.',

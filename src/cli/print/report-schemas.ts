@@ -13,6 +13,8 @@ import { Finding } from '../../contract/core/finding.ts'
 import { ReportVersion } from '../../contract/core/format-version.ts'
 import { OutcomeKind, TraceRecord } from '../../contract/core/trace.ts'
 import { EarlierVerdict, VerdictResult, Verification } from '../../contract/core/verification.ts'
+import { DRIFT_RESULTS } from '../../drift/drift.ts'
+import { CHANGE_KINDS, DRIFT_SEVERITIES } from '../../drift/severities.ts'
 
 const count = z.int().min(0)
 const recoveryPaths = z
@@ -205,3 +207,46 @@ export const RehearseJson = z.object({
   report: Verification.describe('The verdict on them.'),
 })
 export type RehearseJson = z.infer<typeof RehearseJson>
+
+/** The report of `understudy drift --json`. */
+export const DriftJson = z.object({
+  exit_code: z.int().describe('Exit code of the command: 0, 4 or 5.'),
+  cost: z
+    .object({
+      usd: z.number().describe('Cost of the requests by list price, in USD.'),
+      unpriced_requests: count.describe('Requests of unknown price, which count as 0.'),
+    })
+    .describe('What asking again cost.'),
+  requests: z
+    .array(
+      z.object({
+        cassette: z.string().describe('Session of the cassette.'),
+        file: z.string().describe('File of the cassette.'),
+        line: count.describe('Line of the recorded request.'),
+        request: z
+          .object({
+            provider: z.string().describe('Provider.'),
+            operation: z.string().describe('Operation.'),
+            model: z.string().describe('Name of the model at its provider.'),
+          })
+          .describe('The recorded request.'),
+        result: z
+          .enum(DRIFT_RESULTS)
+          .describe('Result. `skipped`: only failures were recorded, which are not provoked again.'),
+        reason: z.string().nullable().describe('Why nothing was compared; null if something was.'),
+        changes: z
+          .array(
+            z.object({
+              kind: z.enum(CHANGE_KINDS).describe('Kind of the change.'),
+              severity: z.enum(DRIFT_SEVERITIES).describe('Severity.'),
+              where: z.string().describe('The field, event or header.'),
+              recorded: z.string().nullable().describe('What it was when recorded; null where that says nothing.'),
+              live: z.string().nullable().describe('What it is now; null where that says nothing.'),
+            }),
+          )
+          .describe('Changes, the most severe first.'),
+      }),
+    )
+    .describe('The recorded requests, in the order of the cassettes.'),
+})
+export type DriftJson = z.infer<typeof DriftJson>
