@@ -10,6 +10,7 @@ const guides = [
   page('Fixtures', 'fixtures'),
   page('Scenarios and faults', 'scenarios'),
   page('Scenario recipes', 'scenario-recipes'),
+  page('Incidents', 'incidents'),
   page('Broken conversations', 'conversations'),
   page('In your tests', 'testing'),
   page('In CI', 'ci'),
