@@ -1,5 +1,6 @@
 // Personal data with a fixed form: addresses and numbers, each with its own check if there is one. An ambiguous number
 // counts only near a word that identifies it.
+import { lazy } from '../lib/lazy.ts'
 
 /** A range of a text; the end is exclusive. */
 export interface Span {
@@ -11,12 +12,11 @@ export interface Span {
 export interface Detector {
   /** Its name, with an article. */
   readonly kind: string
-  find(text: string): Span[] | Promise<Span[]>
+  find(text: string): Span[]
 }
 
 type Validator = typeof import('validator').default
-let loaded: Promise<Validator> | undefined
-const load = () => (loaded ??= import('validator').then((module) => module.default))
+const load = lazy<typeof import('validator')>(() => require('validator'))
 
 interface Pattern {
   kind: string
@@ -112,14 +112,14 @@ const BEHIND = 20
 
 const detectorOf = ({ kind, pattern, near, notAfter, valid }: Pattern): Detector => ({
   kind,
-  async find(text) {
+  find(text) {
     const found = [...text.matchAll(pattern)].map(({ 0: match, index: start }) => ({
       match,
       start,
       end: start + match.length,
     }))
     if (found.length === 0) return []
-    const validator = await load()
+    const validator: Validator = load()
     return found.filter(({ match, start, end }) => {
       const before = text.slice(Math.max(0, start - BEFORE), start)
       if (near && !near.test(before) && !near.test(text.slice(end, end + BEHIND))) return false
@@ -135,10 +135,10 @@ const MAX_IBAN_LENGTH = 2 * 34
  * IBANs, with or without groups: groups are added until the length for that country is reached and the check digits are
  * right.
  */
-async function ibansIn(text: string): Promise<Span[]> {
+function ibansIn(text: string): Span[] {
   const spans: Span[] = []
   for (const { index: start } of text.matchAll(/(?<![\p{L}\p{N}])[a-z]{2}\d{2}(?=[ -]?[a-z0-9])/giu)) {
-    const validator = await load()
+    const validator: Validator = load()
     let number = ''
     for (const { 1: group = '', index } of text.slice(start, start + MAX_IBAN_LENGTH).matchAll(/([a-z0-9]+)[ -]?/giy)) {
       number += group

@@ -10,8 +10,9 @@ import {
   createZstdDecompress,
 } from 'node:zlib'
 import { ConnectionFailure, Unreadable } from '../../contract/core/reply.ts'
+import { secretFormsOf } from '../../lib/secret-forms.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
-import { maskedForms, SecretMask, secretFormsOf } from './secret-forms.ts'
+import { maskedForms, SecretMask } from './secret-forms.ts'
 
 /** Maximum size of a decompressed response in bytes. */
 export const MAX_RESPONSE = 64 * 2 ** 20

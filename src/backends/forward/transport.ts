@@ -2,9 +2,10 @@
 import { ConnectionFailure, type Reply, Unreadable } from '../../contract/core/reply.ts'
 import { directFetch } from '../../lib/direct-fetch.ts'
 import { networkReason } from '../../lib/network-error.ts'
+import { secretFormsOf } from '../../lib/secret-forms.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { namesCall } from '../../providers/request-id.ts'
-import { maskedForms, secretFormsOf } from './secret-forms.ts'
+import { maskedForms } from './secret-forms.ts'
 
 /** Sends one request: `fetch`, or a replacement in tests. */
 export type Transport = (url: string, init: RequestInit) => Promise<Response>
