@@ -37,7 +37,7 @@ export interface IncidentPhase {
 }
 
 /** An incident of a status page: how long it lasted, but not what a call met. */
-export interface IncidentEvidence {
+export interface EvidenceOfIncident {
   kind: 'incident'
   title: string
   provider: string
@@ -50,7 +50,7 @@ export interface IncidentEvidence {
 }
 
 /** Attempts of a recording. */
-export interface AttemptEvidence {
+export interface EvidenceOfAttempts {
   kind: 'attempts'
   /** What they were read from, such as `HAR`. */
   format: string
@@ -62,7 +62,7 @@ export interface AttemptEvidence {
 }
 
 /** What a scenario is made from. */
-export type Evidence = AttemptEvidence | IncidentEvidence
+export type Evidence = EvidenceOfAttempts | EvidenceOfIncident
 
 /** How an outcome is compared: the same status is the same outcome, whatever its text. */
 export const outcomeName = (outcome: EvidenceOutcome): string =>

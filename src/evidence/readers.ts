@@ -3,17 +3,17 @@ import { asList, asObject, type JsonObject, objectsIn, parsedJson } from '../lib
 import { PROVIDERS } from '../providers/index.ts'
 import { FileError } from '../schema/source.ts'
 import {
-  type AttemptEvidence,
   type Evidence,
   type EvidenceAttempt,
+  type EvidenceOfAttempts,
+  type EvidenceOfIncident,
   type EvidenceOutcome,
-  type IncidentEvidence,
   type IncidentPhase,
   inOrder,
 } from './evidence.ts'
 
 /** Choices between several incidents of a file. */
-export interface ReadOptions {
+export interface EvidenceOptions {
   /** Id of the incident. */
   incident?: string | undefined
 }
@@ -25,7 +25,7 @@ export const EVIDENCE_FORMATS = 'a cassette, traces (trace export --json), a HAR
  * The evidence in a JSON file.
  * @throws FileError if it is not JSON, of no known format, or without a call to a provider
  */
-export function readEvidence(file: string, text: string, options: ReadOptions = {}): Evidence {
+export function readEvidence(file: string, text: string, options: EvidenceOptions = {}): Evidence {
   const value = parsedJson(text) ?? jsonLines(text)
   if (value === undefined) throw new FileError(`${file} is not JSON: expected ${EVIDENCE_FORMATS}`)
   const root = asObject(value)
@@ -51,7 +51,7 @@ interface Found {
   skipped: string[]
 }
 
-function used(file: string, format: string, { attempts, skipped }: Found): AttemptEvidence {
+function used(file: string, format: string, { attempts, skipped }: Found): EvidenceOfAttempts {
   if (attempts.length === 0) {
     const why = skipped.length > 0 ? `; ${skipped.slice(0, 3).join('; ')}` : ''
     throw new FileError(`${file} has no call to a model provider${why}`)
@@ -144,7 +144,7 @@ function fromHar(entries: readonly unknown[]): Found {
 
 const HOSTS = new Map(
   PROVIDERS.flatMap(({ name, endpoint }) => {
-    const host = endpoint?.baseUrl && URL.parse(endpoint.baseUrl)?.hostname
+    const host = endpoint?.baseUrl && URL.parse(endpoint.baseUrl)?.host
     return host ? [[host, name] as const] : []
   }),
 )
@@ -152,7 +152,7 @@ const HOSTS = new Map(
 function targetOf(url: URL, request: JsonObject): Pick<EvidenceAttempt, 'provider' | 'model' | 'stream'> {
   const body = asObject(parsedJson(textOf(asObject(request.postData))))
   const [before, after] = String(body?.model ?? '').split(/\/(.*)/s)
-  const own = HOSTS.get(url.hostname) ?? (url.pathname.endsWith('/messages') ? 'anthropic' : undefined)
+  const own = HOSTS.get(url.host) ?? (url.pathname.endsWith('/messages') ? 'anthropic' : undefined)
   // A gateway, or this program, names the provider in the model.
   const named = own === undefined && after ? before : undefined
   return {
@@ -212,7 +212,7 @@ const SHARE_OF_TITLE: readonly [name: RegExp, provider: string][] = [
   ...PROVIDERS.map(({ name }): [RegExp, string] => [new RegExp(`\\b${name}\\b`, 'i'), name]),
 ]
 
-function fromStatusPage(file: string, root: JsonObject, { incident: wanted }: ReadOptions): IncidentEvidence {
+function fromStatusPage(file: string, root: JsonObject, { incident: wanted }: EvidenceOptions): EvidenceOfIncident {
   const single = root.incident_updates ? root : asObject(root.incident)
   const all = single ? [single] : objectsIn(root.incidents)
   const chosen = wanted === undefined ? all : all.filter(({ id }) => id === wanted)

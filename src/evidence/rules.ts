@@ -19,10 +19,17 @@ export interface EvidenceRule {
 /** The names of the conditions on an attempt. */
 const CONDITIONS = ['stream', 'operation', 'model', 'provider'] as const
 
+/** Comparisons of a rule with an attempt, less than a second of them. After it, the rules found so far are the result. */
+const MAX_STEPS = 10_000_000
+
 /** The rules under which the attempts have the recorded outcomes, as few as were found. */
 export function rulesOf(attempts: readonly EvidenceAttempt[]): EvidenceRule[] {
   const expected = attempts.map(({ outcome }) => outcomeName(outcome)).join()
-  const isSame = (rules: readonly EvidenceRule[]) => predicted(attempts, rules).join() === expected
+  let steps = 0
+  const isSame = (rules: readonly EvidenceRule[]) => {
+    steps += attempts.length * rules.length
+    return steps <= MAX_STEPS && predicted(attempts, rules).join() === expected
+  }
   const isExact = (rule: EvidenceRule) =>
     predicted(attempts, [rule]).every((name, index) => name === 'succeeded' || name === nameOf(attempts[index]))
   return reduced(firstRules(attempts), { isSame, isExact })

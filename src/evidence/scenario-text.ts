@@ -1,7 +1,7 @@
 // A scenario file made from evidence. Every number says whether it was observed or is assumed.
 import { counted } from '../lib/units.ts'
 import { yaml } from '../lib/yaml.ts'
-import type { AttemptEvidence, EvidenceOutcome, IncidentEvidence } from './evidence.ts'
+import type { EvidenceOfAttempts, EvidenceOfIncident, EvidenceOutcome } from './evidence.ts'
 import { outcomeName } from './evidence.ts'
 import type { EvidenceRule } from './rules.ts'
 
@@ -18,7 +18,7 @@ const OBSERVED = '# observed'
 /** The file for attempts and the rules that explain them. */
 export function attemptsScenario(
   { name, file }: ScenarioOrigin,
-  { format, startedAt, attempts }: AttemptEvidence,
+  { format, startedAt, attempts }: EvidenceOfAttempts,
   rules: readonly EvidenceRule[],
 ): string {
   const failed = attempts.filter(({ outcome }) => outcome.kind !== 'succeeded').length
@@ -105,7 +105,7 @@ function statusLines({ status, retryAfter, body }: Extract<EvidenceOutcome, { ki
 const PARTIAL: Record<string, number> = { critical: 1, major: 0.5, minor: 0.1 }
 
 /** The file for an incident of a status page. */
-export function incidentScenario({ name, file }: ScenarioOrigin, incident: IncidentEvidence): string {
+export function incidentScenario({ name, file }: ScenarioOrigin, incident: EvidenceOfIncident): string {
   const { title, provider, startedAt, phases, impact, status } = incident
   const share = PARTIAL[impact] ?? 0.5
   const rule = `${provider} incident`

@@ -2,6 +2,8 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { openCassette } from '../../src/cassettes/write.ts'
+import type { RecordedAttempt } from '../../src/contract/core/cassette.ts'
 import { ScenarioFile } from '../../src/scenarios/schema.ts'
 import { runCommand } from '../support/cli.ts'
 import { emptyFolder } from '../support/server.ts'
@@ -111,6 +113,17 @@ describe('scenario from traces', () => {
     const again = await runCommand(['scenario', 'from', file, '--out', 'made.yaml'], { cwd })
     expect(again).toMatchObject({ code: 2, stderr: 'understudy: made.yaml exists: use --force to replace it\n' })
     expect((await runCommand(['scenario', 'from', file, '--out', 'made.yaml', '--force'], { cwd })).code).toBe(0)
+  })
+
+  test('ends soon for failures without a pattern', async () => {
+    const attempts = Array.from({ length: 120 }, (_, at) => ({
+      at,
+      outcome: (at * 7919) % 10 < 3 ? 'http_error' : 'succeeded',
+      status: (at * 7919) % 2 === 0 ? 503 : 429,
+    }))
+    const { code, rules } = await from(attempts.map(trace))
+    expect(code).toBe(0)
+    expect(rules().length).toBeGreaterThan(4)
   })
 
   test('has nothing to rehearse when nothing failed', async () => {
@@ -236,6 +249,51 @@ describe('scenario from a status page', () => {
     expect((await from(two, '--incident', 'def456')).stdout).toContain('description: Other.')
     const open = incident({ resolved_at: null, incident_updates: [] })
     expect((await from({ incident: open })).stderr).toContain('the incident is not resolved')
+  })
+})
+
+describe('scenario from a cassette', () => {
+  test('counts calls, since it has no times between them', async () => {
+    const header = { session: 'checkout', recorded: '2026-11-26', understudy: '1.0.0', volatile: [], redact: [] }
+    const writer = openCassette(join(cwd, 'cassettes'), header, (problem) => {
+      throw new Error(problem)
+    })
+    const response = (status: number, ...headers: [string, string][]): RecordedAttempt => ({
+      response: {
+        status,
+        headers: [['content-type', 'application/json'], ...headers],
+        at: 5,
+        frames: [{ at: 6, bytes: new TextEncoder().encode('{"error":{"message":"Later."}}') }],
+      },
+      end: 'complete',
+      endedAt: 7,
+    })
+    const attempts = [response(200), response(429, ['retry-after', '2']), response(429), response(200)]
+    for (const [index, attempt] of attempts.entries()) {
+      const body = {
+        kind: 'json',
+        value: { model: 'gpt-4o', messages: [{ role: 'user', content: `${index}` }] },
+      } as const
+      const request = {
+        provider: 'openai',
+        operation: 'chat.completions',
+        model: 'gpt-4o',
+        path: '/v1/chat/completions',
+        headers: {},
+        body,
+      }
+      await writer.append({ turn: 1, request, attempts: [attempt] })
+    }
+    await writer.finish()
+    const { code, stdout, stderr } = await runCommand(['scenario', 'from', 'cassettes/checkout.yaml'], { cwd })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(parsed(stdout).rules).toMatchObject([
+      {
+        match: { provider: 'openai' },
+        when: { calls: [2, 3] },
+        fault: { type: 'http-error', status: 429, retry_after: 2_000, body: { error: { message: 'Later.' } } },
+      },
+    ])
   })
 })
 

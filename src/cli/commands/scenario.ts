@@ -2,13 +2,16 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, extname } from 'node:path'
 import { Command } from 'commander'
+import { isRecording, readCassette } from '../../cassettes/read.ts'
 import { ConfigError } from '../../config.ts'
 import type { Evidence } from '../../evidence/evidence.ts'
+import { cassetteEvidence } from '../../evidence/from-cassette.ts'
 import { EVIDENCE_FORMATS, readEvidence } from '../../evidence/readers.ts'
 import { rulesOf } from '../../evidence/rules.ts'
 import { attemptsScenario, incidentScenario, type ScenarioOrigin } from '../../evidence/scenario-text.ts'
 import { counted } from '../../lib/units.ts'
 import { isIncident, loadShipped, parseScenario, shippedScenarios, unknownScenario } from '../../scenarios/load.ts'
+import { MAX_RULES } from '../../scenarios/schema.ts'
 import { ServerError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import type { Printer } from '../print/output.ts'
@@ -61,7 +64,11 @@ interface FromOptions {
 async function from(io: CommandIo, file: string, options: FromOptions): Promise<void> {
   const { out, name = nameFor(file), force } = options
   if (out !== undefined && existsSync(out) && !force) throw new ConfigError(`${out} exists: use --force to replace it`)
-  const evidence = readEvidence(file, readFileSync(file, 'utf8'), options)
+  const content = readFileSync(file, 'utf8')
+  const evidence =
+    !isJson(content) && isRecording(file, content)
+      ? cassetteEvidence(readCassette(file))
+      : readEvidence(file, content, options)
   const text = await made(io, { name, file: basename(file) }, evidence)
   parseScenario(out ?? `the scenario from ${file}`, text)
   if (out === undefined) io.stdout.text(text.replace(/\n$/, ''))
@@ -71,6 +78,7 @@ async function from(io: CommandIo, file: string, options: FromOptions): Promise<
   }
 }
 
+const isJson = (text: string) => /^\s*[[{]/.test(text)
 const nameFor = (file: string) => basename(file, extname(file)).replaceAll(/[^\w.-]+/g, '-') || 'recorded'
 
 const SHOWN = 3
@@ -83,6 +91,11 @@ async function made(io: CommandIo, origin: ScenarioOrigin, evidence: Evidence): 
   if (rules.length === 0) {
     throw new ServerError(
       `${origin.file}: none of its ${counted(attempts.length, 'attempt')} failed, so there is nothing to rehearse`,
+    )
+  }
+  if (rules.length > MAX_RULES) {
+    throw new ServerError(
+      `${origin.file}: its failures are too irregular: they need ${rules.length} rules, and a scenario has at most ${MAX_RULES}; keep only the calls of the incident`,
     )
   }
   const text = attemptsScenario(origin, evidence, rules)
