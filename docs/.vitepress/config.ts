@@ -23,6 +23,7 @@ const guides = [
   page('Fixtures', 'fixtures'),
   page('Scenarios and faults', 'scenarios'),
   page('Scenario recipes', 'scenario-recipes'),
+  page('Incidents', 'incidents'),
   page('Broken conversations', 'conversations'),
   page('Drift', 'drift'),
   page('In your tests', 'testing'),
