@@ -23,8 +23,11 @@ interface TimelineProps {
   clock?: 'real' | 'virtual'
 }
 
-/** Maximum number of drawn calls: if there are more, those that are marked come first. */
-const MAX_DRAWN = 40
+/**
+ * A longer run is drawn in part: both ends, and the marked calls with some before and after each. There is a maximum of
+ * drawn calls.
+ */
+const [LONG, AROUND, MAX_DRAWN] = [15, 2, 60]
 
 /** The timeline of a run. */
 export function RunTimeline({ calls, href, clock = 'real' }: TimelineProps) {
@@ -60,10 +63,14 @@ export function RunTimeline({ calls, href, clock = 'real' }: TimelineProps) {
 
 /** The calls to draw, in order. */
 function drawnCalls(calls: readonly TimedCall[]): readonly TimedCall[] {
-  if (calls.length <= MAX_DRAWN) return calls
+  if (calls.length <= LONG) return calls
   const isMarked = ({ broken, tags = [] }: TimedCall) => broken || tags.length > 0
-  const chosen = new Set([...calls.filter(isMarked), ...calls].slice(0, MAX_DRAWN))
-  return calls.filter((call) => chosen.has(call))
+  const marked = calls.flatMap((call, index) => (index === 0 || isMarked(call) ? [index] : []))
+  const near = [...marked, calls.length - 1].flatMap((index) =>
+    calls.slice(Math.max(0, index - AROUND), index + AROUND + 1),
+  )
+  const chosen = new Set(near)
+  return calls.filter((call) => chosen.has(call)).slice(0, MAX_DRAWN)
 }
 
 /** The failure mode in the name of a rule of an exploration: `timeout at chat.completions-1a.1`. */
