@@ -96,7 +96,8 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
   if (begun.failedBaseline) return nothing(begun.failedBaseline)
   const { points, baseline, tables, serialReason, leftProcesses } = begun
   const jobs = serialReason === null ? options.jobs : 1
-  slots = serialReason === null ? createRunSlots(jobs) : createRunSlots(1, 1)
+  // One job means one run at a time: whether the command may run in parallel is not known.
+  slots = jobs === 1 ? createRunSlots(1, 1) : createRunSlots(jobs)
   const limits = limitsOf(baseline, { silenceMs: options.limitMs, timeoutMs: options.timeoutMs })
   const space = createSpace(points, { ...options, steady: begun.steady })
   const confirmations = createConfirmations(

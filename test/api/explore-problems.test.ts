@@ -120,6 +120,22 @@ test('explore problems: a correct program has none, and its report says so', asy
   expect(linesOf(found)[0]).toBe('Understudy: explore: PASS: no problem in 5 cases at 1 injection point')
 })
 
+test('explore output: keeps the last 16 kB in whole lines, without secrets', async () => {
+  const found = await exploreProgram(
+    (about) => {
+      for (let line = 0; line < 2_000; line++) about.say(`line ${line}: nothing special`)
+      about.say('api_key=abcd1234efgh code: ECONNRESET total_tokens: 12')
+      return calling(({ ask }) => ask({ messages: [user('Hi')] }).catch(() => {}))(about)
+    },
+    { classes: ['server-error-once'] },
+  )
+  for (const output of [found.baselineRun?.output ?? '', found.cases[0]?.output ?? '']) {
+    expect(Buffer.byteLength(output)).toBeWithin(15_000, 16_010)
+    expect(output).toMatch(/^…\nline \d+: nothing special\n/)
+    expect(output).toEndWith('api_key=(masked) code: ECONNRESET total_tokens: 12\n')
+  }
+})
+
 test('explore --case: runs only that case, and finds the same', async () => {
   const program = calling(async (model) => {
     await model.ask({ messages: [user('Hi')] })

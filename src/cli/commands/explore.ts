@@ -134,7 +134,9 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   log.useFormat(config.log)
   const depth = numberOf('depth', options.depth, 2) === 2 ? 2 : 1
   const classes = (options.failureMode ?? []).map(classOf)
-  const jobs = numberOf('jobs', options.jobs ?? String(Math.min(MAX_JOBS, availableParallelism())), MAX_JOBS)
+  const cores = Math.min(MAX_JOBS, availableParallelism())
+  // For a single case it is not worth finding out whether runs may be parallel.
+  const jobs = only === undefined ? numberOf('jobs', options.jobs ?? String(cores), MAX_JOBS) : 1
   const budget = options.budget === undefined ? undefined : durationOf('--budget', options.budget)
   const timeoutMs = options.timeout === undefined ? MAX_TIMEOUT_MS : durationOf('--timeout', options.timeout)
   const limitMs = options.hangLimit === undefined ? undefined : durationOf('--hang-limit', options.hangLimit)
