@@ -32,6 +32,7 @@ const reference = [
   page('Scenario files', 'reference/scenario-files'),
   page('Fixture files', 'reference/fixture-files'),
   page('Cassette files', 'cassette-files'),
+  page('Redaction', 'redaction'),
   page('Findings', 'reference/findings'),
   page('Conversation rules', 'reference/conversation-rules'),
   page('Settings', 'reference/settings'),

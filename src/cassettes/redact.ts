@@ -140,6 +140,7 @@ const FIRST_NUMBER = 5_001
 class CassetteRedactor implements Redactor {
   readonly #paths: readonly { steps: readonly FieldStep[]; rule: string }[]
   readonly #keys: readonly { form: string; kind: string }[]
+  readonly #minKeyLength: number
   readonly #personalNames: boolean
   readonly #numbers = new Numbers()
   /** Values of the session, and their kinds. Responses may repeat them. */
@@ -157,6 +158,7 @@ class CassetteRedactor implements Redactor {
     })
     this.#personalNames = personalNames
     this.#keys = keys.flatMap((key) => encodedFormsOf(key).map((form) => ({ form, kind: keyKind(key) ?? 'api-key' })))
+    this.#minKeyLength = Math.min(...this.#keys.map(({ form }) => form.length))
   }
 
   request(request: UpstreamRequest): UpstreamRequest {
@@ -300,7 +302,8 @@ class CassetteRedactor implements Redactor {
     return path && this.#paths.find(({ steps }) => isWithin(path, steps))?.rule
   }
 
-  #keysIn(text: string): Detected[] {
+  #keysIn(text: string): readonly Detected[] {
+    if (text.length < this.#minKeyLength) return NOTHING
     const found: Detected[] = []
     for (const { form, kind } of this.#keys)
       if (text.includes(form)) for (const range of rangesOf(text, form)) found.push({ ...range, kind, rule: KEYS })
