@@ -13,6 +13,7 @@ export const SECTIONS = [
   'histories',
   'explore',
   'telemetry',
+  'recording',
 ] as const
 export type Section = (typeof SECTIONS)[number]
 

@@ -4,6 +4,7 @@ import { explorations } from './explore.ts'
 import { record } from './history.ts'
 import { chooseCores, machineKind, stayOn } from './machine.ts'
 import { BenchError, readOptions, type Section } from './options.ts'
+import { recording } from './recording.ts'
 import { contestants } from './servers.ts'
 import { coldStarts, firstEvent, histories, memory, sessions } from './single-calls.ts'
 import { scratch } from './support.ts'
@@ -23,6 +24,7 @@ const MEASUREMENTS: readonly { sections: readonly Section[]; run: (bench: Bench)
   { sections: ['histories'], run: histories },
   { sections: ['explore'], run: explorations },
   { sections: ['telemetry'], run: telemetry },
+  { sections: ['recording'], run: recording },
 ]
 
 async function run(): Promise<void> {

@@ -65,7 +65,15 @@ export function readConfig(flags: Record<string, unknown>, environment: Environm
     const value = settingFor(key)
     config[key] = value ? validated(key, value) : SETTINGS[key].fallback
   }
-  config.forwarding = readForwarding({ section, backend: config.backend as BackendName, environment })
+  // A flag takes precedence over the other setting as well.
+  if (flags.record !== undefined && flags.replay === undefined) config.replay = undefined
+  if (flags.replay !== undefined && flags.record === undefined) config.record = undefined
+  refuseBoth(config as Config)
+  // Recorded and replayed calls are those of real providers.
+  const isOnCassettes = config.record !== undefined || config.replay !== undefined
+  const usual = isOnCassettes && !settingFor('backend') ? 'forward' : (config.backend as BackendName)
+  const isOffline = config.replay !== undefined && config.record === undefined && config.on_miss === 'error'
+  config.forwarding = readForwarding({ section, backend: usual, environment, isOffline })
   const { otlp, otlp_content: content } = config as Pick<Config, 'otlp' | 'otlp_content'>
   config.telemetry = otlp === undefined ? undefined : telemetry().readTelemetry(otlp, content, environment)
   config.addresses = [
@@ -81,6 +89,14 @@ export function readConfig(flags: Record<string, unknown>, environment: Environm
   const read = Object.freeze(config) as Config
   refuseUnknownProvider(read, settingFor('default_provider'))
   return read
+}
+
+/** Recording and replay exclude each other. */
+function refuseBoth({ record, replay }: Config): void {
+  if (record === undefined || replay === undefined) return
+  throw new ConfigError(
+    '--record and --replay exclude each other: --replay DIR --on-miss record records only what is missing',
+  )
 }
 
 /** An unknown provider cannot be the default. */
@@ -140,7 +156,10 @@ export function settingProblems(file: unknown): Problem[] {
 
 // A variable of ours that is no setting of the server.
 const LAUNCHER = 'UNDERSTUDY_PARENT'
-const OTHER_VARIABLES = ['UNDERSTUDY_CONFIG', 'UNDERSTUDY_URL', 'UNDERSTUDY_CLOCK_URL', 'UNDERSTUDY_BIN', LAUNCHER]
+const OTHER_VARIABLES = [
+  ...['UNDERSTUDY_CONFIG', 'UNDERSTUDY_URL', 'UNDERSTUDY_CLOCK_URL', 'UNDERSTUDY_BIN', LAUNCHER],
+  ...['UNDERSTUDY_RUN', 'UNDERSTUDY_RUN_DIR'],
+]
 function refuseUnknownVariables(environment: Environment): void {
   const known = [...keys.filter((key) => !isFileOnly(key)).map(variableOf), ...OTHER_VARIABLES]
   const unknown = Object.keys(environment).find((name) => name.startsWith('UNDERSTUDY_') && !known.includes(name))
@@ -194,7 +213,7 @@ export function launcher(environment: Environment): number | undefined {
 }
 
 /** The commands that have a log. */
-const LOGGING = ['serve', 'exec', 'explore']
+const LOGGING = ['serve', 'exec', 'explore', 'record']
 /**
  * Whether the command line or the environment requests `--log json`, before anything is validated; `understudy.yaml` is
  * not read.

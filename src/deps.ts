@@ -4,12 +4,14 @@ import { join } from 'node:path'
 import { callerOf } from './access.ts'
 import type { App } from './app/types.ts'
 import { createApp } from './app.ts'
+import type { Cassettes } from './backends/cassettes.ts'
 import { fixtureBackend } from './backends/fixture/backend.ts'
 import { fixedFixtures } from './backends/fixture/files.ts'
 import { fixturesInForce } from './backends/fixture/in-force.ts'
 import { shippedFixtures } from './backends/fixture/shipped.ts'
 import { toolAnswers } from './backends/fixture/tool-answers.ts'
 import type { Spending } from './backends/forward/spending.ts'
+import type { Transport } from './backends/forward/transport.ts'
 import { describeForwarding } from './config/providers.ts'
 import { ownTime, timeRules } from './config/time.ts'
 import { appSettings, type Config } from './config.ts'
@@ -27,6 +29,7 @@ import { realClock, type TimeSettings } from './lib/clock.ts'
 import { lazy } from './lib/lazy.ts'
 import { once } from './lib/once.ts'
 import { createObservers } from './observers/list.ts'
+import type { Upstream } from './providers/endpoints.ts'
 import { providerNames } from './providers/names.ts'
 import type { SeedFile } from './resources/seeds/seed-file.ts'
 import { watchSeeds } from './resources/seeds/seed-watch.ts'
@@ -51,13 +54,15 @@ export interface Understudy {
   fixtures: number
   /** A line for each fixture that can never match, and each rule that can never fire. */
   warnings: readonly string[]
-  mode: 'fixture' | 'forward'
+  mode: 'fixture' | 'forward' | 'record' | 'replay'
   /** The mode in one line: whether real calls are made, and to whom. */
   about: string
   /** Name of the scenario that every session begins with, and where it is written. */
   scenario: Pick<Scenario, 'name' | 'location'> | undefined
   /** The export of traces, where there is one: to be stopped before the end. */
   telemetry: Telemetry | undefined
+  /** What is recorded and replayed, where anything is: to be finished before the end. */
+  cassettes: Cassettes | undefined
   /** Who asks how it is, as a balancer does. */
   watch: Pick<HealthWatch, 'count' | 'isWatched'>
 }
@@ -78,6 +83,7 @@ const network = {
   transport: lazy<typeof import('./backends/forward/transport.ts')>(() => require('./backends/forward/transport.ts')),
   spending: lazy<typeof import('./backends/forward/spending.ts')>(() => require('./backends/forward/spending.ts')),
 }
+const recordings = lazy<typeof import('./backends/cassettes.ts')>(() => require('./backends/cassettes.ts'))
 const control = lazy<typeof import('./control/sessions.ts')>(() => require('./control/sessions.ts'))
 const exporter = lazy<typeof import('./telemetry/telemetry.ts')>(() => require('./telemetry/telemetry.ts'))
 const chat = lazy<typeof import('./endpoints/chat-completions.ts')>(() => require('./endpoints/chat-completions.ts'))
@@ -96,6 +102,8 @@ export interface Replacements {
   scenarios?: readonly ScenarioSource[] | undefined
   /** Name of the session that programs work in which name none: the default one when left out. */
   home?: string | undefined
+  /** Cassettes that are recorded, while all others are replayed: every one is recorded when left out. */
+  recordOnly?: readonly string[] | undefined
   /** Prints a line about a setting or a scenario that is not followed. */
   notice?: ((line: string) => void) | undefined
   /** Milliseconds of real time, by which sessions grow old. */
@@ -115,11 +123,13 @@ export function createUnderstudy(
   instead: Replacements = {},
 ): Understudy {
   const { forwarding } = config
-  const mode = forwarding.upstreams.length > 0 ? 'forward' : 'fixture'
+  const mode = modeOf(config)
   const { files, inForce } = fixturesOf(config, report)
   const answers = fixtureBackend(inForce, config.on_unmatched, { tools: config.tools })
-  const spending = mode === 'forward' ? spendingOf(config) : undefined
-  const backend = instead.backend ?? (spending ? forwarded(config, answers, spending) : answers)
+  const spending = forwarding.upstreams.length > 0 && !forwarding.isOffline ? spendingOf(config) : undefined
+  const cassettes = cassettesOf(config, instead)
+  const isForwarding = forwarding.upstreams.length > 0
+  const backend = instead.backend ?? (isForwarding ? forwarded(config, answers, { spending, cassettes }) : answers)
   const given = instead.scenarios ?? namedScenarios(config, report)
   const time = timeRules(config, instead.notice)
   const runs = createRuns(given, time)
@@ -144,9 +154,11 @@ export function createUnderstudy(
     observers,
     providers: providerNames(forwarding.named),
     history: { mode: config.history, overrides: config.historyOverrides },
+    redactorOf: cassettes?.redactorOf,
   })
   const watch = createHealthWatch(realClock.now)
   const fixtures = { ...inForce, parse: parseFixtures, files }
+  if (cassettes) sessions.watch({ removed: cassettes.rewind })
   sessions.watch({ restored: (...left) => control().continueSession(...left, { runs, fixtures }) })
   const app = createApp({
     prepare,
@@ -156,7 +168,7 @@ export function createUnderstudy(
     ...appSettings(config),
     fixtures,
     toolAnswers: toolAnswers(inForce, config.on_unmatched),
-    about: { ...aboutOf(config), instance, mode, spending, telemetry, watch, fixtures: () => inForce.count },
+    about: { ...aboutOf(config), instance, mode, spending, telemetry, cassettes, watch, fixtures: () => inForce.count },
     report,
   })
   return {
@@ -171,8 +183,27 @@ export function createUnderstudy(
     about: describeForwarding(forwarding, config),
     scenario: given[0]?.scenario,
     telemetry,
+    cassettes,
     watch,
   }
+}
+
+function modeOf({ record, replay, forwarding }: Config): Understudy['mode'] {
+  if (forwarding.upstreams.length === 0) return 'fixture'
+  if (record !== undefined) return 'record'
+  return replay === undefined ? 'forward' : 'replay'
+}
+
+/** The cassettes that are recorded or replayed; undefined where none are. */
+function cassettesOf(config: Config, { home, notice = () => {}, recordOnly }: Replacements): Cassettes | undefined {
+  const { record, replay, on_miss: onMiss, speed = 'real', allow, volatile: rules, token, tokens, forwarding } = config
+  if (record === undefined && replay === undefined) return undefined
+  const keys = [...forwarding.upstreams.flatMap(({ key }) => key ?? []), ...token, ...Object.keys(tokens)]
+  return recordings().createCassettes({
+    ...{ record, replay, only: recordOnly, onMiss, speed, allow, rules, home, notice },
+    redaction: { paths: config.redact, personalNames: config.redact_names, keys },
+    limit: config.max_recorded,
+  })
 }
 
 /** The export of traces, where there is one. */
@@ -243,20 +274,49 @@ function workspaceOf(config: Config, ask: AskModel, report: (error: unknown) => 
   return { prepare, guardrails, knowledge, people }
 }
 
-/** Real providers for the calls that are forwarded, fixtures for all others. Only this makes what can reach the network. */
-function forwarded({ forwarding, max_response: maxResponse }: Config, answers: Backend, spending: Spending): Backend {
-  const { forwardBackend } = network.backend()
-  const { network: transport } = network.transport()
-  const providers = forwardBackend(forwarding.upstreams, transport, { spending, maxResponse })
+/**
+ * Real providers, or their cassettes, for the calls that are forwarded, fixtures for all others. Only this makes what
+ * can reach the network.
+ */
+function forwarded(
+  { forwarding, max_response: maxResponse, replay }: Config,
+  answers: Backend,
+  { spending, cassettes }: { spending: Spending | undefined; cassettes: Cassettes | undefined },
+): Backend {
+  const providers = cassettes
+    ? cassettes.choose({
+        real: spending && realProviders(forwarding.upstreams, cassettes.recording, { spending, maxResponse }),
+        replayed: replay === undefined ? undefined : replayedProviders(forwarding.upstreams, cassettes, maxResponse),
+      })
+    : realProviders(forwarding.upstreams, (transport) => transport, { spending, maxResponse })
   const leaves = (model: string) => forwarding.forwards(model.slice(0, model.indexOf('/')))
   const { passing } = providers
   return {
     // What follows from the request alone is worked out here, unless the provider's own API is called.
     answer: (call) => (leaves(call.model) && !call.operation.isComputed ? providers : answers).answer(call),
     forwards: leaves,
-    passing: { ...passing, takes: (model, api) => leaves(model) && passing.takes(model, api) },
+    ...(passing && { passing: { ...passing, takes: (model, api) => leaves(model) && passing.takes(model, api) } }),
   }
 }
+
+function realProviders(
+  upstreams: readonly Upstream[],
+  wrap: (transport: Transport) => Transport,
+  limits: { spending: Spending | undefined; maxResponse: number },
+): Backend {
+  const { spending, maxResponse } = limits
+  return network
+    .backend()
+    .forwardBackend(upstreams, wrap(network.transport().network), { ...(spending && { spending }), maxResponse })
+}
+
+/** The same for cassettes, which need no keys. */
+const replayedProviders = (upstreams: readonly Upstream[], { replaying }: Cassettes, maxResponse: number): Backend =>
+  network.backend().forwardBackend(
+    upstreams.map(({ key: _, ...upstream }) => ({ ...upstream, keyOptional: true })),
+    replaying,
+    { maxResponse },
+  )
 
 function spendingOf({ max_calls: calls, max_cost: cost }: Config): Spending {
   return network.spending().createSpending({ calls, cost })

@@ -1,5 +1,6 @@
 // The providers in understudy.yaml: which calls are forwarded, their addresses and keys.
 import type { z } from 'zod'
+import type { OnMiss } from '../contract/core/cassette-modes.ts'
 import { endpointOf, FORWARDABLE, missingSetting, PROVIDER_KINDS, type Upstream } from '../providers/endpoints.ts'
 import { type OutsideAddress, proxyAddresses, upstreamAddress } from './addresses.ts'
 import { ConfigError, describeKind, mustBe, type ProvidersSection, quoteSetting, type Shown } from './file.ts'
@@ -13,6 +14,8 @@ export interface ForwardingRules {
   readonly named: readonly string[]
   /** Their addresses, if they are not the providers' own. */
   readonly addresses: readonly OutsideAddress[]
+  /** Whether nothing is sent, because recorded responses take the place of the providers. */
+  readonly isOffline: boolean
   /** Whether the calls of a provider are forwarded. */
   forwards(provider: string): boolean
 }
@@ -23,6 +26,8 @@ interface ForwardingSources {
   /** For providers without a setting of their own. */
   backend: BackendName
   environment: Record<string, string | undefined>
+  /** Whether recorded responses take the place of all providers. */
+  isOffline?: boolean
 }
 
 interface Entry {
@@ -63,7 +68,12 @@ const fields = Object.keys(FIELDS)
  * The forwarding rules.
  * @throws ConfigError for the first mistake in the section
  */
-export function readForwarding({ section, backend, environment }: ForwardingSources): ForwardingRules {
+export function readForwarding({
+  section,
+  backend,
+  environment,
+  isOffline = false,
+}: ForwardingSources): ForwardingRules {
   const entries = section ? readEntries(section) : new Map<string, Entry>()
   const forwarded = (name: string) => (entries.get(name)?.backend ?? backend) === 'forward'
   const candidates = [...new Set([...(backend === 'forward' ? FORWARDABLE : []), ...entries.keys()])]
@@ -82,7 +92,8 @@ export function readForwarding({ section, backend, environment }: ForwardingSour
   return {
     upstreams,
     named: [...entries.keys()],
-    addresses: [...addresses, ...proxyAddresses(upstreams, environment)],
+    addresses: isOffline ? [] : [...addresses, ...proxyAddresses(upstreams, environment)],
+    isOffline,
     forwards: forwarded,
   }
 }
@@ -91,8 +102,8 @@ export function readForwarding({ section, backend, environment }: ForwardingSour
  * Why no session may have a virtual clock: it would skip ahead while a provider still works, so that every call would
  * time out. Undefined if nothing is forwarded.
  */
-export function virtualClockProblem({ upstreams }: ForwardingRules): string | undefined {
-  if (upstreams.length === 0) return undefined
+export function virtualClockProblem({ upstreams, isOffline }: ForwardingRules): string | undefined {
+  if (upstreams.length === 0 || isOffline) return undefined
   const names = upstreams.map(({ name }) => name).join(', ')
   return `a virtual clock does not wait for real providers, and calls to ${names} are forwarded`
 }
@@ -149,16 +160,32 @@ function upstreamOf(name: string, entry: Entry, environment: Record<string, stri
   }
 }
 
+/** The settings that the line mentions. */
+interface DescribedSettings {
+  max_calls?: number | undefined
+  max_cost?: number | undefined
+  record?: string | undefined
+  replay?: string | undefined
+  on_miss?: OnMiss | undefined
+}
+
 /** One line on whether real calls are made, to which providers, and the limits on their number and cost (USD). */
 export function describeForwarding(
-  { upstreams, forwards }: ForwardingRules,
-  { max_calls: calls, max_cost: cost }: { max_calls?: number | undefined; max_cost?: number | undefined } = {},
+  { upstreams, forwards, isOffline }: ForwardingRules,
+  { max_calls: calls, max_cost: cost, record, replay, on_miss: onMiss }: DescribedSettings = {},
 ): string {
   if (upstreams.length === 0) return 'fixture: cannot reach the network'
+  if (isOffline) return `replay: responses come from cassettes in ${replay}, cannot reach the network`
   const ready = upstreams.filter((upstream) => !missingSetting(upstream)).map(({ name }) => name)
   // No provider has this name, so its rule applies to all that are not named.
   const rest = forwards('') ? 'calls to providers without a key fail' : 'other providers use fixtures'
   const most = [...(calls === undefined ? [] : [`${calls} calls`]), ...(cost === undefined ? [] : [`${cost} USD`])]
   const limit = most.length > 0 ? `, at most ${most.join(' and ')}` : ''
-  return `forward: calls go to ${ready.join(', ') || 'no provider, since no API key is set'}${limit} (${rest})`
+  const first =
+    record !== undefined
+      ? `record: cassettes are written to ${record}; `
+      : replay !== undefined
+        ? `replay: responses come from cassettes in ${replay}; ${onMiss === 'record' ? 'missing ones are recorded' : 'missing ones are not recorded'}; `
+        : ''
+  return `${first}forward: calls go to ${ready.join(', ') || 'no provider, since no API key is set'}${limit} (${rest})`
 }

@@ -1,5 +1,13 @@
 // Every setting as a row, from which the command line, its help, the environment, the file and the errors are derived.
 import type { z } from 'zod'
+import type { VolatileRule } from '../contract/core/cassette.ts'
+import {
+  ON_MISS,
+  type OnMiss,
+  type ReplaySpeed,
+  WEAK_MATCHING,
+  type WeakMatching,
+} from '../contract/core/cassette-modes.ts'
 import { HISTORY_MODES, type HistoryMode } from '../contract/core/history-mode.ts'
 import { rules } from '../contract/core/rules.ts'
 import { lazy } from '../lib/lazy.ts'
@@ -123,6 +131,68 @@ export const SETTINGS = {
     fallback: ASSUMED_PROVIDER,
     help: "provider of models that are named without one, such as 'gpt-4o'",
     valid: 'the name of a provider, such as openai',
+  }),
+  record: setting<string | undefined>({
+    takes: 'DIR',
+    schema: ({ z }) => z.string().min(1),
+    fallback: undefined,
+    help: 'forward calls to real providers, and record their responses in this folder, one cassette per session',
+    valid: 'a folder',
+  }),
+  replay: setting<string | undefined>({
+    takes: 'DIR',
+    schema: ({ z }) => z.string().min(1),
+    fallback: undefined,
+    help: 'replay the cassettes in this folder instead of calling real providers',
+    valid: 'a folder with cassettes',
+  }),
+  on_miss: setting<OnMiss>({
+    takes: 'ACTION',
+    schema: ({ z }) => z.enum(ON_MISS),
+    fallback: 'error',
+    help: 'with --replay, what a request without a recorded response gets: error (a 404 with the nearest interaction), forward (the response of its provider) or record (the same, recorded)',
+    valid: 'error, forward or record (a generated response would be taken for a recorded one)',
+  }),
+  speed: setting<ReplaySpeed | undefined>({
+    takes: 'SPEED',
+    schema: ({ replaySpeed }) => replaySpeed(),
+    fallback: undefined,
+    help: 'with --replay, how fast recorded latency passes: real, instant, or a factor such as 10 (default: real; instant for commands that run a program)',
+    valid: 'real, instant, or a factor such as 10',
+  }),
+  allow: setting<WeakMatching[]>({
+    takes: 'MATCHING',
+    schema: ({ z }) => z.array(z.enum(WEAK_MATCHING)),
+    fallback: [],
+    help: 'with --replay, also match requests that differ in sampling parameters (sampling), or that continue a recorded conversation (prefix); repeatable',
+    valid: 'sampling or prefix',
+  }),
+  max_recorded: setting({
+    takes: 'SIZE',
+    schema: ({ size }) => size(),
+    fallback: 8 * 2 ** 20,
+    help: 'maximum recorded size of a response; the rest is passed on, but not recorded',
+    valid: 'a size such as 512KiB or 8MiB',
+  }),
+  volatile: setting<VolatileRule[]>({
+    fileOnly: true,
+    schema: ({ volatileRules }) => volatileRules(),
+    fallback: [],
+    help: 'fields of requests that change from run to run, and are not compared with recorded requests',
+    valid: "a list of rules such as '- { name: run-id, path: metadata.run_id }'",
+  }),
+  redact: setting<string[]>({
+    fileOnly: true,
+    schema: ({ texts }) => texts(),
+    fallback: [],
+    help: 'paths of fields whose values are replaced in cassettes, such as messages[*].name, besides keys and other secrets',
+    valid: 'a list of paths such as messages[*].name',
+  }),
+  redact_names: setting({
+    schema: ({ boolean }) => boolean(),
+    fallback: false,
+    help: 'also replace personal names in cassettes',
+    valid: 'true or false',
   }),
   max_calls: setting<number | undefined>({
     takes: 'NUMBER',

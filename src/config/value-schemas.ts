@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
 import { rules } from '../contract/core/rules.ts'
+import { VolatileRuleSchema } from '../contract/core/volatile-rule.ts'
 
 export { Duration, z }
 
@@ -26,6 +27,12 @@ export const origin = () => z.string().refine(rules.isOrigin)
 
 /** A size in bytes, as a number or as a text with a unit, such as `64mb`. */
 export const size = () => z.union([z.number(), z.string()]).transform(rules.bytes).pipe(z.number().min(1))
+
+/** The speed of a replay: `real`, `instant` or a factor. */
+export const replaySpeed = () => z.union([z.enum(['real', 'instant']), numberText().pipe(z.number().positive())])
+
+/** Rules for fields that are not compared with recorded requests. */
+export const volatileRules = () => z.array(VolatileRuleSchema)
 
 /** The workspace and project of a token. */
 export const tokenRule = () =>

@@ -1,6 +1,7 @@
 // The registry of the routes beside the router operations, most of them under /_understudy: one line per route.
 import type { Route } from '../contract/core/route.ts'
 import { callsRoute } from './calls.ts'
+import { cassettesRoute } from './cassettes.ts'
 import { fileRoute } from './files.ts'
 import { fixtureRoutes } from './fixtures.ts'
 import { healthRoute, metricsRoute } from './health.ts'
@@ -18,6 +19,7 @@ export const controlRoutes = (deps: ControlDeps): readonly Route[] => [
   metricsRoute(deps),
   ...probeRoutes(deps),
   callsRoute(deps),
+  cassettesRoute(deps),
   ...traceRoutes(deps),
   reproduceRoute(deps),
   ...scenarioRoutes(deps),

@@ -37,7 +37,11 @@ const Settings = z.strictObject({
     .describe('Fixtures in the file format, with `match.operation`. They take precedence over all others.'),
 })
 const NewSession = z.strictObject({
-  name: z.string().describe("1 to 64 letters, digits, '.', '_', or '-'."),
+  name: z
+    .string()
+    .describe(
+      "1 to 120 letters, digits, '.', '_', '-', or '/', such as the file and the title of a test. In an address, `/` is written as `%2F`.",
+    ),
   ...Settings.shape,
 })
 

@@ -1,5 +1,6 @@
 // Types that the control routes share.
 import { z } from 'zod'
+import type { Cassettes } from '../backends/cassettes.ts'
 import type { FixtureFiles } from '../backends/fixture/files.ts'
 import type { Fixture } from '../backends/fixture/fixture.ts'
 import type { Spending } from '../backends/forward/spending.ts'
@@ -39,6 +40,8 @@ export interface ServerInfo {
   spending: Spending | undefined
   /** The export of traces; absent if there is none. */
   telemetry: Pick<Telemetry, 'counts'> | undefined
+  /** What is recorded and replayed; absent if nothing is. */
+  cassettes: Pick<Cassettes, 'report'> | undefined
   /** Notified of each health and readiness check. */
   watch: Pick<HealthWatch, 'noteCheck'>
 }

@@ -3,14 +3,14 @@
 import type { BackendCall } from '../contract/core/backend.ts'
 import type { ActiveScenario } from '../contract/core/fault.ts'
 import type { AnswerContext, Operation, Prompt } from '../contract/core/operation.ts'
-import type { Reply } from '../contract/core/reply.ts'
+import { type Reply, TimedOut } from '../contract/core/reply.ts'
 import type { CallSequences } from '../contract/core/sequence.ts'
 import { type Clock, withoutLatency } from '../lib/clock.ts'
 import { type Deadline, startDeadline } from '../lib/deadline.ts'
 import type { StreamEvent } from '../lib/sse.ts'
 import { conversationOf } from './conversation.ts'
 import { answerAttempt } from './history.ts'
-import { failureOf, TimedOut } from './outcome.ts'
+import { failureOf } from './outcome.ts'
 import type { Target } from './plan.ts'
 import type { AttemptInfo, AttemptRecorder, Outcome } from './record/recording.ts'
 import { inTime, prefetch } from './stream/prefetch.ts'
@@ -23,6 +23,7 @@ export async function attempt(callContext: CallContext, tried: AttemptInfo): Pro
   const { model } = tried.target
   const record = callContext.recording.attempt(tried)
   const backendCall = new AttemptCall(callContext, tried.target)
+  if (scenario) backendCall.isFaulty = isFaulty(callContext, record)
   const { deadline } = backendCall
   try {
     const replying = scenario
@@ -52,6 +53,12 @@ export async function attempt(callContext: CallContext, tried: AttemptInfo): Pro
   }
 }
 
+/** Tells whether a fault of the scenario was triggered, at the attempt or at the response to the client. */
+export const isFaulty =
+  ({ recording }: Pick<CallContext, 'recording'>, { faults }: Pick<AttemptRecorder, 'faults'>) =>
+  (): boolean =>
+    faults.length > 0 || recording.steps.faults.length > 0
+
 /** The request of one attempt to the backend. */
 export class AttemptCall implements BackendCall {
   readonly operation: Operation
@@ -67,6 +74,8 @@ export class AttemptCall implements BackendCall {
   readonly deadline: Deadline | undefined
   /** Whether the first content of the stream has arrived. */
   begun = false
+  /** Set with a scenario. */
+  isFaulty?: () => boolean
   readonly #context: CallContext
 
   constructor(callContext: CallContext, target: Target) {
@@ -93,6 +102,14 @@ export class AttemptCall implements BackendCall {
   /** Created at first use. */
   get signal(): AbortSignal {
     return this.deadline?.signal ?? this.#context.call.signal
+  }
+
+  get expire(): ((limit: number) => void) | undefined {
+    const { deadline } = this
+    if (!deadline) return undefined
+    return (limit) => {
+      if (deadline.limit <= limit) deadline.expire()
+    }
   }
 
   /** Created at first use: few calls match a fixture with more than one reply. */

@@ -7,7 +7,7 @@ import { ConnectionFailure, jsonReply, type Reply } from '../contract/core/reply
 import type { Wire } from '../contract/core/wire.ts'
 import { apiOf } from '../providers/endpoints.ts'
 import { providerNamed } from '../providers/index.ts'
-import { AttemptCall } from './attempt.ts'
+import { AttemptCall, isFaulty } from './attempt.ts'
 import { answerAttempt, judgeConversation } from './history.ts'
 import { errorOf, failureOf, Refusal } from './outcome.ts'
 import type { Target } from './plan.ts'
@@ -43,6 +43,7 @@ export function answerDirectly(direct: DirectCall): Promise<Response> | undefine
   if (!faults && !recording.passed) return undefined
   const backendCall = new AttemptCall(callContext, target)
   const record = recording.attempt({ target, number: 1, why: 'first', waited: 0 })
+  if (faults) backendCall.isFaulty = isFaulty(callContext, record)
   return respond(direct, { faults, backendCall, record })
 }
 
@@ -120,7 +121,8 @@ async function backendReply({ callContext, wire }: DirectCall, { backendCall, re
   // The outcome of the attempt is read from the sent bytes instead.
   const attempt: AttemptRecorder = { contentBegan() {}, replied() {}, judged() {}, end() {}, faults: record.faults }
   try {
-    const reply = await (recording.passed?.reply() ?? answerAttempt(callContext, backendCall, record))
+    const reply = await (recording.passed?.reply(backendCall.isFaulty) ??
+      answerAttempt(callContext, backendCall, record))
     record.replied(reply)
     if (reply.raw) return reply
     const content = await read(reply, backendCall)

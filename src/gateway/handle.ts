@@ -52,7 +52,7 @@ async function runRecorded<Result>(call: Call, parts: RecordingParts, delivery: 
   const passed = passedOn(call, parts.backend)
   // The request is sent before it is parsed here, unless a scenario may prevent that.
   const sending = passed && !scenario && !call.headers.has(SCENARIO) ? passed.begin() : undefined
-  const recording = startTrace(call, parts.observers)
+  const recording = startTrace(call, parts)
   recording.passed = passed
   const end = callEndOf(recording, parts)
   try {

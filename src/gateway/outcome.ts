@@ -1,6 +1,6 @@
 // Failed attempts as values: no step of the gateway throws for them.
 import { ApiError, bugError } from '../contract/core/error.ts'
-import { ConnectionFailure, Unreadable } from '../contract/core/reply.ts'
+import { ConnectionFailure, TimedOut, Unreadable } from '../contract/core/reply.ts'
 import { storageError } from '../contract/core/storage-error.ts'
 import type { OutcomeKind } from '../contract/core/trace.ts'
 import { HangReset } from '../lib/hang-reset.ts'
@@ -24,13 +24,6 @@ export interface Failure {
   rejection?: RequestRejection | undefined
   /** The thrown value, for a bug. */
   cause?: unknown
-}
-
-/** An attempt exceeded its time limit. */
-export class TimedOut extends Error {
-  constructor(ms: number, what: string) {
-    super(`${what} within the call_timeout of ${ms} ms`)
-  }
 }
 
 /** An HTTP error of a provider, or an error inside its stream. */

@@ -67,16 +67,27 @@ export class PassedRequest {
     return Promise.race([this.#begun.catch(() => {}), realClock.sleep(SENDING_MS)])
   }
 
-  /** The provider's reply; sends the request unless `begin` did. Throws as `Backend.answer` does. */
-  reply(): Promise<Reply> {
-    const begun = this.#begun ?? this.#send()
+  /**
+   * The provider's reply; sends the request unless `begin` did. Throws as `Backend.answer` does.
+   * @param isFaulty whether a fault has changed the reply
+   */
+  reply(isFaulty?: () => boolean): Promise<Reply> {
+    const begun = this.#begun ?? this.#send(isFaulty)
     this.#begun = undefined
     return begun
   }
 
-  #send(): Promise<Reply> {
-    const { operation, signal, raw } = this.#call
-    return this.#passing.pass({ model: raw?.fullModel ?? '', operation, signal }, this.#request)
+  #send(isFaulty?: () => boolean): Promise<Reply> {
+    const { operation, signal, raw, session } = this.#call
+    const sent = {
+      model: raw?.fullModel ?? '',
+      operation,
+      session: session.name,
+      clock: session.clock,
+      signal,
+      isFaulty,
+    }
+    return this.#passing.pass(sent, this.#request)
   }
 }
 

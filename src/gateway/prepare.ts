@@ -199,7 +199,7 @@ class CallAnswerContext implements AnswerContext {
     this.jobLimits = session.jobLimits
     this.workspace = () => caller().workspace
     this.publicUrl = (path) =>
-      `${new URL(url).origin}${session.name === DEFAULT_SESSION ? '' : `/s/${session.name}`}${path}`
+      `${new URL(url).origin}${session.name === DEFAULT_SESSION ? '' : `/s/${encodeURIComponent(session.name)}`}${path}`
     this.#call = call
   }
 

@@ -113,8 +113,8 @@ export async function* toEnd<Item>(
   } catch (error) {
     broken = error
     failure = failureOf(error, signal)
-    // A bug, or a session that ended the call. Any other error is the effect of a fault.
-    const isOurs = failure.kind === 'internal_error' || signal.reason instanceof ApiError
+    // A bug, a session that ended the call, or a replay that cannot go on. Any other error is the effect of a fault.
+    const isOurs = failure.kind === 'internal_error' || signal.reason instanceof ApiError || error instanceof ApiError
     if (!isOurs || !errorItem) throw error
     broken = NOT_RECEIVED
     yield note(errorItem(errorOf(failure)))

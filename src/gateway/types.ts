@@ -1,4 +1,5 @@
 // What the steps of a call share, and the services that they use.
+import type { Redactor } from '../cassettes/redact.ts'
 import type { Backend } from '../contract/core/backend.ts'
 import type { ApiError } from '../contract/core/error.ts'
 import type { ActiveScenario, FaultFacts } from '../contract/core/fault.ts'
@@ -35,6 +36,8 @@ export interface GatewayParts {
   /** Knows the valid provider names. */
   providers: ProviderNames
   history: HistorySettings
+  /** The redactor of a session, for what is stored of its calls; absent while no cassettes are recorded or replayed. */
+  redactorOf?: ((session: string) => Redactor) | undefined
 }
 
 /** How conversations that their providers would reject are handled. */

@@ -29,7 +29,7 @@ export const piiDetection: BuiltIn = {
     for (const text of texts) {
       let rest = text
       for (const { kind, find } of DETECTORS) {
-        const spans = await find(rest)
+        const spans = find(rest)
         if (spans.length > 0) kinds.add(kind)
         rest = without(rest, spans)
       }

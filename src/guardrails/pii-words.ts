@@ -1,10 +1,15 @@
 // Telephone numbers and names, recognized by the text around them.
 import type { CountryCode } from 'libphonenumber-js/min'
+import { lazy } from '../lib/lazy.ts'
+import { once } from '../lib/once.ts'
 import type { Span } from './pii-patterns.ts'
+
+const phoneNumbers = lazy<typeof import('./phone-library.ts')>(() => require('./phone-library.ts'))
 
 /** Countries whose numbers are recognized without a country code; those of the first one by their format. */
 const COUNTRIES: readonly CountryCode[] = ['US', 'GB', 'NL', 'DE', 'FR']
 const AMERICAN = /^\(?\d{3}\)?[-. ]\d{3}[-. ]\d{4}$/
+const AMERICAN_WITHIN = /\d{3}\)?[-. ]\d{3}[-. ]\d{4}/
 const PHONE_WORD =
   /(?<!\p{L})(?:phone|tel|telephone|telefoon\p{L}*|telefon\p{L}*|t[ée]l[ée]phone|call|dial|mobile?|mobiel|handy|cell|fax|whatsapp|sms|text me|bel|ring)(?:[^\p{L}\d+(]+(?:me|us|him|her|them|at|on|under|number|no|nummer|is|op|unter|my|our|the|mij|mich))*[^\p{L}\d]*$/iu
 const BEFORE = 30
@@ -18,23 +23,33 @@ interface NumberFound {
 }
 
 /** Telephone numbers: with a country code, in North American format, or of some countries after a word like "call". */
-export async function phoneNumbersIn(text: string): Promise<Span[]> {
+export function phoneNumbersIn(text: string): Span[] {
   const spans: Span[] = []
   // A list repeats the same number, and each takes a millisecond.
-  const cached = new Map<string, NumberFound[]>()
+  const cached = new Map<string, readonly NumberFound[]>()
   for (const { 0: candidate, index } of text.matchAll(CANDIDATE)) {
-    const named = PHONE_WORD.test(text.slice(Math.max(0, index - BEFORE), index))
-    const { findPhoneNumbersInText } = await import('libphonenumber-js/min')
-    const numbers = cached.get(candidate) ?? COUNTRIES.flatMap((country) => findPhoneNumbersInText(candidate, country))
+    const isNamed = once(() => PHONE_WORD.test(text.slice(Math.max(0, index - BEFORE), index)))
+    if (!candidate.startsWith('+') && !AMERICAN_WITHIN.test(candidate) && !isNamed()) continue
+    const numbers = cached.get(candidate) ?? (cached.size < MAX_CHECKED ? numbersIn(candidate) : whole(candidate))
     cached.set(candidate, numbers)
     const found = numbers.find(({ startsAt, endsAt }) => {
       const written = candidate.slice(startsAt, endsAt)
-      return named || written.startsWith('+') || AMERICAN.test(written)
+      return written.startsWith('+') || AMERICAN.test(written) || isNamed()
     })
     if (found) spans.push({ start: index + found.startsAt, end: index + found.endsAt })
   }
   return spans
 }
+
+/** A number with its country code is the same for every country. */
+const numbersIn = (candidate: string): readonly NumberFound[] =>
+  (candidate.startsWith('+') ? COUNTRIES.slice(0, 1) : COUNTRIES).flatMap((country) =>
+    phoneNumbers().findPhoneNumbersInText(candidate, country),
+  )
+
+/** A candidate that is not checked: a text with so many numbers is a list of them. */
+const whole = (candidate: string): readonly NumberFound[] => [{ startsAt: 0, endsAt: candidate.length }]
+const MAX_CHECKED = 50
 
 const NAME_WORD = String.raw`(?:\p{Lu}['’])?\p{Lu}\p{Ll}+(?:['’-]\p{Lu}?\p{Ll}+)*`
 const PARTICLES = "(?:(?:de|den|der|van|von|zu|la|le|di|da|dos|al|bin|ten|ter|mac|o’|o') ){0,3}"

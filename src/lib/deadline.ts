@@ -9,6 +9,10 @@ export interface Deadline {
   restart(): void
   /** Stops the time until the next `restart`. */
   hold(): void
+  /** Ends the time now. */
+  expire(): void
+  /** How long the silence may last, in ms. */
+  readonly limit: number
   stop(): void
 }
 
@@ -50,6 +54,10 @@ export function startDeadline(
     controller.abort(outer.reason)
     stop()
   }
+  const expire = () => {
+    controller.abort(reason())
+    stop()
+  }
   // There is one timer at a time. A restart only moves the due time, so that a stream of many events costs nothing
   // more.
   const watch = async () => {
@@ -58,8 +66,7 @@ export function startDeadline(
       if (paused) await new Promise<void>((resolve) => (wake = resolve))
       if (stopped.signal.aborted) return
     }
-    controller.abort(reason())
-    stop()
+    expire()
   }
   watch().catch(() => {})
   if (outer.aborted) pass()
@@ -74,6 +81,8 @@ export function startDeadline(
     hold() {
       paused = true
     },
+    expire,
+    limit: ms,
     stop,
   }
 }

@@ -10,7 +10,6 @@ const FORMER_NAMES: Readonly<Record<string, readonly string[]>> = {
   class: ['failure_mode'],
   verdict: ['result'],
   why: ['reason'],
-  on_miss: ['on_unmatched'],
   baseline: ['known_failures'],
   keep_answer_bytes: ['keep_response_bytes'],
   // Outcomes

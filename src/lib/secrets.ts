@@ -1,4 +1,4 @@
-// Finds secrets in untrusted texts, such as headers, URLs and settings that errors quote.
+// Finds secrets in untrusted texts, such as headers, URLs and settings that errors quote, and the texts of recorded calls.
 
 /** Replaces a secret. */
 export const MASK = '(masked)'
@@ -9,23 +9,83 @@ const SECRET_NAME =
 const SECRET_WORD = /key|sig|sas|pw|pass|code|otp|pin|x-key/
 
 /**
- * Keys with a recognizable prefix: those of OpenAI and Anthropic (`sk-`) and similar ones, AWS, GitHub, GitLab, Google,
- * Slack, Hugging Face, Groq, xAI, Perplexity, SendGrid, Vault, PyPI, npm and the like; JSON Web Tokens.
+ * Keys with a recognizable form, by kind, the most specific first. The prefixes are those that the providers document for their scanners.
  */
-const KNOWN_KEY = new RegExp(
-  `(?<![A-Za-z0-9])(?:${[
-    /sk[-_][\w-]{6,}/,
-    /(?:pk|rk|ak|ek|whsec|api|key)[-_](?=[\w-]*\d)[\w-]{16,}/,
-    /(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{12,}/,
-    /(?:gh[a-z]|github_pat|hf|gsk|fw|r8|tgp_v1|npm|ntn|figd|sbp|shpat|phc|glsa|dop_v1)_\w{10,}/,
-    /(?:gl[a-z]{2,5}|xai|pplx|nvapi|xox[a-z]|xapp|pypi|GOCSPX)-[\w-]{8,}/,
-    /AIza[\w-]{10,}|(?:ya29|SG|hv[sb])\.[\w.-]{10,}|dapi[0-9a-f]{16,}/,
-    /eyJ[\w-]{5,}\.[\w-]+(?:\.[\w-]*)*/,
-  ]
-    .map(({ source }) => source)
-    .join('|')})`,
-  'g',
-)
+const KEY_FORMS: readonly (readonly [kind: string, form: RegExp])[] = [
+  ['anthropic-key', /sk-ant-[\w-]{6,}/],
+  ['openrouter-key', /sk-or-[\w-]{6,}/],
+  ['langfuse-key', /[sp]k-lf-[\w-]{8,}/],
+  ['openai-key', /(?:sk-(?:proj|svcacct|admin|None)-[\w-]{6,}|sk-\w{10,}T3BlbkFJ[\w-]{4,}|sess-\w{20,})/],
+  ['stripe-key', /(?:[srp]k_(?:live|test|prod)_\w{8,}|whsec_[\w+/=]{16,})/],
+  ['api-key', /sk[-_][\w-]{6,}/],
+  ['api-key', /(?:pk|rk|ak|ek|whsec|api|key)[-_](?=[\w-]*\d)[\w-]{16,}/],
+  ['aws-key-id', /(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{12,}/],
+  ['aws-key', /ABSK[\w+/=-]{40,}|bedrock-api-key-[\w+/=-]{20,}/],
+  // Tokens of GitHub apps contain a JSON Web Token.
+  ['github-token', /gh[a-z]_[\w-]{10,}(?:\.[\w-]+){0,2}|github_pat_\w{10,}/],
+  ['huggingface-token', /hf_\w{10,}|api_org_\w{20,}/],
+  ['groq-key', /gsk_\w{10,}/],
+  ['fireworks-key', /fw_\w{10,}/],
+  ['replicate-token', /r8_\w{10,}/],
+  ['together-key', /tgp_v1_[\w-]{10,}/],
+  ['xai-key', /xai-[\w-]{8,}/],
+  ['perplexity-key', /pplx-[\w-]{8,}/],
+  ['nvidia-key', /nvapi-[\w-]{8,}/],
+  ['cerebras-key', /csk-\w{16,}/],
+  ['tavily-key', /tvly-[\w-]{16,}/],
+  ['pinecone-key', /pcsk_\w{16,}/],
+  ['langsmith-key', /lsv2_[ps][kt]_\w{16,}/],
+  ['voyage-key', /(?:pa|al)-[\w-]{40,}/],
+  ['npm-token', /npm_\w{10,}/],
+  ['notion-token', /ntn_\w{10,}|secret_\w{43}(?!\w)/],
+  ['figma-token', /figd_[\w-]{10,}/],
+  ['supabase-key', /sb[ps]_\w{10,}|sb_(?:secret|publishable)_[\w-]{10,}/],
+  ['shopify-key', /shp[a-z]{2}_\w{10,}/],
+  ['posthog-key', /ph[cx]_\w{10,}/],
+  ['grafana-token', /gl(?:sa|c)_[\w+/=]{10,}/],
+  ['digitalocean-token', /do[opr]_v1_\w{10,}/],
+  ['gitlab-token', /(?:gl[a-z]{2,5}-|GR1348941)[\w-]{8,}(?:\.[\w.-]+)?/],
+  ['slack-token', /(?:xox[a-z]|xapp|xoxe\.xox[bp])-[\w-]{8,}/],
+  ['pypi-token', /pypi-[\w-]{8,}/],
+  ['google-client-secret', /GOCSPX-[\w-]{8,}/],
+  ['google-key', /AIza[\w-]{10,}|AQ\.Ab[\w-]{20,}/],
+  ['google-token', /ya29\.[\w.-]{10,}/],
+  ['sendgrid-key', /SG\.[\w.-]{10,}/],
+  ['vault-token', /hv[sbr]\.[\w.-]{10,}/],
+  ['databricks-token', /dapi[0-9a-f]{16,}(?:-\d)?/],
+  ['linear-key', /lin_(?:api|oauth)_\w{16,}/],
+  ['docker-token', /dckr_(?:pat|oat)_[\w-]{16,}/],
+  ['vercel-token', /vc[pcairk]_\w{16,}/],
+  ['cloudflare-token', /cf(?:k|ut|at)_\w{16,}/],
+  ['tailscale-key', /tskey-[\w-]{16,}/],
+  ['sentry-token', /sntry[su]_[\w+/=-]{16,}/],
+  ['doppler-token', /dp\.[a-z]{2,5}\.[\w.-]{16,}/],
+  ['atlassian-token', /AT[AC]TT3[\w=-]{16,}/],
+  ['airtable-token', /pat\w{14}\.[0-9a-f]{32,}/],
+  ['hubspot-token', /pat-(?:na|eu)\d-[0-9a-f-]{16,}/],
+  ['newrelic-key', /NR(?:AK|II|AL)-[\w-]{16,}/],
+  ['postman-key', /PMAK-[\w-]{16,}/],
+  ['netlify-token', /nfp_\w{16,}/],
+  ['planetscale-token', /pscale_(?:tkn|pw|oauth)_[\w.=-]{16,}/],
+  ['rubygems-key', /rubygems_\w{16,}/],
+  ['terraform-token', /\w{14}\.atlasv1\.[\w-]{20,}/],
+  ['mailgun-key', /key-[0-9a-f]{32}/],
+  ['mailchimp-key', /[0-9a-f]{32}-us\d{1,2}/],
+  ['twilio-key', /(?:SK|AC)[0-9a-f]{32}(?!\w)/],
+  ['square-token', /sq0[a-z]{3}-[\w-]{16,}|EAAA[\w-]{40,}/],
+  ['facebook-token', /EAA[A-Z]\w{40,}/],
+  ['telegram-token', /\d{8,10}:AA[\w-]{32,}/],
+  ['discord-token', /[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}/],
+  ['age-key', /AGE-SECRET-KEY-1\w{40,}/],
+  ['onepassword-token', /ops_eyJ[\w+/=-]{16,}/],
+  // JSON Web Tokens, also with a missing signature.
+  ['jwt', /eyJ[\w-]{5,}\.[\w-][\w.-]*/],
+]
+const anyOf = (forms: readonly RegExp[]) =>
+  new RegExp(`(?<![A-Za-z0-9])(?:${forms.map(({ source }) => source).join('|')})`, 'g')
+
+/** All of them. */
+const KNOWN_KEY = anyOf(KEY_FORMS.map(([, form]) => form))
 
 /** `Bearer abc`, `Basic abc`, as errors and logs repeat them. */
 const SCHEME = /\b(Bearer|Basic|Token|ApiKey)(\s+)(?!\(masked\))[^\s"',;)]+/gi
@@ -41,12 +101,52 @@ const UUID = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g
 const WORD = /[A-Za-z0-9+_=-]{16,}/g
 
 /** A text with recognizable secrets masked: known kinds of keys, named ones, those in URLs. */
-export function withoutSecrets(text: string): string {
+export const withoutSecrets = (text: string): string => maskedText(text, () => false)
+
+/** Masks secrets, except named values of which `isPlain` says that they are none. */
+function maskedText(text: string, isPlain: (name: string, value: string) => boolean): string {
   return text
     .replace(USER_INFO, `$1${MASK}@`)
     .replace(SCHEME, `$1$2${MASK}`)
-    .replace(NAMED, `$1$2${MASK}`)
+    .replace(NAMED, (whole: string, name: string, between: string) =>
+      isPlain(name, whole.slice(name.length + between.length)) ? whole : `${name}${between}${MASK}`,
+    )
     .replace(KNOWN_KEY, MASK)
+}
+
+/** Names whose values are secrets whatever they look like. */
+const ALWAYS_SECRET = /passw|pwd|secret|pin$|otp$/i
+/** Whether a named value in the output of a program is none: counts of tokens, codes of errors. */
+const isPlainOutput = (name: string, value: string): boolean =>
+  !ALWAYS_SECRET.test(name) &&
+  (/^[-+]?\d{1,9}(?:\.\d+)?$/.test(value) || (/code$/i.test(name) && /^[A-Za-z_]+$/.test(value)))
+
+/** Variables whose values are secrets, and the shortest of them that is one. */
+const SECRET_VARIABLE = /key|token|secret|passw|credential/i
+const MIN_VALUE = 8
+
+/**
+ * Masks recognizable secrets in the output of a program, the values of variables that are named like secrets, and `more`
+ * values. Paths are none, nor are numbers and codes of errors.
+ * @example
+ * secretsHider({ STRIPE_KEY: 'opaque-value' })('pay with opaque-value') // => 'pay with (masked)'
+ * secretsHider({})('code: ENOENT, tokens: 12, api_key: abc1') // => 'code: ENOENT, tokens: 12, api_key: (masked)'
+ */
+export function secretsHider(
+  environment: Readonly<Record<string, string | undefined>>,
+  more: readonly string[] = [],
+): (text: string) => string {
+  const own = Object.entries(environment).flatMap(([name, value = '']) =>
+    SECRET_VARIABLE.test(name) && !/^[./~]/.test(value) ? [value] : [],
+  )
+  const values = [...own, ...more].filter(({ length }) => length >= MIN_VALUE)
+  // Of two values of which one contains the other, the longer one is masked whole.
+  values.sort((one, other) => other.length - one.length)
+  return (text) =>
+    maskedText(
+      values.reduce((rest, value) => rest.replaceAll(value, MASK), text),
+      isPlainOutput,
+    )
 }
 
 /** A text with the secrets of its URLs masked: their users, and named parameters. */
@@ -107,3 +207,258 @@ export function shownUrl(address: string): string {
  */
 export const shownAddress = (text: string): string =>
   shownUrl(text.replace(/^((?:[a-z][a-z0-9+.-]*:)?\/*).*@/is, `$1${MASK}@`))
+
+/** A secret in a text; the end is exclusive. */
+export interface SecretFound {
+  start: number
+  end: number
+  /** What it is, such as `github-token` or `password`. */
+  kind: string
+}
+
+/** Takes the place of what is found, for the searches that follow. No pattern matches it. */
+const TAKEN = '\0'
+
+/**
+ * The secrets in a text that people or models wrote, each with its kind, in order. Unlike `withoutSecrets`, which masks whatever may be one,
+ * it takes a named value only if it looks like a secret: `password: must be long` names none.
+ * @example
+ * secretsIn('use ghp_abcdefghij0123456789').map(({ kind }) => kind) // => ['github-token']
+ */
+export function secretsIn(text: string): SecretFound[] {
+  const found: SecretFound[] = []
+  let rest = text
+  for (const find of SEARCHES) {
+    const spans = find(rest)
+    if (spans.length === 0) continue
+    found.push(...spans)
+    rest = withoutSpans(rest, spans)
+  }
+  return found.sort((one, other) => one.start - other.start)
+}
+
+/** A text of the same length in which ranges, which are in order, are taken: the searches that follow find nothing there. */
+export function withoutSpans(text: string, spans: readonly Pick<SecretFound, 'start' | 'end'>[]): string {
+  let from = 0
+  const parts: string[] = []
+  for (const { start, end } of spans) {
+    if (end <= from) continue
+    parts.push(text.slice(from, Math.max(start, from)), TAKEN.repeat(end - Math.max(start, from)))
+    from = end
+  }
+  return parts.join('') + text.slice(from)
+}
+
+const classified = KEY_FORMS.map(([kind, { source }]) => [kind, new RegExp(`^(?:${source})`)] as const)
+
+/** The kind of a key by its form; undefined if the form is not known. */
+export const keyKind = (key: string): string | undefined => classified.find(([, form]) => form.test(key))?.[0]
+
+/** Names of programs and words begin with `sk-`, too. */
+const isWord = (key: string) => /^(?:sk|pa|al)[-_][a-z-]{0,20}$/.test(key)
+
+const PEM_BEGIN = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
+const PEM_END = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/y
+const PEM_BODY = /[A-Za-z0-9+/=\s\\:,.()-]/
+/** A key of 16,384 bits, with line breaks that are escaped. */
+const MAX_PEM_LENGTH = 20_000
+
+/** Private keys in PEM (RFC 7468), also truncated ones. */
+function privateKeysIn(text: string): SecretFound[] {
+  if (!text.includes('PRIVATE KEY')) return []
+  const found: SecretFound[] = []
+  PEM_BEGIN.lastIndex = 0
+  for (let begin = PEM_BEGIN.exec(text); begin; begin = PEM_BEGIN.exec(text)) {
+    const body = PEM_BEGIN.lastIndex
+    const dashes = text.indexOf('-----', body)
+    const end = dashes < 0 ? text.length : dashes
+    PEM_END.lastIndex = end
+    let last = end - body <= MAX_PEM_LENGTH && PEM_END.test(text) ? PEM_END.lastIndex : body
+    if (last === body) while (last < end && last - body < MAX_PEM_LENGTH && PEM_BODY.test(text[last] ?? '')) last++
+    found.push({ start: begin.index, end: last, kind: 'private-key' })
+    PEM_BEGIN.lastIndex = last
+  }
+  return found
+}
+
+function knownKeysIn(text: string): SecretFound[] {
+  const found: SecretFound[] = []
+  for (const { 0: key, index } of text.matchAll(KNOWN_KEY))
+    if (!isWord(key)) found.push({ start: index, end: index + key.length, kind: keyKind(key) ?? 'api-key' })
+  return found
+}
+
+/** A search for the first group of a pattern that is global and has the flag `d`. */
+const search =
+  (kind: string, pattern: RegExp, mark: string, accepts: (value: string) => boolean = () => true) =>
+  (text: string): SecretFound[] => {
+    if (!text.includes(mark)) return []
+    const found: SecretFound[] = []
+    for (const { 1: value = '', indices } of text.matchAll(pattern)) {
+      const [start, end] = indices?.[1] ?? [0, 0]
+      if (accepts(value)) found.push({ start, end, kind })
+    }
+    return found
+  }
+
+/** Whether a text is a user and a password in base64 (RFC 7617). */
+const isBasic = (value: string) =>
+  /^[A-Za-z0-9+/]{6,1024}={0,2}$/.test(value) &&
+  /^[\x20-\x7e]+:[\x20-\x7e]*$/.test(Buffer.from(value, 'base64').toString('latin1'))
+const hasDigit = (value: string) => /\d/.test(value)
+
+/** Values that stand for a secret: variables, templates, placeholders, what a schema says. */
+const STAND_IN =
+  /^(?:[$%]?\{|\$[A-Za-z_(]|%\w+%$|<|\[|\*|\.\.\.|x{3,}$|(?:null|none|nil|undefined|true|false|string|number|redacted|masked|secret|password|required|optional|empty)$|(?:your|my)[-_ ]|(?:process|os|config|settings|secrets|args|self|this|import\.meta|std)\??[.:[]|env[.[(])/i
+
+/** Whether a value under the name of a secret can be one. */
+export const mayBeSecret = (value: string): boolean => {
+  const bare = value.trim()
+  return bare !== '' && !bare.includes(TAKEN) && !STAND_IN.test(bare)
+}
+
+/** Names of secrets, with words separated by `_`: the end of a name decides. */
+const NAMES_OF_SECRETS: readonly (readonly [kind: string, name: string])[] = [
+  ['password', '(?:password|passwd|passphrase|passcode|pwd|passwort|wachtwoord)s?'],
+  [
+    'api-key',
+    '(?:api|access|secret|private|signing|encryption|account|subscription|license|auth|master|shared|secret_access|app)_?key(?:_id|_base)?s?',
+  ],
+  ['secret', '(?:client_?secret|app_?secret|secret|credentials?|connection_?string)s?'],
+  [
+    'token',
+    '(?:access|refresh|auth|id|session|bot|api|bearer|csrf|xsrf|security|oauth|jwt|device|service)_?tokens?|(?:proxy_)?authorization',
+  ],
+  ['cookie', '(?:set_)?cookies?'],
+  ['pin', 'pin|pin_?code|cvv2?|cvc2?|otp|one_?time_(?:code|password)|security_?code|mfa_?code'],
+  ['ssn', 'ssn|social_security(?:_number)?'],
+]
+const NAME_KINDS = NAMES_OF_SECRETS.map(([kind, name]) => [kind, new RegExp(`(?:^|_)(?:${name})$`)] as const)
+/** Names of secrets and of much else: the value decides. */
+const AMBIGUOUS =
+  /(?:^|_)(?:token|(?<!(?:cache|sort|partition|primary|foreign|idempotency|public|dedup|group)_)key|auth|jwt|bearer)$/
+
+/** The words of a name, separated by `_`: `apiKey`, `api-key` and `API_KEY` are the same. */
+const wordsOf = (name: string) =>
+  name
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .replace(/[\s.-]+/g, '_')
+
+/**
+ * The kind of secret that a name promises for a value; undefined if the value need not be a secret.
+ * @example
+ * namedSecret('clientSecret', 'abc') // => 'secret'
+ * namedSecret('total_tokens', '35') // => undefined
+ */
+export function namedSecret(name: string, value: string): string | undefined {
+  let kind = nameKinds.get(name)
+  if (kind === undefined) {
+    kind = name.length > MAX_NAME_LENGTH ? '' : kindOfName(name)
+    if (nameKinds.size < MAX_NAME_KINDS) nameKinds.set(name, kind)
+  }
+  if (kind === '' || !mayBeSecret(value)) return undefined
+  if (kind !== 'ambiguous') return kind
+  return value.length <= MAX_TOKEN_LENGTH && !/\s/.test(value) && (looksRandom(value) || isBasic(value))
+    ? 'token'
+    : undefined
+}
+const MAX_NAME_LENGTH = 80
+const MAX_TOKEN_LENGTH = 4_096
+// By name: bodies repeat few names. Without it, a stream of 41 events takes twice as long.
+const nameKinds = new Map<string, string>()
+const MAX_NAME_KINDS = 500
+
+function kindOfName(name: string): string {
+  const words = wordsOf(name)
+  return NAME_KINDS.find(([, form]) => form.test(words))?.[0] ?? (AMBIGUOUS.test(words) ? 'ambiguous' : '')
+}
+
+/** Query parameters whose values are always secret. */
+const SECRET_PARAMETER =
+  /^(?:key|sig|signature|sas|token|auth|pass|pw|pwd|code|jwt|x-amz-(?:signature|credential|security-token)|x-goog-(?:signature|credential)|awsaccesskeyid)$/i
+/** The kind of secret in a parameter of a URL; undefined if there is none. */
+export const secretParameter = (name: string, value: string): string | undefined =>
+  namedSecret(name, value) ?? (SECRET_PARAMETER.test(name) && mayBeSecret(value) ? 'token' : undefined)
+
+/** `api_key=abc`, `"password": "abc"`, `Password: hunter2`. The name is at most 40 characters before its last word. */
+const ASSIGNED =
+  /(?<![\w-])([\w-]{0,40}(?:passw(?:or)?d|passphrase|passcode|pwd|passwort|wachtwoord|secret|credential|connectionstring|key|key_?id|key_base|token|authorization|cookie))\\{0,8}["'`]?\s{0,8}(:=|=>|[=:])\s{0,8}(?:\\{0,8}(["'`])((?:(?!\3)[^\\\n\0]|\\[^\n]){1,512})|([^\s"'`,;&)}\]<>\0\\]{1,4096}))/dgi
+
+function assignedIn(text: string): SecretFound[] {
+  if (!text.includes('=') && !text.includes(':')) return []
+  const found: SecretFound[] = []
+  for (const { 1: name = '', 2: sign, 3: quote, 4: quoted, 5: bare, indices } of text.matchAll(ASSIGNED)) {
+    const value = (quote === undefined ? bare : quoted) ?? ''
+    const kind = namedSecret(name, value)
+    const [start, end] = indices?.[quote === undefined ? 5 : 4] ?? [0, 0]
+    // After a colon, a word of a sentence may follow.
+    const isSentence = quote === undefined && sign === ':' && /^[A-Za-z]?[a-z]*[.!?]*$/.test(value)
+    if (kind !== undefined && !isSentence) found.push({ start, end, kind })
+  }
+  return found
+}
+
+/** `the password is hunter2`. */
+const SPOKEN =
+  /\b(?:password|passphrase|passcode|passwort|wachtwoord|pin|pin code|secret|secret key|api key|access key|token)\s{1,4}(?:is|was|ist)\s{1,4}(?:now\s{1,4})?["'`]?([^\s"'`,;<>\0]{4,256})/dgi
+
+/** Elements of XML that are named as a secret. */
+function elementsIn(text: string): SecretFound[] {
+  if (!text.includes('</')) return []
+  const found: SecretFound[] = []
+  for (const { 1: name = '', 2: value = '', indices } of text.matchAll(/<([\w:.-]{1,60})>([^<\0]{1,4096})<\//dg)) {
+    const kind = namedSecret(name, value)
+    const [start, end] = indices?.[2] ?? [0, 0]
+    if (kind !== undefined) found.push({ start, end, kind })
+  }
+  return found
+}
+
+/** The searches, in order: what one finds, the next ones do not see. */
+const SEARCHES: readonly ((text: string) => SecretFound[])[] = [
+  privateKeysIn,
+  search(
+    'webhook-url',
+    /\bhttps:\/\/(?:hooks\.slack\.com\/(?:services|workflows|triggers)|(?:\w{1,20}\.)?discord(?:app)?\.com\/api\/webhooks|[\w-]{1,60}\.webhook\.office\.com\/webhookb2)\/([\w/@.-]{16,512})/dg,
+    'https://',
+  ),
+  knownKeysIn,
+  // A user without a password is secret if it looks like a token.
+  search(
+    'url-password',
+    /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s/?#"'<>:@\0]{0,256}:([^\s/?#"'<>\0]{1,512})@/dgi,
+    '://',
+    mayBeSecret,
+  ),
+  search('url-password', /\b[a-z][a-z0-9+.-]{0,30}:\/\/([^\s/?#"'<>:@\0]{16,512})@/dgi, '://'),
+  search('cookie', /\b(?:Set-)?Cookie["']?\s{0,8}[:=]\s{0,8}["']?([^\r\n"'\0]{4,4096})/dgi, 'ookie', (value) =>
+    value.includes('='),
+  ),
+  search(
+    'token',
+    /\bAuthorization["']?\s{0,8}[:=]\s{0,8}["']?(?:[A-Za-z][\w-]{0,30}\s{1,8})?([^\s"',;\0]{8,4096})/dgi,
+    'uthorization',
+    hasDigit,
+  ),
+  search('token', /\bSignature=([\w%+/=-]{20,512})/dg, 'Signature='),
+  search('token', /\bBearer\s{1,8}([\w.~+/=-]{8,4096})/dgi, ' ', hasDigit),
+  search('basic-auth', /\bBasic\s{1,8}([A-Za-z0-9+/]{6,1024}={0,2})/dgi, ' ', isBasic),
+  search('azure-key', /\bSharedAccess(?:Key|Signature)=([^\s;"'&<>\0]{16,512})/dg, 'SharedAccess'),
+  search('azure-key', /\bAccountKey=([^\s;"'&<>\0]{16,512})/dg, 'AccountKey='),
+  search(
+    'password',
+    /(?<!\S)--?(?:password|passwd|passphrase|token|secret|api-key|access-token|auth-token)\s{1,8}["']?([^\s"'\0-][^\s"'\0]{3,512})/dg,
+    '-',
+    mayBeSecret,
+  ),
+  search(
+    'password',
+    /(?<!\S)(?:-u|--user)\s{1,8}["']?[^\s"':\0]{1,256}:([^\s"'\0]{1,512})/dg,
+    '-u',
+    (value) => /[^a-z]/.test(value) && mayBeSecret(value),
+  ),
+  search('password', SPOKEN, ' ', (value) => hasDigit(value) && mayBeSecret(value)),
+  elementsIn,
+  assignedIn,
+]

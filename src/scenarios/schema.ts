@@ -184,7 +184,7 @@ export const Expectation = CallConditions.extend({
 export type Expectation = z.infer<typeof Expectation>
 
 /** Maximum number of rules, and of expectations, in a scenario. */
-const MAX_RULES = 1_000
+export const MAX_RULES = 1_000
 
 /** A scenario file. */
 export const ScenarioFile = z

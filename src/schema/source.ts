@@ -43,6 +43,7 @@ export interface SourceFile {
 
 /**
  * Parses a file of YAML or JSON, or such a text in a request.
+ * @param options `firstLine` is the line of the file in which the text begins
  * @throws FileError if it is neither, or exceeds `limits`
  * @example
  * const source = parseSource('a.yaml', 'rules: [1, 2]')
@@ -50,11 +51,16 @@ export interface SourceFile {
  * source.at(['rules', 1]) // => 'a.yaml:1:12'
  * parseSource('a.yaml', 'rules: [1') // throws a.yaml:1:
  */
-export function parseSource(path: string, text: string, limits: YamlLimits = FILE_LIMITS): SourceFile {
+export function parseSource(
+  path: string,
+  text: string,
+  limits: YamlLimits = FILE_LIMITS,
+  { firstLine = 1 } = {},
+): SourceFile {
   const lines = new (yaml().LineCounter)()
   const locationOf = (offset: number) => {
     const { line, col } = lines.linePos(offset)
-    return `${path}:${line}:${col}`
+    return `${path}:${line + firstLine - 1}:${col}`
   }
   let read: ReadYaml
   try {

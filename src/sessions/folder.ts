@@ -199,7 +199,10 @@ function removeFile(file: string): void {
 const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/
 /** The file name of a session, unique on case-insensitive file systems, too. */
 const fileName = (name: string) =>
-  DEVICE.test(name) ? `==${name}` : name.replace(/[A-Z]/g, (letter) => `=${letter.toLowerCase()}`)
+  DEVICE.test(name)
+    ? `==${name}`
+    : name.replace(/[A-Z/]/g, (letter) => (letter === '/' ? SLASH : `=${letter.toLowerCase()}`))
+const SLASH = '=-'
 
 /** The session of a file, by its name; undefined for other files. */
 function nameOf(file: string): string | undefined {
@@ -207,7 +210,7 @@ function nameOf(file: string): string | undefined {
   const written = file.slice(0, -SUFFIX.length)
   const name = written.startsWith('==')
     ? written.slice(2)
-    : written.replace(/=([a-z])/g, (_, letter: string) => letter.toUpperCase())
+    : written.replaceAll(SLASH, '/').replace(/=([a-z])/g, (_, letter: string) => letter.toUpperCase())
   return isName(name) && fileName(name) === written ? name : undefined
 }
 

@@ -100,6 +100,7 @@ test('OpenAPI document: has every route of the server and nothing else', () => {
       'post /a2a/{key}',
       'post /_understudy/tasks/{task_id}/approve',
       'post /_understudy/tasks/{task_id}/reject',
+      'get /_understudy/workspace',
       'get /_understudy/fixtures',
       'put /_understudy/fixtures',
       'delete /_understudy/fixtures',
@@ -129,6 +130,7 @@ test('OpenAPI document: has every route of the server and nothing else', () => {
       'get /_understudy/traces/{id}/exchange',
       'get /_understudy/traces/{id}/reproduction',
       'get /_understudy/calls',
+      'get /_understudy/cassettes',
       'get /files/{name}',
     ].sort(),
   )

@@ -46,7 +46,8 @@ const ways: [string, Way, string][] = [
     'grey2',
   ],
   ['the name of the default session', { path: '/s/default' }, 'default'],
-  ['every character that a name may have', named('A-z_0.9'), 'A-z_0.9'],
+  ['every character that a name may have', named('A-z_0.9/b'), 'A-z_0.9/b'],
+  ['an escaped slash in the path', { path: '/s/a.test.ts%2Fpays' }, 'a.test.ts/pays'],
 ]
 test.each(ways)('session selection: uses %s', async (_, way, session) => {
   const answer = await ask('Hello!', way)
@@ -58,8 +59,10 @@ test.each(ways)('session selection: uses %s', async (_, way, session) => {
 
 const wrong: [string, Way][] = [
   ['a space', named('a b')],
-  ['a slash', { path: '/s/a%2Fb' }],
-  ['65 letters', named('x'.repeat(65))],
+  ['an empty part', { path: '/s/a%2F%2Fb' }],
+  ['a part of two dots', named('a/../b')],
+  ['an invalid escape', { path: '/s/a%2' }],
+  ['121 letters', named('x'.repeat(121))],
   ['no characters', named('')],
   ['nothing after session:, as from an unset variable', { headers: bearer('session:') }],
   ['nothing after #', { headers: bearer('sk-whatever#') }],
@@ -68,7 +71,7 @@ const wrong: [string, Way][] = [
 test.each(wrong)('session name with %s: is rejected', async (_, way) => {
   const { message, code } = errorOf((await ask('Hello!', way)).text, 400)
   expect(code).toBe('invalid_session')
-  expect(message).toContain("must be 1 to 64 letters, digits, '.', '_' or '-'")
+  expect(message).toContain("must be 1 to 120 letters, digits, '.', '_', '-' or '/'")
 })
 
 describe('two sessions', () => {

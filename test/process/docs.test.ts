@@ -11,6 +11,9 @@ import { runCommand } from '../support/cli.ts'
 import { emptyFolder, run } from '../support/server.ts'
 
 const ROOT = join(import.meta.dir, '..', '..')
+/** Names of the scenarios in a folder. */
+const scenarioNames = (folder: string) =>
+  readdirSync(join(ROOT, folder)).flatMap((file) => (file.endsWith('.yaml') ? [basename(file, '.yaml')] : []))
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const pages = [
   'README.md',
@@ -208,8 +211,13 @@ describe('documented names', () => {
   })
 
   test('include the right numbers of fault types and shipped scenarios in the README', () => {
-    const [, types, scenarios] = /(\d+) fault types, (\d+) ready-made scenarios/.exec(read('README.md')) ?? []
-    expect([types, scenarios].map(Number)).toEqual([faultKinds.length, readdirSync(join(ROOT, 'scenarios')).length])
+    const [, ...numbers] =
+      /(\d+) fault types, (\d+) ready-made scenarios, (\d+) \[past incidents\]/.exec(read('README.md')) ?? []
+    expect(numbers.map(Number)).toEqual([
+      faultKinds.length,
+      scenarioNames('scenarios').length,
+      scenarioNames('scenarios/incidents').length,
+    ])
   })
 
   test('include every fault type and no other in docs/reference/faults.md', () => {
@@ -221,7 +229,7 @@ describe('documented names', () => {
   test('include every shipped scenario in docs/scenarios.md', () => {
     const [, table = ''] = /\| scenarios \| names \|\n([\s\S]*?)\n\n/.exec(read('docs/scenarios.md')) ?? []
     const told = [...table.matchAll(/`([\w-]+)`/g)].map(([, name = '']) => name)
-    const shipped = readdirSync(join(ROOT, 'scenarios')).map((name) => basename(name, '.yaml'))
+    const shipped = scenarioNames('scenarios')
     expect(told.sort()).toEqual(shipped.sort())
   })
 })

@@ -3,7 +3,7 @@ import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { FOLDERS } from '../../release/context.ts'
 import { draftRelease, publishRelease } from '../../release/github.ts'
-import { readImage } from '../../release/image.ts'
+import { readImage, writeImage } from '../../release/image.ts'
 import { type LocalRegistry, startLocalRegistry } from '../../release/local-registry.ts'
 import { publishPackages } from '../../release/npm.ts'
 import { pushImage } from '../../release/push-image.ts'
@@ -15,6 +15,7 @@ import {
   type StubRelease,
   startGithub,
   stubArchives,
+  stubLibraries,
   stubPackage,
   stubRelease,
 } from '../support/release.ts'
@@ -223,6 +224,11 @@ describe('container image', () => {
       await pushImage(named)
       expect(release.printed.slice(4)).toEqual(
         ['1.2.3', '1.2', '1', 'latest'].map((tag) => `${image}:${tag} is already uploaded`),
+      )
+      await writeImage(named, { libraries: stubLibraries(named), revision: 'another' })
+      list(named)
+      await expect(pushImage(named)).rejects.toThrow(
+        `${image}:1.2.3 is published with the digest ${digest}, not sha256:`,
       )
     },
     60_000,

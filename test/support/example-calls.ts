@@ -63,6 +63,7 @@ const RECORDS: readonly ExampleCall[] = [
   { id: 'listDatasetVersions', keep: ownVersion },
   ...['getDatasetVersion', 'deleteDatapoint', 'clearDataset', 'deleteDataset'].map((id) => ({ id })),
   { id: 'createFile', keep: own('file_id') },
+  { id: 'viewWorkspace', query: '?path=/v2/files' },
   { id: 'createKnowledgeBase', keep: own('knowledge_id') },
   { id: 'createDatasource', body: ({ file_id }) => ({ display_name: 'Returns', file_id }), keep: own('datasource_id') },
   { id: 'getDatasource', until: ({ status }) => status === 'completed' },
@@ -166,9 +167,11 @@ const EMULATOR: readonly ExampleCall[] = [
   { id: 'openaiModel' },
   ...['anthropicMessages', 'anthropicCountTokens'].map((id) => ({ id })),
   { id: 'listTraces', query: '?limit=2', keep: { id: (list) => first(list).id } },
-  ...['getTrace', 'getWaterfall', 'getReproduction', 'listCalls', 'listScenarios', 'checkScenario'].map((id) => ({
-    id,
-  })),
+  ...['getTrace', 'getWaterfall', 'getReproduction', 'listCalls', 'getCassettes', 'listScenarios', 'checkScenario'].map(
+    (id) => ({
+      id,
+    }),
+  ),
   { id: 'putFixtures' },
   ...['listFixtures', 'deleteFixtures', 'activateScenario', 'getScenario', 'verify'].map((id) => ({
     id,

@@ -31,7 +31,7 @@ accept: [retry-storm, "not-exercised"]
 `
 const FIXTURE = '{ "match": { "answer": "json" }, "reply": { "content": "{\\"answer\\":1}" } }\n'
 const KNOWN = 'accepted:\n  - { point: "*", class: bad-json, verdict: broke, why: it was refused }\n'
-const SETTINGS = 'on_miss: synthesize\ntools: asked\n'
+const SETTINGS = 'keep_answer_bytes: 64MiB\ntools: asked\n'
 const folder = folderWith({
   'scenarios/old.yaml': SCENARIO,
   'fixtures/chat.completions/old.json': FIXTURE,
@@ -49,7 +49,9 @@ test('check: names the present name of a former key at its line', async () => {
   expect(code).toBe(2)
   expect(stderr).not.toBe('')
   const { stderr: settings } = await check('scenarios')
-  expect(settings).toContain("understudy.yaml:1: on_miss is not a setting (did you mean 'on_unmatched'?)")
+  expect(settings).toContain(
+    "understudy.yaml:1: keep_answer_bytes is not a setting (did you mean 'keep_response_bytes'?)",
+  )
 })
 
 test('check --fix: rewrites former names and nothing else', async () => {
@@ -61,7 +63,7 @@ test('check --fix: rewrites former names and nothing else', async () => {
   expect(textOf('explore.yaml')).toBe(
     'accepted:\n  - { injection_point: "*", failure_mode: invalid-json, result: failed, reason: it was refused }\n',
   )
-  expect(textOf('understudy.yaml')).toBe('on_unmatched: generate\ntools: requested\n')
+  expect(textOf('understudy.yaml')).toBe('keep_response_bytes: 64MiB\ntools: requested\n')
   const again = await check('--fix')
   expect(again.stdout).not.toContain('replaced')
 })
@@ -77,14 +79,18 @@ test('check --fix: fixes what it can and reports the rest', async () => {
 })
 
 test.each([
-  [['serve', '--on-miss', 'error'], {}, "unknown option '--on-miss' (did you mean '--on-unmatched'?); valid: --port"],
+  [
+    ['serve', '--keep-answer-bytes', '1MiB'],
+    {},
+    "unknown option '--keep-answer-bytes' (did you mean '--keep-response-bytes'?); valid: --port",
+  ],
   [['explore', '--class=auth'], {}, "(did you mean '--failure-mode'?); valid: --failure-mode"],
   [['explore', '--baseline', 'x'], {}, "(did you mean '--known-failures'?)"],
   [['serve', '--prot', '1'], {}, "(did you mean '--port'?)"],
   [
     ['serve'],
-    { UNDERSTUDY_ON_MISS: 'error' },
-    "UNDERSTUDY_ON_MISS is not a setting (did you mean 'UNDERSTUDY_ON_UNMATCHED'?)",
+    { UNDERSTUDY_KEEP_ANSWER_BYTES: '1MiB' },
+    "UNDERSTUDY_KEEP_ANSWER_BYTES is not a setting (did you mean 'UNDERSTUDY_KEEP_RESPONSE_BYTES'?)",
   ],
 ] as const)('former flag or variable, %j %j: is an error that names the present one', async (args, env, message) => {
   const { code, stderr } = await runCommand([...args], { env })

@@ -28,7 +28,7 @@ const rows: [string, string[], string, { code: number; stdout: string; stderr: s
       code: 2,
       stdout: '',
       stderr:
-        'understudy: the current folder has no fixtures or scenarios folder: name the files or folders to check\n',
+        'understudy: the current folder has no fixtures, scenarios or cassettes folder: name the files or folders to check\n',
     },
   ],
   ['one file', ['fixtures/chat.completions/a.yaml'], cwd, { code: 0, stdout: '1 fixture, 0 warnings\n', stderr: '' }],

@@ -17,6 +17,51 @@ const withFile = (yaml: string) => {
 type Key = keyof typeof SETTINGS
 /** What is written in each place (YAML, variable, flag), and what each means. */
 const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string | string[] | true, Config[K]]] } = {
+  record: [
+    ['a', 'a'],
+    ['b', 'b'],
+    ['c', 'c'],
+  ],
+  replay: [
+    ['a', 'a'],
+    ['b', 'b'],
+    ['c', 'c'],
+  ],
+  on_miss: [
+    ['error', 'error'],
+    ['forward', 'forward'],
+    ['record', 'record'],
+  ],
+  speed: [
+    ['real', 'real'],
+    ['10', 10],
+    ['instant', 'instant'],
+  ],
+  allow: [
+    ['[sampling]', ['sampling']],
+    ['sampling,prefix', ['sampling', 'prefix']],
+    [['prefix'], ['prefix']],
+  ],
+  max_recorded: [
+    ['1KiB', 1024],
+    ['2', 2],
+    ['1MiB', 2 ** 20],
+  ],
+  volatile: [
+    ['[{ name: run, path: metadata.run }]', [{ name: 'run', path: 'metadata.run' }]],
+    ['', []],
+    ['', []],
+  ],
+  redact: [
+    ["['messages[*].name']", ['messages[*].name']],
+    ['', []],
+    ['', []],
+  ],
+  redact_names: [
+    ['true', true],
+    ['false', false],
+    [true, true],
+  ],
   otlp: [
     ['env', 'env'],
     ['http://localhost:4318', 'http://localhost:4318'],

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020.js'
 import { Glob } from 'bun'
-import { parse } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
 import { runCommand } from '../support/cli.ts'
 
 const root = join(import.meta.dir, '..', '..')
@@ -42,6 +42,17 @@ test('seed schema: accepts the shipped seed, which is not a fixture', async () =
   expect(seed(parsed('fixtures/workspace.yaml')) || seed.errors).toBe(true)
   expect(seed({ datasetz: [] })).toBe(false)
   expect(validate(parsed('fixtures/workspace.yaml'))).toBe(false)
+})
+
+test('cassette schema: accepts each document of the one in the documentation, and no other key', async () => {
+  const cassette = ajv.compile(await schemaOf('cassette'))
+  const page = readFileSync(join(root, 'docs', 'cassette-files.md'), 'utf8')
+  const documents = parseAllDocuments(/```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? '').map((one) => one.toJS())
+  expect(documents).toHaveLength(3)
+  for (const document of documents) {
+    expect(cassette(document) || cassette.errors).toBe(true)
+    expect(cassette({ ...document, colour: 'red' })).toBe(false)
+  }
 })
 
 describe('http_error', () => {

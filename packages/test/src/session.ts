@@ -8,7 +8,7 @@ import type { ClockState, SessionClock, Trace, Understudy, Verification } from '
 
 /** The fixture of a session that is there. */
 export function understudyOf(server: UnderstudyServer, session: string): Understudy {
-  const url = `${server.url}/s/${session}`
+  const url = `${server.url}/s/${encodeURIComponent(session)}`
   const call = (method: 'GET' | 'POST' | 'PUT', path: string, body?: unknown) =>
     ask(server, { method, path: `/_understudy/${path}`, session, body })
   return {
@@ -43,7 +43,7 @@ export function understudyOf(server: UnderstudyServer, session: string): Underst
 }
 
 function clockOf(server: UnderstudyServer, session: string): SessionClock {
-  const path = `/_understudy/sessions/${session}`
+  const path = `/_understudy/sessions/${encodeURIComponent(session)}`
   const move = async (body: unknown) =>
     (await ask(server, { method: 'POST', path: `${path}/clock`, body })) as ClockState
   return {

@@ -33,7 +33,7 @@ export async function openSession(test: TestName): Promise<TestSession> {
       closed = true
       if (failed) process.stderr.write(await callsOf(server, session, test.title))
       if (server.keepsSessions) return
-      await ask(server, { method: 'DELETE', path: `/_understudy/sessions/${session}` })
+      await ask(server, { method: 'DELETE', path: `/_understudy/sessions/${encodeURIComponent(session)}` })
     },
   }
 }
@@ -52,6 +52,9 @@ async function refuseBrokenFiles(server: UnderstudyServer): Promise<void> {
 }
 
 const NAME_LENGTH = 40
+/** Less than the longest name of a session, since a number may follow. */
+const MAX_LENGTH = 110
+/** File and title of a test, so that its cassette can be found by them. The checksum is of the whole of both. */
 function sessionName({ title, file = '' }: TestName): string {
   const readable = title
     .replace(/[^A-Za-z0-9]+/g, '-')
@@ -59,7 +62,14 @@ function sessionName({ title, file = '' }: TestName): string {
     .replace(/^-|-$/g, '')
   const relative = file.replace(process.cwd(), '').replaceAll('\\', '/')
   const mark = createHash('sha256').update(`${relative}\n${title}`).digest('hex').slice(0, 8)
-  return `${readable === '' ? 'test' : readable}-${mark}`
+  let name = `${readable === '' ? 'test' : readable}-${mark}`
+  // The last parts of the path, as many as there is room for.
+  for (const part of relative.split('/').reverse()) {
+    const word = part.replace(/[^A-Za-z0-9._-]+/g, '-')
+    if (name.length + word.length >= MAX_LENGTH) break
+    if (!/^\.*$/.test(word)) name = `${word}/${name}`
+  }
+  return name
 }
 
 const TAKEN = 409

@@ -59,7 +59,7 @@ async function partsOf(
   const { session, caller } = owner
   const agent = recordIn(agents, { records: session.records, caller }, { parent: '', name: key })
   if (agent.type === 'a2a') throw externalAgent(agent)
-  const prefix = session.name === DEFAULT_SESSION ? '' : `/s/${session.name}`
+  const prefix = session.name === DEFAULT_SESSION ? '' : `/s/${encodeURIComponent(session.name)}`
   const url = `${new URL(request.url).origin}${prefix}/a2a/${agent.key}`
   return { tasks: tasks(), owner, agent, url, from: fromOf(deps, request, PATH), signal: request.signal }
 }

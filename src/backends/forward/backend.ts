@@ -1,16 +1,18 @@
 // Responds to attempts by calling real providers. Created only when a provider is configured for forwarding.
-import type { Backend, BackendCall, PassingBackend } from '../../contract/core/backend.ts'
+import type { Backend, BackendCall, PassedCall, PassingBackend } from '../../contract/core/backend.ts'
+import { MEANING_HEADERS } from '../../contract/core/cassette.ts'
 import { ApiError } from '../../contract/core/error.ts'
 import type { Reply } from '../../contract/core/reply.ts'
+import { secretFormsOf } from '../../lib/secret-forms.ts'
 import { traceHeaders } from '../../lib/trace-context.ts'
 import { apiOf, missingSetting, type Upstream } from '../../providers/endpoints.ts'
 import { answerCompatible, type CompatibleRoute } from './openai-compatible.ts'
 import { passOn, type Receive } from './pass.ts'
 import { bounded, guarded, MAX_RESPONSE } from './provider-response.ts'
-import { addressesOf } from './request.ts'
-import { maskedForms, secretFormsOf } from './secret-forms.ts'
+import { addressesOf, bareModel } from './request.ts'
+import { maskedForms } from './secret-forms.ts'
 import { createSpending, type Spending } from './spending.ts'
-import type { Transport } from './transport.ts'
+import type { Send, SentAttempt, Transport } from './transport.ts'
 
 /** A backend whose response is always asynchronous. */
 interface ForwardBackend extends Backend {
@@ -30,10 +32,6 @@ export function forwardBackend(
   transport: Transport,
   { spending = createSpending({ calls: undefined, cost: undefined }), maxResponse = MAX_RESPONSE }: ForwardLimits = {},
 ): ForwardBackend {
-  const routeTo = (upstream: Upstream): CompatibleRoute => ({
-    transport: async (url, init) => guarded(upstream, await transport(url, init), maxResponse),
-    addressOf: addressesOf(upstream),
-  })
   /** The reply, with a function that removes the provider's key from texts to be stored. */
   const redacting = async ({ key }: Upstream, work: Promise<Reply>): Promise<Reply> => {
     const reply = await work
@@ -42,7 +40,7 @@ export function forwardBackend(
     return reply
   }
   const byName = new Map(providers.map((upstream) => [upstream.name, upstream]))
-  const routes = new Map(providers.map((upstream) => [upstream, routeTo(upstream)]))
+  const addresses = new Map(providers.map((upstream) => [upstream, addressesOf(upstream)]))
   /** The provider of a call; throws `ApiError` when it cannot be called. */
   const upstreamOf = (call: Pick<BackendCall, 'model' | 'operation'>): Upstream => {
     const upstream = byName.get(providerIn(call.model))
@@ -62,7 +60,8 @@ export function forwardBackend(
     async pass(call, request) {
       if (call.signal.aborted) call.signal.throwIfAborted()
       const upstream = upstreamOf(call)
-      const receive: Receive = async (url, init) => bounded(upstream, await transport(url, init), maxResponse)
+      const sent = attemptOf(upstream, call)
+      const receive: Receive = async (url, init) => bounded(upstream, await transport(url, init, sent), maxResponse)
       return spending.forward(call, () => redacting(upstream, passOn(upstream, call, request, receive)))
     },
   }
@@ -74,8 +73,11 @@ export function forwardBackend(
         const { signal } = call
         if (signal.aborted) signal.throwIfAborted()
         const upstream = upstreamOf(call)
-        const { transport, addressOf } = routes.get(upstream) ?? routeTo(upstream)
-        const route = { transport: inTraceOf(call, transport), addressOf }
+        const sent = attemptOf(upstream, call)
+        const added = addedHeaders(upstream, call)
+        const send: Send = async (url, init) =>
+          guarded(upstream, await transport(url, added ? withHeaders(init, added) : init, sent), maxResponse)
+        const route = { send, addressOf: addresses.get(upstream) ?? addressesOf(upstream) }
         return spending.forward(call, () => redacting(upstream, answered(upstream, call, route)))
       } catch (error) {
         return Promise.reject(error)
@@ -84,15 +86,36 @@ export function forwardBackend(
   }
 }
 
-/** A transport that adds the client's trace headers, if any, to the request. */
-function inTraceOf({ headers }: BackendCall, transport: Transport): Transport {
-  const context = traceHeaders(headers)
-  if (!context) return transport
-  return (url, init) => {
-    const sent = new Headers(init.headers)
-    for (const [name, value] of Object.entries(context)) sent.set(name, value)
-    return transport(url, { ...init, headers: sent })
+const attemptOf = (
+  { name: provider }: Upstream,
+  { operation, model, session, clock, signal, expire, isFaulty }: PassedCall,
+): SentAttempt => ({
+  ...{ provider, operation: operation.name, model: bareModel(model) },
+  ...{ session, clock, signal, expire, isFaulty },
+})
+
+/** The headers of a client that its provider receives: those of its trace, and those that change what a request means. */
+function addedHeaders(upstream: Upstream, { headers }: BackendCall): Record<string, string> | undefined {
+  let added = traceHeaders(headers)
+  for (const name of MEANING_HEADERS) {
+    const value = headers?.get(name)
+    if (value && name.startsWith(`${apiOf(upstream)}-`)) added = { ...added, [name]: value }
   }
+  return added
+}
+
+/** A list, to which packages add their own items. */
+const LISTS = /-beta$/
+const joined = (own: string, value: string) =>
+  [...new Set(`${own},${value}`.split(',').map((one) => one.trim()))].join(',')
+
+function withHeaders(init: RequestInit, added: Readonly<Record<string, string>>): RequestInit {
+  const headers = new Headers(init.headers)
+  for (const [name, value] of Object.entries(added)) {
+    const own = LISTS.test(name) ? headers.get(name) : null
+    headers.set(name, own === null ? value : joined(own, value))
+  }
+  return { ...init, headers }
 }
 
 const providerIn = (model: string) => model.slice(0, model.indexOf('/'))
@@ -100,7 +123,7 @@ const providerIn = (model: string) => model.slice(0, model.indexOf('/'))
 function answered(upstream: Upstream, call: BackendCall, route: CompatibleRoute): Promise<Reply> {
   const { modelPackage } = upstream
   if (!modelPackage) return answerCompatible(upstream, call, route)
-  return import('./sdk.ts').then((sdk) => sdk.answerThroughSdk({ ...upstream, modelPackage }, call, route.transport))
+  return import('./sdk.ts').then((sdk) => sdk.answerThroughSdk({ ...upstream, modelPackage }, call, route.send))
 }
 
 const notForwarded = (model: string, byName: ReadonlyMap<string, Upstream>) =>

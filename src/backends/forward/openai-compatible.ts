@@ -3,12 +3,12 @@ import type { BackendCall } from '../../contract/core/backend.ts'
 import type { Reply } from '../../contract/core/reply.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { type AddressOf, outgoing } from './request.ts'
-import { BARE, connected, errorReply, keptHeaders, type Transport, unconnected } from './transport.ts'
+import { BARE, connected, errorReply, keptHeaders, type Send, unconnected } from './transport.ts'
 import { onlyUsage } from './usage-filter.ts'
 
 /** How to reach an upstream. */
 export interface CompatibleRoute {
-  transport: Transport
+  send: Send
   addressOf: AddressOf
 }
 
@@ -19,13 +19,13 @@ export interface CompatibleRoute {
 export async function answerCompatible(
   upstream: Upstream,
   call: BackendCall,
-  { transport, addressOf }: CompatibleRoute,
+  { send, addressOf }: CompatibleRoute,
 ): Promise<Reply> {
   const { url, headers: sent, body, countsForUs } = outgoing(upstream, call, addressOf)
   const { signal } = call
   let response: Response
   try {
-    response = await transport(url, { method: 'POST', headers: sent, body, signal })
+    response = await send(url, { method: 'POST', headers: sent, body, signal })
   } catch (error) {
     throw unconnected(upstream, signal, error)
   }

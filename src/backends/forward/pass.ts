@@ -2,12 +2,12 @@
 // and the provider is removed from the model name.
 import type { BackendCall, RawRequest } from '../../contract/core/backend.ts'
 import type { BytesBody, Reply } from '../../contract/core/reply.ts'
-import { ConnectionFailure, Unreadable } from '../../contract/core/reply.ts'
+import { ConnectionFailure } from '../../contract/core/reply.ts'
 import { networkReason } from '../../lib/network-error.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
-import type { ChunkReader, ProviderResponse } from './provider-response.ts'
+import type { ProviderResponse } from './provider-response.ts'
 import { keyHeaderOf } from './request.ts'
-import { ACCEPTED, BARE, redirected, UNPACKED, unconnected } from './transport.ts'
+import { ACCEPTED, BARE, type ChunkReader, isOwn, redirected, UNPACKED, unconnected } from './transport.ts'
 
 /** Sends a request and returns the provider's response, within limits. */
 export type Receive = (url: string, init: RequestInit) => Promise<ProviderResponse>
@@ -104,7 +104,7 @@ async function* piecesOf(
     for (let step = await first; !step.done && step.value; step = await reader.read()) yield step.value
   } catch (error) {
     if (signal.aborted) throw signal.reason
-    if (error instanceof Unreadable || error instanceof ConnectionFailure) throw error
+    if (isOwn(error)) throw error
     throw new ConnectionFailure(`the connection to the provider failed: ${networkReason(error)}`)
   } finally {
     // An error while canceling a broken body does not matter.

@@ -10,8 +10,10 @@ import {
   createZstdDecompress,
 } from 'node:zlib'
 import { ConnectionFailure, Unreadable } from '../../contract/core/reply.ts'
+import { secretFormsOf } from '../../lib/secret-forms.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
-import { maskedForms, SecretMask, secretFormsOf } from './secret-forms.ts'
+import { maskedForms, SecretMask } from './secret-forms.ts'
+import type { ChunkReader, Received } from './transport.ts'
 
 /** Maximum size of a decompressed response in bytes. */
 export const MAX_RESPONSE = 64 * 2 ** 20
@@ -47,7 +49,7 @@ export interface ProviderResponse {
  */
 export async function bounded(
   upstream: Upstream,
-  { status, headers, body }: Response,
+  { status, headers, body }: Received,
   maxBytes: number,
 ): Promise<ProviderResponse> {
   const secrets = secretFormsOf(upstream.key)
@@ -77,7 +79,7 @@ export async function bounded(
 }
 
 /** `bounded` as a `Response`. Throws as `bounded` does. */
-export async function guarded(upstream: Upstream, response: Response, maxBytes: number): Promise<Response> {
+export async function guarded(upstream: Upstream, response: Received, maxBytes: number): Promise<Response> {
   const { status, headers: original, masked, length, body } = await bounded(upstream, response, maxBytes)
   const headers = new Headers()
   for (const [name, value] of original) headers.append(name, masked(value))
@@ -106,12 +108,6 @@ const NONE: string[] = []
 
 const tooLarge = ({ name }: Upstream, maxBytes: number) =>
   new Unreadable(`the response of ${name} is larger than ${maxBytes} bytes (--max-response)`)
-
-/** A source of pieces. After `cancel` it ends, even during a pending read. */
-export interface ChunkReader {
-  read(): Promise<{ done?: boolean | undefined; value?: Uint8Array | undefined }>
-  cancel(): Promise<void>
-}
 
 /** The pieces without secrets, up to the size limit. */
 class BoundedReader implements ChunkReader {
@@ -163,8 +159,8 @@ const streamOf = (reader: ChunkReader) =>
     { highWaterMark: 0 },
   )
 
-async function* piecesOf(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<Uint8Array> {
-  for (let step = await reader.read(); !step.done; step = await reader.read()) yield step.value
+async function* piecesOf(reader: ChunkReader): AsyncGenerator<Uint8Array> {
+  for (let step = await reader.read(); !step.done && step.value; step = await reader.read()) yield step.value
 }
 
 interface Bounds {

@@ -11,7 +11,7 @@ import { completionOf, sdkChunks } from './sdk-answer.ts'
 import { embedThroughSdk } from './sdk-embeddings.ts'
 import { sdkFailure, streamFailure } from './sdk-errors.ts'
 import { callOptions } from './sdk-prompt.ts'
-import { BARE, connected, errorReply, keptHeaders, type Transport, withoutKey } from './transport.ts'
+import { BARE, connected, errorReply, keptHeaders, type Send, withoutKey } from './transport.ts'
 
 /** A provider with a model package. */
 type PackagedUpstream = Upstream & { modelPackage: ModelPackage }
@@ -26,16 +26,12 @@ class ProviderErrorReply extends Error {
 }
 
 /** Forwards one attempt for an operation that the provider has. */
-export async function answerThroughSdk(
-  upstream: PackagedUpstream,
-  call: BackendCall,
-  transport: Transport,
-): Promise<Reply> {
+export async function answerThroughSdk(upstream: PackagedUpstream, call: BackendCall, send: Send): Promise<Reply> {
   // Before the provider has responded, an error of the package is one of the call or of ours; afterwards, one of the
   // response.
   let answered = false
-  const observed: Transport = async (url, init) => {
-    const response = await transport(url, init)
+  const observed: Send = async (url, init) => {
+    const response = await send(url, init)
     answered = true
     return response
   }
@@ -53,7 +49,7 @@ export async function answerThroughSdk(
 async function modelsOf(
   upstream: PackagedUpstream,
   { answerContext, signal }: BackendCall,
-  transport: Transport,
+  send: Send,
 ): Promise<PackageModels> {
   let ids = 0
   const settings = {
@@ -61,7 +57,7 @@ async function modelsOf(
     apiKey: upstream.key ?? '',
     generateId: () => `call_${answerContext.id}_${ids++}`,
     fetch: (async (url: string | URL | Request, init: RequestInit = {}) => {
-      const response = await connected(upstream, signal, () => transport(String(url), init))
+      const response = await connected(upstream, signal, () => send(String(url), init))
       if (!response.ok) throw new ProviderErrorReply(await errorReply(upstream, response, signal))
       return response
     }) as typeof fetch,

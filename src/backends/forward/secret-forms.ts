@@ -2,32 +2,13 @@
 
 const MASK = '[key]'
 const MASK_BYTES = Buffer.from(MASK)
-/** Shorter keys are placeholders for servers that require some key. */
-const MIN_LENGTH = 8
-
-/** The forms in which a key may appear: plain, JSON, URL-encoded, escaped. */
-export function secretFormsOf(key: string | undefined): readonly string[] {
-  if (key === undefined || key.length < MIN_LENGTH) return []
-  const cached = forms.get(key)
-  if (cached) return cached
-  const json = JSON.stringify(key).slice(1, -1)
-  const inSlashes = json.replaceAll('/', '\\/')
-  const secretForms = [...new Set([key, json, inSlashes, encodeURIComponent(key.toWellFormed()), escaped(key)])]
-  forms.set(key, secretForms)
-  return secretForms
-}
-const escaped = (key: string) =>
-  key.replaceAll(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-// By key; the keys in the settings do not change.
-const forms = new Map<string, readonly string[]>()
-
-/** A text with all of them masked. */
+/** A text with all forms of secrets masked. */
 export const maskedForms = (text: string, secrets: readonly string[]): string =>
   secrets.reduce((rest, secret) => (rest.includes(secret) ? rest.replaceAll(secret, MASK) : rest), text)
 
 const NOTHING: Buffer = Buffer.alloc(0)
 
-/** Masks them in the pieces of a body. Holds back only bytes that may begin one. */
+/** Masks forms of secrets in the pieces of a body. Holds back only bytes that may begin one. */
 export class SecretMask {
   readonly #needles: readonly Buffer[]
   #pending = NOTHING

@@ -1,20 +1,58 @@
 // Sends requests to providers and handles their responses, for every format. Keys leave this folder only in requests.
+import { ApiError } from '../../contract/core/error.ts'
 import { ConnectionFailure, type Reply, Unreadable } from '../../contract/core/reply.ts'
+import type { Clock } from '../../lib/clock.ts'
 import { directFetch } from '../../lib/direct-fetch.ts'
 import { networkReason } from '../../lib/network-error.ts'
+import { secretFormsOf } from '../../lib/secret-forms.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { namesCall } from '../../providers/request-id.ts'
-import { maskedForms, secretFormsOf } from './secret-forms.ts'
+import { maskedForms } from './secret-forms.ts'
 
-/** Sends one request: `fetch`, or a replacement in tests. */
-export type Transport = (url: string, init: RequestInit) => Promise<Response>
+/** The attempt that a request to a provider belongs to. */
+export interface SentAttempt {
+  /** Name of the provider. */
+  provider: string
+  /** Name of the operation, such as `chat.completions`. */
+  operation: string
+  /** Name of the model at its provider. */
+  model: string
+  /** Name of the session. */
+  session: string
+  clock: Clock
+  /** Aborts when the client disconnects or the time is up. */
+  readonly signal: AbortSignal
+  /** Ends its time now, if its limit is at most so many ms; absent without a limit. */
+  readonly expire?: ((limit: number) => void) | undefined
+  /** Whether a fault has changed what its client receives; absent without a scenario. */
+  readonly isFaulty?: (() => boolean) | undefined
+}
+
+/** What a provider has sent: status, headers, and a body that is read piece by piece. */
+export interface Received {
+  status: number
+  headers: Headers
+  body: { getReader(): ChunkReader; cancel(): Promise<void> } | null
+}
+
+/** A source of pieces. After `cancel` it ends, even during a pending read. */
+export interface ChunkReader {
+  read(): Promise<{ done?: boolean | undefined; value?: Uint8Array | undefined }>
+  cancel(): Promise<void>
+}
+
+/** Sends one request: over the network, or to what takes its place. */
+export type Transport = (url: string, init: RequestInit, attempt: SentAttempt) => Promise<Received>
+
+/** Sends a request of one attempt. */
+export type Send = (url: string, init: RequestInit) => Promise<Response>
 
 /**
  * Sends requests over the network. Without a timeout, which is the gateway's task; without redirects, which would leak
  * the key; without compression, so that every event is passed on at once. The runtime does not decompress either,
  * because it has no size limit.
  */
-export const network: Transport = (url, init) => {
+export const network = (url: string, init: RequestInit): Promise<Response> => {
   const { headers: original = {} } = init
   const headers = ACCEPTED in original ? original : unpacked(original)
   return directFetch(url, { ...init, headers, redirect: 'manual', timeout: false, decompress: false })
@@ -38,10 +76,14 @@ export async function connected<T>(upstream: Upstream, signal: AbortSignal, work
   }
 }
 
+/** Whether an error is complete: one of a provider's response, or of a replay. */
+export const isOwn = (error: unknown): boolean =>
+  error instanceof Unreadable || error instanceof ConnectionFailure || error instanceof ApiError
+
 /** The error for an upstream that was not reached: the signal's reason once it is aborted, otherwise a `ConnectionFailure`. */
 export function unconnected({ name, key, baseUrl = '' }: Upstream, signal: AbortSignal, error: unknown): unknown {
   if (signal.aborted) return signal.reason
-  if (error instanceof Unreadable || error instanceof ConnectionFailure) return error
+  if (isOwn(error)) return error
   const why = `no connection to ${name} at ${new URL(baseUrl).origin}: ${networkReason(error)}`
   return new ConnectionFailure(withoutKey(why, key))
 }

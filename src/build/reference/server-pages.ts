@@ -1,5 +1,5 @@
 // The pages on what a server sends and offers: headers, control API, metrics, JSON reports.
-import { ExecJson, ExploreJson, RehearseJson } from '../../cli/print/report-schemas.ts'
+import { DriftJson, ExecJson, ExploreJson, RehearseJson } from '../../cli/print/report-schemas.ts'
 import { readConfig } from '../../config.ts'
 import {
   COMMON_HEADERS,
@@ -7,6 +7,7 @@ import {
   ROUTER_HEADERS,
   WORKSPACE_HEADERS,
 } from '../../contract/core/answer-headers.ts'
+import { CassetteReport } from '../../contract/core/cassette-report.ts'
 import { Verification } from '../../contract/core/verification.ts'
 import { createUnderstudy } from '../../deps.ts'
 import { block, code, page, sentence, table } from './markdown.ts'
@@ -147,6 +148,7 @@ export const reportsPage = (): string =>
           '`understudy explore --json` or `--json-file FILE`',
           '`understudy schema explore-report`',
         ],
+        ['report of drift', '`understudy drift --json`', '`understudy schema drift-report`'],
         ['report of rehearse', '`understudy rehearse --json`', '`understudy schema rehearse-report`'],
       ],
     ),
@@ -155,8 +157,13 @@ export const reportsPage = (): string =>
     'The keys of `earlier[]` are those of a verdict, with `part`, `ended_by` and `ended_at`. The keys of `findings[]` are in [Findings](findings.md).',
     '## Report of exec',
     keyTable(ExecJson, { io: 'output', depth: 4, without: EXEC_WITHOUT }),
+    '## Cassettes of a run',
+    'The keys of `runs[].cassettes`, which `GET /_understudy/cassettes` returns, too.',
+    keyTable(CassetteReport, { io: 'output', depth: 6 }),
     '## Report of explore',
     keyTable(ExploreJson, { io: 'output', depth: 4 }),
+    '## Report of drift',
+    keyTable(DriftJson, { io: 'output', depth: 4 }),
     '## Report of rehearse',
     keyTable(RehearseJson, { io: 'output', depth: 1 }),
     '`report` is a verdict. A trace has the keys that Swagger shows for `GET /_understudy/traces/{id}`.',
@@ -166,4 +173,4 @@ export const reportsPage = (): string =>
 
 /** Keys whose content is listed elsewhere. */
 const VERDICT_WITHOUT = ['earlier[]', 'findings[]']
-const EXEC_WITHOUT = ['runs[].sessions[]', 'runs[].findings[]']
+const EXEC_WITHOUT = ['runs[].sessions[]', 'runs[].findings[]', 'runs[].cassettes']

@@ -1,8 +1,10 @@
-// understudy check: validates fixtures, scenarios and seeds like serve, for CI.
+// understudy check: validates fixtures, scenarios, seeds and cassettes like serve, for CI.
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { Command } from 'commander'
 import { type FixtureFile, loadFixtures, readPath } from '../../backends/fixture/load.ts'
+import { type CassetteCheck, checkCassette, unusedBlobs } from '../../cassettes/check.ts'
+import { isRecording } from '../../cassettes/read.ts'
 import { SETTINGS_FILE } from '../../config/file.ts'
 import { type Config, readConfig } from '../../config.ts'
 import { fixtureSubjects, operationNames } from '../../endpoints/index.ts'
@@ -20,15 +22,18 @@ import { fixtureNameProblems, type KnownNames, scenarioNameProblems } from './ch
 
 /** Name of the seed file next to fixtures. */
 const SEED_NAME = 'workspace.yaml'
-const DEFAULT_FOLDERS = ['fixtures', 'scenarios']
+const DEFAULT_FOLDERS = ['fixtures', 'scenarios', 'cassettes']
+const NAMED_FOLDERS = `${DEFAULT_FOLDERS.slice(0, -1).join(', ')} or ${DEFAULT_FOLDERS.at(-1)}`
 
 /**
- * `understudy check`: validates fixtures, scenarios, seeds and known cases. Fails if a file is invalid.
+ * `understudy check`: validates fixtures, scenarios, seeds, cassettes and known cases. Fails if a file is invalid.
  * @throws FileError if no file or folder is found
  */
 export function checkCommand({ env, stdout, stderr }: CommandIo): Command {
   return new Command('check')
-    .description('validate fixtures, scenarios, seeds (workspace.yaml) and known cases (explore.yaml), then exit')
+    .description(
+      'validate fixtures, scenarios, cassettes, seeds (workspace.yaml) and known cases (explore.yaml), then exit',
+    )
     .argument('[DIR...]', `files or folders (default: ${[...DEFAULT_FOLDERS, KNOWN_FILE].join(', ')}, if they exist)`)
     .option('--config <FILE>', 'settings file that names your providers (default: understudy.yaml, if it exists)')
     .option('--fix', 'first rewrite former names of keys and values in these files and in the settings file')
@@ -36,22 +41,27 @@ export function checkCommand({ env, stdout, stderr }: CommandIo): Command {
       const defaults = [...DEFAULT_FOLDERS, KNOWN_FILE].filter((path) => existsSync(path))
       const paths = named.length > 0 ? named : defaults
       if (paths.length === 0) {
-        throw new FileError(
-          `the current folder has no ${DEFAULT_FOLDERS.join(' or ')} folder: name the files or folders to check`,
-        )
+        throw new FileError(`the current folder has no ${NAMED_FOLDERS} folder: name the files or folders to check`)
       }
       const seeds = paths.flatMap(seedsIn)
       const knownFailures = paths.filter(isKnownFile)
       const sources = paths.filter((path) => !seeds.includes(path) && !knownFailures.includes(path))
+      const { cassettes = [], files = [] } = Object.groupBy(sources.flatMap(readPath), ({ path, text }) =>
+        isRecording(path, text) ? 'cassettes' : 'files',
+      )
       if (options.fix) {
         const settings = options.config ?? SETTINGS_FILE
         const others = [...knownFailures, ...(existsSync(settings) ? [settings] : [])]
-        for (const [path, count] of fixFiles(sources.flatMap(readPath), others))
-          stdout.line(`${path}: ${counted(count, 'name')} replaced`)
+        for (const [path, count] of fixFiles(files, others)) stdout.line(`${path}: ${counted(count, 'name')} replaced`)
       }
-      const files = sources.flatMap(readPath)
-      const { counts, warnings } = await check({ files, seeds, knownFailures }, namesIn(readConfig(options, env)))
+      const checked = { files: options.fix ? files.flatMap(({ path }) => readPath(path)) : files, seeds, knownFailures }
+      const checks = new Map(cassettes.map(({ path }) => [path, checkCassette(path)]))
+      const { counts, warnings, notes } = await check(
+        { ...checked, cassettes: checks },
+        namesIn(readConfig(options, env)),
+      )
       for (const warning of warnings) stderr.line(`understudy: warning: ${warning}`)
+      for (const note of notes) stderr.line(`understudy: note: ${note}`)
       stdout.line([...counts, counted(warnings.length, 'warning')].join(', '))
     })
 }
@@ -86,13 +96,15 @@ interface CheckedFiles {
   files: readonly FixtureFile[]
   seeds: readonly string[]
   knownFailures: readonly string[]
+  /** By path. */
+  cassettes: ReadonlyMap<string, CassetteCheck>
 }
 
 /**
  * The content of the files.
  * @throws FileError with the problems of all of them
  */
-async function check({ files, seeds, knownFailures }: CheckedFiles, names: KnownNames) {
+async function check({ files, seeds, knownFailures, cassettes }: CheckedFiles, names: KnownNames) {
   const problems: string[] = []
   const collect = <T>(read: () => T): T[] => {
     try {
@@ -115,17 +127,20 @@ async function check({ files, seeds, knownFailures }: CheckedFiles, names: Known
       return { scenario, source: parseSource(file.path, file.text) }
     }),
   )
+  const recorded = [...cassettes.values()]
+  problems.push(...recorded.flatMap((one) => one.problems))
   for (const path of seeds) problems.push(...(await seedProblems(path)))
   const accepted = knownFailures.flatMap((path) => collect(() => readKnownFailures(path)).flat())
   if (problems.length > 0) throw new FileError(problems)
   const fixtures = loaded.flatMap((one) => one.fixtures)
   return {
     counts: [
-      ...(fixtureFiles.length > 0 || scenarios.length + seeds.length + knownFailures.length === 0
+      ...(fixtureFiles.length > 0 || scenarios.length + seeds.length + knownFailures.length + cassettes.size === 0
         ? [counted(fixtures.length, 'fixture')]
         : []),
       ...(seeds.length > 0 ? [counted(seeds.length, 'seed')] : []),
       ...(scenarios.length > 0 ? [counted(scenarios.length, 'scenario')] : []),
+      ...(cassettes.size > 0 ? [`${counted(cassettes.size, 'cassette')} (${interactionCount(recorded)})`] : []),
       ...(knownFailures.length > 0 ? [counted(accepted.length, 'known case')] : []),
     ],
     warnings: [
@@ -134,6 +149,14 @@ async function check({ files, seeds, knownFailures }: CheckedFiles, names: Known
       ...scenarios.flatMap(({ scenario, source }) =>
         rulesWithoutEffect(scenario, names.operations, (index) => source.at(['rules', index])),
       ),
+      ...unusedBlobs(cassettes),
     ],
+    notes: recorded.flatMap((one) => one.notes),
   }
 }
+
+const interactionCount = (checks: readonly CassetteCheck[]): string =>
+  counted(
+    checks.reduce((sum, { interactions }) => sum + interactions, 0),
+    'interaction',
+  )

@@ -1,9 +1,11 @@
 // understudy exec: runs a command, such as a test suite, against a temporary server, and reports what happened.
 import { Command } from 'commander'
 import { NOT_EMULATED_APIS } from '../../compat/not-emulated.ts'
+import { type Config, ConfigError } from '../../config.ts'
 import { FORMATS } from '../../contract/core/formats.ts'
 import { printableJson } from '../../lib/printable.ts'
 import type { CommandIo } from '../io.ts'
+import { shellLine } from '../print/explore-repeat.ts'
 import { junit } from '../print/junit.ts'
 import type { Printer } from '../print/output.ts'
 import { writeOutputFile } from '../print/output-file.ts'
@@ -18,7 +20,8 @@ import { commandConfig, durationOf, rejectUnwritable, seedOf } from './command-f
 import type { Exiting } from './exiting.ts'
 import { addSettingFlags, repeated } from './setting-flags.ts'
 
-interface Options extends Record<string, unknown> {
+/** The options of exec. */
+export interface ExecOptions extends Record<string, unknown> {
   seed?: string[]
   timeout?: string
   hangLimit?: string
@@ -36,8 +39,17 @@ const OWN = ['scenario', 'seed', 'strict', 'db', 'port', 'json', 'ready_file', '
 
 /** `understudy exec`: runs a command against a temporary server and prints its verdict. */
 export function execCommand(io: CommandIo, exiting: Exiting): Command {
-  const command = new Command('exec')
-    .description('run a command against a temporary server and report faults, retries and problems')
+  const command = new Command('exec').description(
+    'run a command against a temporary server and report faults, retries and problems',
+  )
+  return addExecOptions(command)
+    .addHelpText('after', EXIT_CODES)
+    .action(exiting((typed: string[], options: ExecOptions) => exec(io, typed, options)))
+}
+
+/** Adds the argument and the options of exec. */
+export function addExecOptions(command: Command, without: readonly string[] = []): Command {
+  command
     .argument('<COMMAND...>', 'after --: the command and its arguments, such as: -- npm test')
     .option(
       '--scenario <NAME>',
@@ -66,25 +78,39 @@ export function execCommand(io: CommandIo, exiting: Exiting): Command {
     .option('--json', 'print the report as JSON, on the last line')
     .option('--json-file <FILE>', 'write the report as JSON to this file')
     .option('--port <NUMBER>', 'port to listen on (default: a free port)')
-  addSettingFlags(command, OWN)
+  addSettingFlags(command, [...OWN, ...without])
   return command
-    .addHelpText(
-      'after',
-      [
-        '',
-        'Exit code: that of the command if it fails, otherwise',
-        '  0  PASS',
-        '  3  FAIL: an error was found, or an expectation was not met',
-        '  3  INCONCLUSIVE: no fault was injected, or the scenario needs calls that were',
-        '     not made, or an API was called that is not emulated',
-      ].join('\n'),
-    )
-    .action(exiting((typed: string[], options: Options) => exec(io, typed, options)))
 }
 
-async function exec(io: CommandIo, command: string[], options: Options): Promise<number> {
+/** The exit codes, for the help. */
+export const EXIT_CODES = [
+  '',
+  'Exit code: that of the command if it fails, otherwise',
+  '  0  PASS',
+  '  3  FAIL: an error was found, an expectation was not met, or a replay had misses',
+  '  3  INCONCLUSIVE: no fault was injected, or the scenario needs calls that were',
+  '     not made, or an API was called that is not emulated',
+].join('\n')
+
+/** Changes of a run that has recordings of its own. */
+interface ExecChanges {
+  /** The folder of cassettes that are replayed in sessions that are not recorded. */
+  replay?: string | undefined
+  /** Cassettes that are recorded, while all others are replayed. */
+  recordOnly?: readonly string[] | undefined
+}
+
+/** Runs a command and prints the report. Resolves with the exit code. */
+export async function exec(
+  io: CommandIo,
+  command: string[],
+  options: ExecOptions,
+  { replay, recordOnly }: ExecChanges = {},
+): Promise<number> {
   const { db, junit: file, html, json, jsonFile, timeout, hangLimit, coverage } = options
-  const config = commandConfig(options, io.env)
+  const read = commandConfig(options, io.env)
+  const config = replay === undefined ? read : { ...read, replay }
+  refuseSeveralRecordings(config, options)
   io.log.useFormat(config.log)
   const files = { '--junit': file, '--html': html, '--coverage': coverage, '--json-file': jsonFile }
   for (const [flag, path] of Object.entries(files)) if (path !== undefined) rejectUnwritable(flag, path)
@@ -97,8 +123,10 @@ async function exec(io: CommandIo, command: string[], options: Options): Promise
     timeout: timeout === undefined ? undefined : durationOf('--timeout', timeout),
     report,
     leaveEnv: leftVariables(options.leaveEnv ?? []),
+    recordOnly,
   })
   print(io.stdout, runs, json === true)
+  for (const name of recordOnly ?? []) if (!runs.some((run) => hasRecorded(run, name))) warnNotRecorded(io, name, runs)
   if (coverage !== undefined) {
     const covered = addCoverage(
       coverage,
@@ -109,8 +137,24 @@ async function exec(io: CommandIo, command: string[], options: Options): Promise
   }
   if (file !== undefined) writeOutputFile(file, junit(runs))
   if (jsonFile !== undefined) writeOutputFile(jsonFile, `${reportJson(runs)}\n`)
-  if (html !== undefined && report) await report.write(html, command.join(' '))
+  if (html !== undefined && report) await report.write(html, shellLine(command), runs)
   return exitCodeOf(runs)
+}
+
+/** Whether a run has recorded a cassette. */
+const hasRecorded = ({ cassettes }: SuiteRun, name: string): boolean =>
+  cassettes?.sessions.some(({ recorded, cassette }) => recorded !== null && cassette === name) ?? false
+
+function warnNotRecorded({ log }: CommandIo, name: string, runs: readonly SuiteRun[]): void {
+  const names = runs.flatMap(({ cassettes }) => cassettes?.sessions.map(({ cassette }) => cassette) ?? [])
+  const used = names.length > 0 ? `: the run had the sessions ${names.join(', ')}` : ''
+  log.line('warn', `no call of session ${JSON.stringify(name)} was recorded${used}`, { prefix: 'warning: ' })
+}
+
+/** A second run would record the same cassettes again. */
+function refuseSeveralRecordings({ record, scenario }: Config, { seed = [] }: ExecOptions): void {
+  if (record === undefined || (scenario.length < 2 && seed.length < 2)) return
+  throw new ConfigError('--record runs the command once: use --scenario and --seed once at most')
 }
 
 const reportJson = (runs: readonly SuiteRun[]) =>

@@ -82,7 +82,7 @@ async function rehearse(io: CommandIo, nameOrFile: string, options: Options): Pr
 
   const ofAgents = scenario.rules.some(isOfAgents)
   // Deletes what an earlier rehearsal left.
-  await send(`/_understudy/sessions/${session}`, { method: 'DELETE' })
+  await send(`/_understudy/sessions/${encodeURIComponent(session)}`, { method: 'DELETE' })
   const whole = loadShipped(nameOrFile)
     ? scenario.name
     : parseSource(nameOrFile, readFileSync(nameOrFile, 'utf8')).value
@@ -101,7 +101,8 @@ async function rehearse(io: CommandIo, nameOrFile: string, options: Options): Pr
   const step = stepOf(scenario, number)
   const inSession = async (path: string, body?: unknown) =>
     json(await (body === undefined ? send(`/s/${session}${path}`) : post(`/s/${session}${path}`, body)))
-  const clock = async (change: object) => virtual && (await post(`/_understudy/sessions/${session}/clock`, change))
+  const clock = async (change: object) =>
+    virtual && (await post(`/_understudy/sessions/${encodeURIComponent(session)}/clock`, change))
   if (ofAgents) await makeAgents(scenario, inSession)
   for (const [index, { path, body, headers }] of builtInCalls(scenario, number).entries()) {
     if (index > 0 && step > 0) await clock({ advance: step })

@@ -2,20 +2,23 @@
 import { Argument, Command } from 'commander'
 import { z } from 'zod'
 import { fixtureSchema } from '../../backends/fixture/fixture-schema.ts'
+import { CassetteDocument } from '../../cassettes/schema.ts'
 import { Verification } from '../../contract/core/verification.ts'
 import { fixtureSubjects } from '../../endpoints/index.ts'
 import { SeedSchema } from '../../resources/seeds/seed-file.ts'
 import { ScenarioFile } from '../../scenarios/schema.ts'
 import type { CommandIo } from '../io.ts'
-import { ExecJson, ExploreJson, RehearseJson } from '../print/report-schemas.ts'
+import { DriftJson, ExecJson, ExploreJson, RehearseJson } from '../print/report-schemas.ts'
 
 const schemas: Record<string, () => object> = {
   fixture: fixtureFileSchema,
   seed: seedFileSchema,
   scenario: scenarioFileSchema,
+  cassette: cassetteSchema,
   verdict: () => outputSchema('Understudy verdict of a session, as GET /_understudy/verify returns it', Verification),
   'exec-report': () => outputSchema('Understudy report of exec --json', ExecJson),
   'explore-report': () => outputSchema('Understudy report of explore --json', ExploreJson),
+  'drift-report': () => outputSchema('Understudy report of drift --json', DriftJson),
   'rehearse-report': () => outputSchema('Understudy report of rehearse --json', RehearseJson),
 }
 
@@ -48,6 +51,14 @@ function scenarioFileSchema(): object {
   return {
     title: 'Understudy scenario file, version 1',
     ...z.toJSONSchema(ScenarioFile, { io: 'input', unrepresentable: 'any' }),
+  }
+}
+
+/** Each document of a cassette is validated alone. */
+function cassetteSchema(): object {
+  return {
+    title: 'Understudy cassette, version 1: a header, then one document for each interaction',
+    ...z.toJSONSchema(CassetteDocument, { io: 'input', unrepresentable: 'any' }),
   }
 }
 

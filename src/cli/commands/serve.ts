@@ -10,6 +10,7 @@ import { writePrivateFile } from '../../lib/private-files.ts'
 import { VERSION } from '../../version.ts'
 import { endWorkers } from '../../workers/pool.ts'
 import type { CommandIo } from '../io.ts'
+import { cassetteLines } from '../print/cassette-lines.ts'
 import { jsonLine } from '../print/log.ts'
 import { standardLog, withRequestLog } from '../print/request-log.ts'
 import { withClientTime } from '../run/client-time.ts'
@@ -82,8 +83,17 @@ async function serve(io: CommandIo, config: Config): Promise<number> {
   if (config.json) stdout.text(ready)
   else if (log.isJson) stdout.text(jsonLine('info', 'ready', facts))
   else stdout.lines(readyLines(url, db, understudy, config))
-  return ended
+  const code = await ended
+  const { cassettes } = understudy
+  // Where standard output is read by a program, people read the other.
+  const printer = config.json || log.isJson ? io.stderr : stdout
+  if (cassettes && log.isJson) log.line('info', 'cassettes', { cassettes: cassettes.report() })
+  else if (cassettes)
+    printer.lines(cassetteLines(cassettes.report()).map(([title, text]) => `  ${title.padEnd(TITLE)}${text}`))
+  return code
 }
+/** Columns of a title. */
+const TITLE = 14
 
 /** Removes the file of an earlier run, so that others wait for this run's. Also checks that it can be written. */
 function clearReadyFile(file: string): void {
@@ -170,7 +180,7 @@ function stopped(
 
 /** Stops when the calls in progress have ended, or their time is up. */
 async function stopServers(servers: readonly Bun.Server<undefined>[], { understudy, config }: Served): Promise<void> {
-  const { sessions, observers, telemetry } = understudy
+  const { sessions, observers, telemetry, cassettes } = understudy
   const began = realClock.now()
   sessions.drain()
   await balancerKnows(understudy, config.drain_timeout / 2)
@@ -182,6 +192,7 @@ async function stopServers(servers: readonly Bun.Server<undefined>[], { understu
   await Promise.race([ended, realClock.sleep(Math.max(LEAVE_MS, deadline - realClock.now()))])
   await Promise.all(servers.map((server) => server.stop(true)))
   await telemetry?.stop(FLUSH_MS)
+  await cassettes?.finish()
   sessions.close()
   endWorkers()
 }

@@ -6,6 +6,7 @@ import { flagOf, isFileOnly, isList, SETTINGS } from '../../config.ts'
 const AS_WRITTEN: Record<string, string> = {
   max_body: '32MiB',
   max_response: '64MiB',
+  max_recorded: '8MiB',
   client_timeout: '2m',
   drain_timeout: '5s',
   keep_trace_bytes: '256MiB',

@@ -11,7 +11,9 @@ import type {
 } from '../../contract/core/verification.ts'
 import { counted } from '../../lib/units.ts'
 import { recoveryPathLines } from '../run/coverage-file.ts'
+import type { NotEmulatedCalls } from '../run/not-emulated.ts'
 import { type RunSession, type SuiteRun, sessionLabel } from '../run/suite-run.ts'
+import { cassetteLines } from './cassette-lines.ts'
 import { paint } from './output.ts'
 import { lengthOf } from './overview.ts'
 import { wrapLine } from './terminal.ts'
@@ -36,6 +38,7 @@ export function runLines(run: SuiteRun): string[] {
     ...(several ? [line('sessions', String(sessions.length))] : []),
     ...togetherLines(sessions),
     ...notEmulatedLines(run.not_emulated).map((text) => line('not emulated', text)),
+    ...(run.cassettes ? cassetteLines(run.cassettes).map(([title, text]) => line(title, text)) : []),
     ...timeLines(run.clocks).map((text) => line('time', text)),
     ...recoveryPathLines(run.recovery_paths).map((text) => line('configured', text)),
     ...single.flatMap((only) => rightLines(only, strict)),
@@ -46,7 +49,7 @@ export function runLines(run: SuiteRun): string[] {
 }
 
 /** The calls of APIs that are not emulated, by API, and what that means. */
-function notEmulatedLines(calls: SuiteRun['not_emulated']): string[] {
+export function notEmulatedLines(calls: readonly NotEmulatedCalls[]): string[] {
   if (calls.length === 0) return []
   const apis = Map.groupBy(calls, ({ api, variable }) => `${api} (${variable})`)
   const lines = [...apis].map(([api, same]) => {

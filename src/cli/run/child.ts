@@ -10,6 +10,8 @@ const system = processSystem()
 
 /** How a command ended. */
 export interface ChildEnd {
+  /** The id of its process, which is that of its group. Undefined for a program of this process. */
+  pid?: number
   /** Its exit code; 128 plus the number of the signal that ended it; 124 for a timeout. */
   code: number
   timedOut: boolean
@@ -23,6 +25,15 @@ interface ChildOptions {
   cwd?: string | undefined
   /** Milliseconds until it is ended; unlimited if omitted. */
   timeout?: number | undefined
+  /** Ends it like a timeout. */
+  expires?: AbortSignal | undefined
+  /** Ends it because its result is not needed. */
+  cancels?: AbortSignal | undefined
+  /**
+   * Milliseconds that it may take to stop before it is killed, also after Ctrl-C. Default: 5 s; after Ctrl-C, until the
+   * next one.
+   */
+  grace?: number | undefined
   /** The target of its output, default ours; a number is an open file. */
   output?: 'inherit' | 'ignore' | number | undefined
 }
@@ -61,9 +72,10 @@ export async function runChild(
   let stopped: NodeJS.Signals | undefined
   let stoppedAt = 0
   const later = (ms: number, act: () => void) => realClock.sleep(ms, ended.signal).then(act, () => {})
+  const { grace, timeout, expires, cancels } = options
   const end = (signal: NodeJS.Signals) => {
     system.signalAll(child, signal)
-    void later(GRACE_MS, () => system.signalAll(child, 'SIGKILL'))
+    void later(grace ?? GRACE_MS, () => system.signalAll(child, 'SIGKILL'))
   }
   passOn = (cause) => {
     const now = realClock.now()
@@ -78,26 +90,33 @@ export async function runChild(
     stopped = signal
     stoppedAt = now
     // A test runner may take its time after its own Ctrl-C: a second one ends it.
-    if (signal === 'SIGINT') {
+    if (signal === 'SIGINT' && grace === undefined) {
       system.interrupt(child)
       void later(INTERRUPT_GRACE_MS, () => log.line('warn', STILL_RUNS))
       return
     }
     end(signal)
   }
-  if (options.timeout !== undefined) {
-    void later(options.timeout, () => {
-      timedOut = true
-      end('SIGTERM')
-    })
+  const expire = () => {
+    timedOut = true
+    end('SIGTERM')
   }
+  if (timeout !== undefined) void later(timeout, expire)
+  whenAborted(expires, ended.signal, expire)
+  whenAborted(cancels, ended.signal, () => end('SIGTERM'))
   await child.exited
   ended.abort()
   // Ends what it has left behind.
-  if (timedOut) system.signalAll(child, 'SIGKILL')
+  if (timedOut || cancels?.aborted) system.signalAll(child, 'SIGKILL')
   guard?.kill('SIGKILL')
   hearNoMore()
-  return { code: timedOut ? TIMED_OUT : codeOf(child), timedOut, stopped }
+  return { pid: child.pid, code: timedOut ? TIMED_OUT : codeOf(child), timedOut, stopped }
+}
+
+/** Acts when a signal aborts, also if it has already; not after the end of the command. */
+function whenAborted(signal: AbortSignal | undefined, ended: AbortSignal, act: () => void): void {
+  if (signal?.aborted) act()
+  else signal?.addEventListener('abort', act, { once: true, signal: ended })
 }
 
 /**

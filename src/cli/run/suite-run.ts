@@ -1,4 +1,5 @@
 // The result of a run of exec, over all sessions that it used.
+import type { CassetteReport } from '../../contract/core/cassette-report.ts'
 import type { Finding } from '../../contract/core/finding.ts'
 import type { EarlierVerdict, VerdictResult, Verification } from '../../contract/core/verification.ts'
 import type { CallTimes } from '../../db/trace-writes.ts'
@@ -50,6 +51,8 @@ export interface SuiteRun {
   url: string
   /** The file with the calls. */
   db: string | null
+  /** What was recorded and replayed; null if nothing was. */
+  cassettes: CassetteReport | null
   /** The times of the calls by trace, by session. */
   times: ReadonlyMap<string, ReadonlyMap<string, CallTimes>>
 }

@@ -2,6 +2,7 @@
 import { join, parse } from 'node:path'
 import { namedSession, withoutPrefix } from '../../access.ts'
 import { type Config, clientEnvironment } from '../../config.ts'
+import type { CassetteReport } from '../../contract/core/cassette-report.ts'
 import type { Finding } from '../../contract/core/finding.ts'
 import type { Verification } from '../../contract/core/verification.ts'
 import { openRunFile } from '../../db/run-file.ts'
@@ -18,6 +19,7 @@ import { runReasons, verdictOf } from '../../verdict/inconclusive.ts'
 import type { ClientEnd } from '../../verdict/kinds/define.ts'
 import { earlierNotices } from '../../verdict/notices.ts'
 import type { CommandIo } from '../io.ts'
+import { hasMisses, hasUnused } from '../print/cassette-lines.ts'
 import { standardLog, withRequestLog } from '../print/request-log.ts'
 import { type ChildEnd, type RunChild, runChild } from './child.ts'
 import { withClientTime } from './client-time.ts'
@@ -43,6 +45,8 @@ export interface SuiteOptions {
   hangLimit?: number | undefined
   /** File that stores the calls. */
   db?: string | undefined
+  /** Cassettes that are recorded, while all others are replayed; undefined for all. */
+  recordOnly?: readonly string[] | undefined
   cwd?: string | undefined
   output?: 'inherit' | 'ignore' | undefined
   /** Variables of APIs that are not emulated, to be left as they are. */
@@ -96,9 +100,11 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
   const file = db === undefined ? undefined : openRunFile(db)
   const { scenario, seed } = round
   const own = scenario && fixedSource(seed === undefined ? scenario : { ...scenario, seed })
-  const made = createUnderstudy({ ...config, seed: seed ?? config.seed }, io.log.report, {
+  const settings = { ...config, seed: seed ?? config.seed, speed: config.speed ?? 'instant' }
+  const made = createUnderstudy(settings, io.log.report, {
     scenarios: own ? [own] : [],
     home: round.label,
+    recordOnly: options.recordOnly,
     notice: io.log.notice,
   })
   const [token] = config.token
@@ -124,11 +130,24 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
     const took = realClock.now() - began
     const ended = end.stopped !== undefined || end.timedOut ? 'stopped' : end.code === 0 ? 'unknown' : 'badly'
     const judged = await judgeSessions({ understudy, url, token, round, requests, ended })
+    await understudy.cassettes?.finish(end.stopped !== undefined || end.timedOut)
+    const cassettes = understudy.cassettes?.report() ?? null
     await file?.keep(understudy.sessions.list().map(({ traces }) => traces))
     const not_emulated = [...notEmulated.values()]
     await collected?.add(round.name, understudy.sessions.list(), withReasons(judged.verdicts, not_emulated))
-    const { recoveryPaths: recovery_paths } = seenIn(understudy.sessions)
-    return asRun({ ...judged, recovery_paths, not_emulated, url, round, end, took, strict: config.strict, db })
+    const { recoveryPaths: recovery_paths } = await seenIn(understudy.sessions)
+    return asRun({
+      ...judged,
+      recovery_paths,
+      not_emulated,
+      url,
+      round,
+      end,
+      took,
+      strict: config.strict,
+      db,
+      cassettes,
+    })
   } finally {
     leads.stop()
     await Promise.all(servers.map((server) => server.stop(true)))
@@ -238,6 +257,7 @@ interface RunParts extends Awaited<ReturnType<typeof judgeSessions>> {
   took: number
   strict: boolean
   db: string | undefined
+  cassettes: CassetteReport | null
 }
 
 function asRun({
@@ -253,12 +273,15 @@ function asRun({
   took,
   strict,
   db,
+  cassettes,
 }: RunParts): SuiteRun {
   const { scenario } = round
   const findings = none ? [noCall(url, round)] : []
   const about = new Set(verdicts.flatMap(({ rules }) => rules.map((rule) => rule.name)))
   const broken = verdicts.filter((one) => one.verdict === 'fail')
-  const fails = broken.length > 0 || end.code !== 0 || findings.some((finding) => failsVerdict(finding, strict))
+  const isUnlikeRecorded = cassettes !== null && (hasMisses(cassettes) || (strict && hasUnused(cassettes)))
+  const fails =
+    broken.length > 0 || end.code !== 0 || isUnlikeRecorded || findings.some((finding) => failsVerdict(finding, strict))
   const inconclusive = [...runReasons(verdicts), ...notEmulatedReasons(not_emulated)]
   const verdict = verdictOf(fails, inconclusive)
   return {
@@ -280,6 +303,7 @@ function asRun({
     not_emulated,
     url,
     db: db ?? null,
+    cassettes,
     times,
   }
 }

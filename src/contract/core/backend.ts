@@ -22,6 +22,10 @@ export interface BackendCall {
   clock: Clock
   /** Aborts when the client disconnects or the time is up. Every wait must use it. */
   readonly signal: AbortSignal
+  /** Ends its time now, if its limit is at most so many ms; absent without a limit. */
+  readonly expire?: ((limit: number) => void) | undefined
+  /** Whether a fault has changed what its client receives; absent without a scenario. */
+  readonly isFaulty?: (() => boolean) | undefined
   /** Positions in the sequences of fixtures, which this call continues. */
   readonly sequences: Pick<CallSequences, 'next'>
   /** A key that distinguishes the call's conversation from others of its session. */
@@ -52,6 +56,12 @@ export interface Backend {
   readonly passing?: PassingBackend
 }
 
+/** What passing a request through needs of its attempt. */
+export type PassedCall = Pick<
+  BackendCall,
+  'model' | 'operation' | 'session' | 'clock' | 'signal' | 'expire' | 'isFaulty'
+>
+
 /** Passes the requests of clients through to their providers. */
 export interface PassingBackend {
   /**
@@ -59,5 +69,5 @@ export interface PassingBackend {
    */
   takes(model: string, api: RawRequest['api']): boolean
   /** Forwards a request with the provider's key, and returns the response unparsed (`raw`). Throws as `answer` does. */
-  pass(call: Pick<BackendCall, 'model' | 'operation' | 'signal'>, request: RawRequest): Promise<Reply>
+  pass(call: PassedCall, request: RawRequest): Promise<Reply>
 }

@@ -89,6 +89,8 @@ export interface RecordedAttempt {
       }
     | undefined
   end: AttemptEnd
+  /** Code of the connection error that ended it, such as `ECONNREFUSED`; absent for a closed connection. */
+  reason?: string | undefined
   /** Milliseconds from the request to the end. */
   endedAt: number
 }

@@ -12,5 +12,5 @@ export const FORMATS = {
   cassette: CASSETTE_FORMAT,
   reports: 1,
   database: 1,
-  exploration_state: 3,
+  exploration_state: 4,
 } as const

@@ -94,3 +94,14 @@ export class ConnectionFailure extends Error {
 
 /** The reply is not a response of this API: empty, truncated, or of another form. */
 export class Unreadable extends Error {}
+
+/**
+ * An attempt exceeded its time limit.
+ * @example
+ * new TimedOut(5, 'a/b did not respond').message // => 'a/b did not respond within the call_timeout of 5 ms'
+ */
+export class TimedOut extends Error {
+  constructor(ms: number, what: string) {
+    super(`${what} within the call_timeout of ${ms} ms`)
+  }
+}

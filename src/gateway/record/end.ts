@@ -1,5 +1,7 @@
 // Ends every call. The trace is queued before anything else can fail, and a bug on the way is reported and recorded.
 // The end is outside of everything that changes a response, including faults.
+
+import type { Redactor } from '../../cassettes/redact.ts'
 import { ApiError, bugError, envelope } from '../../contract/core/error.ts'
 import type { ExchangeNote } from '../../contract/core/exchange-note.ts'
 import type { KeyValueEntry, KeyValueStore } from '../../contract/core/key-value.ts'
@@ -10,6 +12,7 @@ import type { TraceRecord } from '../../contract/core/trace.ts'
 import type { Allowance } from '../../lib/allowance.ts'
 import { realClock } from '../../lib/clock.ts'
 import { jsonInSlices } from '../../lib/json-slices.ts'
+import { lazy } from '../../lib/lazy.ts'
 import { isLarge } from '../../lib/slices.ts'
 import type { Call } from '../call.ts'
 import { bugOf, errorOf, type Failure, failureOf, NOT_RECEIVED } from '../outcome.ts'
@@ -20,6 +23,7 @@ import { clientNote } from './client-mark.ts'
 import { exchangeNote } from './exchange-note.ts'
 import { headersOf } from './recorder.ts'
 import type { SentResponse, TraceRecorder } from './recording.ts'
+import type { TraceRedaction } from './redaction.ts'
 import { shownHeaders } from './request-headers.ts'
 import {
   StepGuard,
@@ -30,12 +34,17 @@ import {
   withoutContent,
 } from './trace-record.ts'
 
+// Loaded while cassettes are recorded or replayed.
+const redactions = lazy<typeof import('./redaction.ts')>(() => require('./redaction.ts'))
+
 /** What the end of a call needs besides its recording. */
 export interface CallEnding {
   /** Reports a bug. */
   report(error: unknown): void
   /** Limits how often the headers of successful calls are kept. */
   headers: Allowance
+  /** The redactor of a session; absent while no cassettes are recorded or replayed. */
+  redactorOf?: ((session: string) => Redactor) | undefined
 }
 
 /** Creates the end of a recorded call. */
@@ -85,20 +94,23 @@ function errorSent(error: ApiError, { aborted, signal, wire }: Call): SentRespon
 async function save(
   recording: TraceRecorder,
   result: CallResult,
-  { report, headers }: CallEnding,
+  { report, headers, redactorOf }: CallEnding,
 ): Promise<ApiError | undefined> {
   const { observers, seq, call, endedSteps: steps } = recording
+  const redaction = redactorOf && redactions().traceRedaction(redactorOf(call.session.name))
   let saved: TraceRecord | undefined
   let value: unknown
   try {
     const guard = new StepGuard()
     const outcome = outcomeOf(recording, result)
-    const answer = await storedAnswer(recording, guard)
-    const record = traceOf(recording, outcome, { usage: answer.usage, guard })
-    const connection = guard.take(connectionOf, { recording, record, answer, result, allowance: headers }, {})
+    const { answer, texts } = redactedTexts(recording, await storedAnswer(recording, guard), redaction)
+    const original = traceOf(recording, outcome, { usage: answer.usage, guard })
+    const record = redaction ? redaction.record(original) : original
+    const about = { recording, record, answer, texts, result, redaction, allowance: headers }
+    const connection = guard.take(connectionOf, about, {})
     const { bugs } = guard
     if (bugs.length > 0) record.error ??= envelope(bugOf(bugs[0])).error
-    const committed = commit(recording, record, { answer, answerHeaders: result.headers, connection })
+    const committed = commit(recording, record, { answer, texts, answerHeaders: result.headers, connection })
     reportBugs([result.failure, recording.answer?.failure], bugs, report)
     await committed
     saved = record
@@ -119,7 +131,8 @@ async function save(
     return undefined
   }
   const httpStatus = recording.sent?.nothing || saved.status === 0 ? null : saved.status
-  const material = { request, answer: value, steps, retained: call.retained, httpStatus }
+  const shown = redaction ? redaction.value(request) : request
+  const material = { request: shown, answer: value, steps, retained: call.retained, httpStatus }
   observers.notify({ type: 'trace-saved', session: saved.session, seq, trace: saved }, material)
   return undefined
 }
@@ -166,26 +179,58 @@ interface KeptConnection {
   exchange?: ExchangeNote | undefined
 }
 
+/** The texts of the request that are stored. */
+type RequestTexts = Record<'request' | 'rendered', string>
+
+/** The stored texts of a call, and the entries of its response, without secrets while cassettes are in use. */
+function redactedTexts(
+  { call, rendered }: TraceRecorder,
+  answer: StoredAnswer,
+  redaction: TraceRedaction | undefined,
+): { answer: StoredAnswer; texts: RequestTexts } {
+  const request = call.text
+  if (!redaction) return { answer, texts: { request, rendered } }
+  const text = redaction.text(answer.text)
+  const isSame = text === answer.text
+  return {
+    answer: {
+      ...answer,
+      text,
+      value: isSame ? answer.value : JSON.parse(text),
+      keep: answer.keep.map(({ text: _, ...entry }) => ({ ...entry, value: redaction.value(entry.value) })),
+    },
+    texts: { request: redaction.text(request), rendered: redaction.text(rendered) },
+  }
+}
+
 interface EndedCall {
   recording: TraceRecorder
   record: TraceRecord
   answer: StoredAnswer
+  texts: RequestTexts
+  redaction: TraceRedaction | undefined
   result: CallResult
   /** Limits how often the headers of successful calls are kept. */
   allowance: Allowance
 }
 
-function connectionOf({ recording, record, answer, result, allowance }: EndedCall): KeptConnection {
+function connectionOf({ recording, record, answer, texts, result, redaction, allowance }: EndedCall): KeptConnection {
   const { received, retained } = recording.call
   if (!received || !retained) return {}
   // Headers of failed calls are always kept, since people look for those.
   const shows = allowance.take(realClock.now()) || record.outcome !== 'succeeded'
-  const exchange = exchangeNote(recording, { answer: answer.text, headers: shows ? result.headers : undefined })
-  return shows ? { exchange, headers: shownHeaders(received.headers) } : { exchange }
+  const sent = shows ? result.headers : undefined
+  const headers = redaction ? redaction.value(sent) : sent
+  const redact = redaction?.pieces
+  const exchange = exchangeNote(recording, { answer: answer.text, headers, request: texts.request, redact })
+  if (!shows) return { exchange }
+  const shown = shownHeaders(received.headers)
+  return { exchange, headers: redaction ? redaction.value(shown) : shown }
 }
 
 interface CommitOptions {
   answer: StoredAnswer
+  texts: RequestTexts
   answerHeaders: Record<string, string>
   connection: KeptConnection
 }
@@ -194,15 +239,15 @@ interface CommitOptions {
 function commit(
   recording: TraceRecorder,
   record: TraceRecord,
-  { answer: { text, keep }, answerHeaders, connection }: CommitOptions,
+  { answer: { text, keep }, texts, answerHeaders, connection }: CommitOptions,
 ): Promise<void> {
-  const { arrived, call, rendered, seq, stores } = recording
+  const { arrived, call, seq, stores } = recording
   const left = realClock.now()
   const client = clientNote(call, { headers: answerHeaders, succeeded: record.outcome === 'succeeded' })
   if (connection.headers) client.headers = connection.headers
   const { exchange } = connection
   const recorded = call.retained
-    ? stores.traces.record(seq, record, { arrived, left, client, exchange, request: call.text, rendered, answer: text })
+    ? stores.traces.record(seq, record, { arrived, left, client, exchange, ...texts, answer: text })
     : stores.traces.record(seq, withoutContent(record), { arrived, left, client, exchange, ...NOTHING_KEPT })
   const { sequences } = recording
   if (keep.length === 0 && !sequences) return recorded

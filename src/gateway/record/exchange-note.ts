@@ -23,10 +23,17 @@ interface NoteOptions {
   answer: string
   /** Headers of the response; undefined when a successful call keeps only the minimum. */
   headers: Record<string, string> | undefined
+  /** The stored request. */
+  request: string
+  /** Changes the pieces of a body to the form in which they are stored. */
+  redact: ((pieces: readonly BodyChunk[]) => readonly BodyChunk[]) | undefined
 }
 
 /** The note of a call that has ended; undefined for an internal call. */
-export function exchangeNote(recording: TraceRecorder, { answer, headers }: NoteOptions): ExchangeNote | undefined {
+export function exchangeNote(
+  recording: TraceRecorder,
+  { answer, headers, request, redact = (pieces) => pieces }: NoteOptions,
+): ExchangeNote | undefined {
   const { call, sent } = recording
   const { received, unread } = call
   if (!received) return undefined
@@ -39,13 +46,13 @@ export function exchangeNote(recording: TraceRecorder, { answer, headers }: Note
   if (isUsual && !sent && !headers && recording.answer?.content.kind !== 'events') return KNOWN
   const note: ExchangeNote = {}
   if (address !== call.operation.path) note.address = address
-  if (unread) note.request = keptBytes([unread], { before: call.text })
+  if (unread) note.request = keptBytes(redact([unread]), { before: request })
   if (ended !== 'complete') note.ended = ended
   if (sent?.nothing) note.nothing = true
   else if (isDropped) note.dropped = true
   else {
     if (headers) note.headers = headersSent(recording, headers)
-    Object.assign(note, bodyNote(recording, answer))
+    Object.assign(note, bodyNote(recording, answer, redact))
   }
   return note
 }
@@ -114,14 +121,16 @@ function headersSent({ call, answer, sent }: TraceRecorder, headers: Record<stri
 function bodyNote(
   { answer: record, sent }: TraceRecorder,
   before: string,
+  redact: NonNullable<NoteOptions['redact']>,
 ): Pick<ExchangeNote, 'response' | 'times'> | undefined {
   if (sent?.body) {
-    const { pieces, times, more } = sent.body
+    const { pieces: original, times, more } = sent.body
+    const pieces = redact(original)
     const isAnswer = more === 0 && pieces.length === 1 && keptText(pieces[0] ?? '') === before
     return { times, ...(!isAnswer && { response: keptBytes(pieces, { before, more }) }) }
   }
   if (record?.content.kind !== 'events') return undefined
-  return { times: record.content.times, response: keptBytes(piecesOf(record.content, record), { before }) }
+  return { times: record.content.times, response: keptBytes(redact(piecesOf(record.content, record)), { before }) }
 }
 
 /** The pieces of a stream that reached its client unchanged. */

@@ -12,6 +12,7 @@ import type { Call } from '../call.ts'
 import type { Failure } from '../outcome.ts'
 import type { Target } from '../plan.ts'
 import type { Settings } from '../settings.ts'
+import type { GatewayParts } from '../types.ts'
 import { AttemptRecording } from './attempt-record.ts'
 import {
   type AnswerRecord,
@@ -34,8 +35,9 @@ export function traceIdOf(
 }
 
 /** Begins the trace of a call and assigns its number and id. */
-export function startTrace(call: Call, observers: Observers): TraceRecorder {
-  const recording = new CallRecording(call, observers)
+export function startTrace(call: Call, parts: Pick<GatewayParts, 'observers' | 'redactorOf'>): TraceRecorder {
+  const { observers } = parts
+  const recording = new CallRecording(call, parts)
   if (observers.active) {
     const { id: trace } = recording
     const { operation, session, inner } = call
@@ -64,15 +66,17 @@ class CallRecording implements TraceRecorder {
   sequences?: CallSequences
   passed?: TraceRecorder['passed']
   readonly #begun: number
+  readonly #redactorOf: GatewayParts['redactorOf']
   point?: string | undefined
   failure?: Failure
   answer?: AnswerRecord
   sent?: SentResponse
 
-  constructor(call: Call, observers: Observers) {
+  constructor(call: Call, { observers, redactorOf }: Pick<GatewayParts, 'observers' | 'redactorOf'>) {
     const { session } = call
     this.call = call
     this.observers = observers
+    this.#redactorOf = redactorOf
     this.seq = session.nextCall()
     session.underWay.add(this.seq)
     this.started = session.clock.now()
@@ -100,7 +104,10 @@ class CallRecording implements TraceRecorder {
   attemptEnded(attempt: AttemptRecord, httpStatus: number | null): void {
     const { call, id: trace, observers } = this
     if (!observers.active) return
-    observers.notify({ type: 'attempt-ended', session: call.session.name, trace, attempt }, { httpStatus })
+    const session = call.session.name
+    const error = attempt.error && (this.#redactorOf?.(session).text(attempt.error) ?? attempt.error)
+    const shown = error === attempt.error ? attempt : { ...attempt, error }
+    observers.notify({ type: 'attempt-ended', session, trace, attempt: shown }, { httpStatus })
   }
 
   cache(key: string, age: number | undefined): void {

@@ -67,8 +67,8 @@ export function shownHeaders(headers: Iterable<readonly [string, string]>): Reco
 /** Masks a token but keeps its kind, such as `Bearer`, and a session name, which is not secret. */
 function tokenShown(value: string): string {
   const [, kind = '', token = ''] = /^((?:Bearer|Basic|Digest|Token|ApiKey|Negotiate) +)?(.*)$/is.exec(value) ?? []
-  if (/^session:[\w.-]+$/.test(token)) return `${kind}${withoutSecrets(token)}`
-  return `${kind}${MASK}${/#(?:session:)?[\w.-]{1,64}$/.exec(token)?.[0] ?? ''}`
+  if (/^session:[\w./-]+$/.test(token)) return `${kind}${withoutSecrets(token)}`
+  return `${kind}${MASK}${/#(?:session:)?[\w./-]{1,120}$/.exec(token)?.[0] ?? ''}`
 }
 
 /** Path and query of a URL; the values of unknown parameters are masked. */

@@ -1,6 +1,7 @@
 // Reads the events of a provider's stream from its bytes, up to the end mark: one batch for each piece with events.
+import { ApiError } from '../../contract/core/error.ts'
 import type { StreamRules } from '../../contract/core/operation.ts'
-import { type BytesBody, ConnectionFailure, Unreadable } from '../../contract/core/reply.ts'
+import { type BytesBody, ConnectionFailure, TimedOut, Unreadable } from '../../contract/core/reply.ts'
 import { byteChunks } from '../../lib/byte-stream.ts'
 import { networkReason } from '../../lib/network-error.ts'
 import {
@@ -13,7 +14,6 @@ import {
   sseReader,
 } from '../../lib/sse.ts'
 import { type TimeoutErrors, within } from '../../lib/timeout.ts'
-import { TimedOut } from '../outcome.ts'
 
 /** An SSE block that contains an event. */
 export type DataBlock = SseBlock & { event: NonNullable<SseBlock['event']> }
@@ -145,6 +145,7 @@ const isBug = (error: unknown): boolean =>
  */
 export function broken(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason
-  if (error instanceof ConnectionFailure || error instanceof Unreadable || isBug(error)) return error
+  if (error instanceof ConnectionFailure || error instanceof Unreadable || error instanceof ApiError) return error
+  if (isBug(error)) return error
   return new ConnectionFailure(`the connection to the provider failed: ${networkReason(error)}`)
 }

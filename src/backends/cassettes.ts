@@ -1,0 +1,211 @@
+// Records what providers send, and replays it in their place: which session does what, and what came of it.
+
+import { existsSync, statSync } from 'node:fs'
+import { cassetteFile } from '../cassettes/names.ts'
+import { readCassette } from '../cassettes/read.ts'
+import { createRedactor, type Redactor } from '../cassettes/redact.ts'
+import type { Backend } from '../contract/core/backend.ts'
+import type { Cassette, VolatileRule } from '../contract/core/cassette.ts'
+import type { OnMiss, ReplaySpeed, WeakMatching } from '../contract/core/cassette-modes.ts'
+import type { CassetteReport, SessionCassette } from '../contract/core/cassette-report.ts'
+import { realClock } from '../lib/clock.ts'
+import { FileError } from '../schema/source.ts'
+import { VERSION } from '../version.ts'
+import type { Transport } from './forward/transport.ts'
+import { createRecorder, type Recorder } from './record/recorder.ts'
+import { upstreamRequest } from './record/upstream-request.ts'
+import { ReplayMiss } from './replay/miss.ts'
+import { replayAttempt } from './replay/replayed-response.ts'
+import { Tape } from './replay/tape.ts'
+
+/** How is recorded and replayed. */
+export interface CassetteOptions {
+  /** The folder of cassettes that are recorded. */
+  record: string | undefined
+  /** The folder of cassettes that are replayed. */
+  replay: string | undefined
+  /** Sessions that are recorded, by the names of their cassettes, while the others are replayed; undefined for all. */
+  only?: readonly string[] | undefined
+  onMiss: OnMiss
+  speed: ReplaySpeed
+  allow: readonly WeakMatching[]
+  rules: readonly VolatileRule[]
+  redaction: { paths: readonly string[]; personalNames: boolean; keys: readonly string[] }
+  /** Maximum size of a recorded response in bytes. */
+  limit: number
+  /** Name of the session of programs that name none. Its cassette has always the same name. */
+  home: string | undefined
+  /** Receives a line about a cassette that cannot be written. */
+  notice(line: string): void
+}
+
+/** The name of the cassette of programs that name no session. */
+const HOME_CASSETTE = 'default'
+
+/** Cassettes of a running program. */
+export interface Cassettes {
+  /** A transport that records. */
+  recording(transport: Transport): Transport
+  /** Takes the place of the network. It opens no connection. */
+  readonly replaying: Transport
+  /** The backend of each session: `real` where it is recorded or a miss is forwarded, else `replayed`. */
+  choose(backends: { real: Backend | undefined; replayed: Backend | undefined }): Backend
+  /** The redactor of a session, for everything that is stored or shown of it. */
+  redactorOf(session: string): Redactor
+  report(): CassetteReport
+  /** A session begins anew: all of its recorded attempts can be replayed again. */
+  rewind(session: string): void
+  /** Completes what is recorded, unless the run was interrupted. */
+  finish(interrupted?: boolean): Promise<void>
+}
+
+/**
+ * Opens the cassettes.
+ * @throws FileError if there is no folder to replay from
+ */
+export function createCassettes(options: CassetteOptions): Cassettes {
+  const { record, replay, only, onMiss, speed, allow, rules, redaction, limit, home, notice } = options
+  if (replay !== undefined && onMiss !== 'record' && !isFolder(replay)) {
+    throw new FileError(`--replay ${JSON.stringify(replay)} is not a folder: record cassettes with 'understudy record'`)
+  }
+  const redactors = new Map<string, Redactor>()
+  const tapes = new Map<string, Tape>()
+  const cassetteOf = (session: string) => (session === home ? HOME_CASSETTE : session)
+  const redactorOf = (session: string) => redactors.getOrInsertComputed(session, () => createRedactor(redaction))
+  const isRecorded = (session: string) => record !== undefined && (only?.includes(cassetteOf(session)) ?? true)
+  const tapeOf = (session: string, folder: string) =>
+    tapes.getOrInsertComputed(session, () => {
+      const cassette = openTape(folder, cassetteOf(session))
+      return new Tape({ session, cassette, rules, redactor: redactorOf(session), allow })
+    })
+  const folder = record ?? replay ?? ''
+  const recorder: Recorder | undefined =
+    record !== undefined || onMiss === 'record'
+      ? createRecorder({
+          folder,
+          header: (session) => ({
+            session,
+            recorded: new Date(realClock.now()).toISOString().slice(0, 10),
+            understudy: VERSION,
+            volatile: rules,
+            redact: redaction.paths,
+          }),
+          rules,
+          redactorOf,
+          cassetteOf,
+          limit,
+          earlier: (session) => tapes.get(session)?.interactions ?? [],
+          report: notice,
+        })
+      : undefined
+  return {
+    recording: (transport) => recorder?.recording(transport) ?? transport,
+    async replaying(url, init, attempt) {
+      const tape = tapeOf(attempt.session, replay ?? '')
+      const read = upstreamRequest({ url, init, attempt })
+      // Awaited only if it must be, so that parallel requests are answered in the order in which they came.
+      const recorded = tape.take(read instanceof Promise ? await read : read, attempt)
+      return replayAttempt({
+        ...{ recorded, attempt, speed },
+        readOn: () =>
+          tape.stopped(attempt, 'read on', `the recording ends here, because its client ${leaving(recorded.end)}`),
+        truncated: (omitted) =>
+          tape.stopped(attempt, 'not recorded', `the recording ends here: ${omitted} more bytes were not recorded`),
+      })
+    },
+    choose({ real, replayed }) {
+      if (!real || !replayed) {
+        const only = real ?? replayed
+        if (!only) throw new Error('no backend')
+        return only
+      }
+      const orForward = async <Result>(session: string, replaying: Promise<Result>, forward: () => Promise<Result>) => {
+        try {
+          return await replaying
+        } catch (error) {
+          if (!(error instanceof ReplayMiss) || onMiss === 'error') throw error
+          tapes.get(session)?.forward(error.miss)
+          return forward()
+        }
+      }
+      const { passing: realPassing } = real
+      const { passing } = replayed
+      return {
+        answer: (call) =>
+          isRecorded(call.session)
+            ? real.answer(call)
+            : orForward(call.session, replayed.answer(call), () => real.answer(call)),
+        ...(passing &&
+          realPassing && {
+            passing: {
+              takes: passing.takes,
+              pass: (call, request) =>
+                isRecorded(call.session)
+                  ? realPassing.pass(call, request)
+                  : orForward(call.session, passing.pass(call, request), () => realPassing.pass(call, request)),
+            },
+          }),
+      }
+    },
+    redactorOf,
+    report() {
+      const recorded = new Map(recorder?.recorded().map((one) => [one.session, one]))
+      const names = [...new Set([...recorded.keys(), ...tapes.keys()])].sort()
+      const sessions = names.map((session): SessionCassette => {
+        const tape = tapes.get(session)
+        const { session: _, file, ...about } = recorded.get(session) ?? { session, file: undefined }
+        return {
+          session,
+          cassette: cassetteOf(session),
+          file: file ?? cassetteFile(folder, cassetteOf(session)),
+          recorded: 'attempts' in about ? about : null,
+          replayed: tape ? replayedIn(tape) : null,
+          ...redactedIn(redactorOf(session)),
+        }
+      })
+      return { folder, graded: sessions.some(({ replayed }) => Object.keys(replayed?.weak ?? {}).length > 0), sessions }
+    },
+    rewind: (session) => tapes.get(session)?.rewind(),
+    finish: async (interrupted) => recorder?.finish(interrupted),
+  }
+}
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+
+const leaving = (end: string) => (end === 'timed out' ? 'timed out' : 'left')
+
+/** The cassette of a session, or why there is none. */
+function openTape(folder: string, session: string): Cassette | { missing: string } {
+  const file = cassetteFile(folder, session)
+  const hint = `record it with 'understudy record --out ${folder} --only ${session} -- COMMAND'`
+  if (!existsSync(file)) return { missing: `the session has no cassette: ${file} does not exist; ${hint}` }
+  try {
+    const cassette = readCassette(file)
+    if (cassette.header.state === 'complete') return cassette
+    return { missing: `the cassette ${file} is incomplete, because its recording was interrupted; ${hint}` }
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error
+    return { missing: `the cassette cannot be read: ${error.problems.join('; ')}` }
+  }
+}
+
+function replayedIn(tape: Tape): NonNullable<SessionCassette['replayed']> {
+  return {
+    attempts: tape.replayed,
+    forwarded: tape.forwarded,
+    missed: tape.missCount,
+    misses: tape.misses.map(({ session: _, ...miss }) => miss),
+    unused: tape.unused().map(({ interaction, unused }) => {
+      const { line, turn, attempts, request } = interaction
+      const { operation, provider, model } = request
+      return { line, turn, operation, model: `${provider}/${model}`, attempts: attempts.length, unused }
+    }),
+    weak: Object.fromEntries(tape.weak),
+    volatile: Object.fromEntries(tape.applied),
+  }
+}
+
+function redactedIn(redactor: Redactor): Pick<SessionCassette, 'redacted' | 'not_compared'> {
+  const { replaced, notCompared } = redactor.report()
+  return { redacted: [...replaced], not_compared: [...notCompared] }
+}

@@ -1,0 +1,273 @@
+// Writes what providers have sent into cassettes, one per session. Redaction and writing wait until no response is on its
+// way, so that they slow down none.
+
+import { recordedHeaders } from '../../cassettes/headers.ts'
+import type { Redactor } from '../../cassettes/redact.ts'
+import { type CassetteWriter, type NewHeader, openCassette } from '../../cassettes/write.ts'
+import type { Interaction, RecordedAttempt, UpstreamRequest, VolatileRule } from '../../contract/core/cassette.ts'
+import { cassetteKey } from '../../contract/core/cassette-key.ts'
+import { nextTurn } from '../../lib/bare-socket.ts'
+import type { Transport } from '../forward/transport.ts'
+import { type NotedAttempt, tapped } from './tap.ts'
+import { conversationTurn, upstreamRequest } from './upstream-request.ts'
+
+/** How is recorded. */
+export interface RecorderOptions {
+  folder: string
+  /** The header of a new cassette with this name. */
+  header(cassette: string): NewHeader
+  rules: readonly VolatileRule[]
+  /** The redactor of a session, always the same one. */
+  redactorOf(session: string): Redactor
+  /** Name of the cassette of a session. */
+  cassetteOf(session: string): string
+  /** Maximum size of a recorded response in bytes. */
+  limit: number
+  /** Interactions of an earlier recording that the new ones follow. */
+  earlier?(session: string): readonly Interaction[]
+  /** Receives a line about a cassette that cannot be written. */
+  report(line: string): void
+}
+
+/** What was recorded in a session. */
+export interface RecordedSession {
+  session: string
+  file: string
+  interactions: number
+  attempts: number
+  /** Bytes that were passed on but not recorded. */
+  omitted: number
+  /** Why the cassette is incomplete. */
+  problem: string | null
+}
+
+/** Records what providers send. */
+export interface Recorder {
+  /** A transport that records. */
+  recording(transport: Transport): Transport
+  /** What was recorded so far. */
+  recorded(): RecordedSession[]
+  /**
+   * Records what is in progress as left by its client, and writes everything.
+   * @param interrupted whether the run ended early: its cassettes then stay incomplete, and older ones in place
+   */
+  finish(interrupted?: boolean): Promise<void>
+}
+
+/** Responses and their bytes that may wait for redaction and writing; with more, they no longer wait for a pause. */
+const MAX_WAITING = { count: 10_000, bytes: 64 * 2 ** 20 }
+
+/** Creates a recorder. */
+export function createRecorder(options: RecorderOptions): Recorder {
+  const { limit } = options
+  const sessions = new Map<string, SessionRecording>()
+  const waiting: NotedAttempt[] = []
+  const open = new Set<NotedAttempt>()
+  let size = 0
+  let draining: Promise<void> | undefined
+  const sessionOf = (name: string) => sessions.getOrInsertComputed(name, () => new SessionRecording(name, options))
+  const isFull = () => waiting.length > MAX_WAITING.count || size > MAX_WAITING.bytes
+  const drain = async () => {
+    await nextTurn()
+    // In the order in which they were sent, which is that of placeholders and of the file.
+    const batch = waiting.splice(0).sort((one, other) => one.started - other.started)
+    for (const exchange of batch) {
+      size -= exchange.size
+      await sessionOf(exchange.attempt.session).add(exchange)
+      await nextTurn()
+    }
+  }
+  const startDraining = () => {
+    draining ??= drain().finally(() => {
+      draining = undefined
+      if (waiting.length > 0 && (open.size === 0 || isFull())) void startDraining()
+    })
+    return draining
+  }
+  const sink = {
+    begun(exchange: NotedAttempt) {
+      open.add(exchange)
+      sessionOf(exchange.attempt.session).begun(exchange)
+    },
+    ended(exchange: NotedAttempt) {
+      open.delete(exchange)
+      waiting.push(exchange)
+      size += exchange.size
+      if (open.size === 0 || isFull()) void startDraining()
+    },
+  }
+  return {
+    recording: (transport) => tapped(transport, sink, limit),
+    recorded: () => [...sessions.values()].map((session) => session.recorded()),
+    async finish(interrupted = false) {
+      for (const exchange of open) exchange.left()
+      while (waiting.length > 0 || draining) await startDraining()
+      await Promise.all([...sessions.values()].map((session) => session.finish(interrupted)))
+    },
+  }
+}
+
+/** A request as it is recorded, and its key. */
+interface Identified {
+  request: UpstreamRequest
+  key: string
+}
+
+/** An attempt that waits for one with the same key, which was sent earlier and is still in progress. */
+interface Held extends Identified {
+  exchange: NotedAttempt
+  attempt: RecordedAttempt
+}
+
+/** An interaction that further attempts may follow. */
+interface Pending {
+  interaction: Interaction & { attempts: RecordedAttempt[] }
+  /** When its last attempt ended, as a monotonic time. */
+  ended: number
+}
+
+/** Interactions that may wait for a retry of their last attempt. */
+const MAX_PENDING = 16
+
+/** The recording of one session. */
+class SessionRecording {
+  readonly #name: string
+  readonly #options: RecorderOptions
+  /** Attempts that are in progress or wait for redaction, in the order in which they were sent. */
+  readonly #unprocessed = new Set<NotedAttempt>()
+  readonly #identified = new WeakMap<NotedAttempt, Promise<Identified>>()
+  #held: Held[] = []
+  readonly #pending = new Map<string, Pending>()
+  #writer: CassetteWriter | undefined
+  #interactions = 0
+  #attempts = 0
+  #omitted = 0
+  #problem: string | null = null
+
+  constructor(name: string, options: RecorderOptions) {
+    this.#name = name
+    this.#options = options
+  }
+
+  begun(exchange: NotedAttempt): void {
+    this.#unprocessed.add(exchange)
+  }
+
+  /** Records an attempt that has ended. */
+  async add(exchange: NotedAttempt): Promise<void> {
+    const { provider } = exchange.attempt
+    const identified = await this.#identify(exchange)
+    const attempt = this.#redactor.attempt(attemptOf(exchange, (headers) => recordedHeaders(provider, headers)))
+    this.#unprocessed.delete(exchange)
+    this.#held.push({ ...identified, exchange, attempt })
+    const held = this.#held.sort((one, other) => one.exchange.started - other.exchange.started)
+    this.#held = []
+    for (const one of held) {
+      if (await this.#isPreceded(one)) this.#held.push(one)
+      else await this.#place(one)
+    }
+  }
+
+  recorded(): RecordedSession {
+    return {
+      session: this.#name,
+      file: this.#open().file,
+      interactions: this.#interactions + this.#pending.size,
+      attempts: this.#attempts,
+      omitted: this.#omitted,
+      problem: this.#problem,
+    }
+  }
+
+  async finish(interrupted: boolean): Promise<void> {
+    for (const key of [...this.#pending.keys()]) await this.#flush(key)
+    if (interrupted) this.#problem ??= 'the run was interrupted, so the cassette stays incomplete'
+    else await this.#open().finish()
+  }
+
+  get #redactor(): Redactor {
+    return this.#options.redactorOf(this.#name)
+  }
+
+  #identify(exchange: NotedAttempt): Promise<Identified> {
+    const known = this.#identified.get(exchange)
+    if (known) return known
+    const identified = (async () => {
+      const request = this.#redactor.request(await upstreamRequest(exchange))
+      return { request, key: cassetteKey(request, this.#options.rules) }
+    })()
+    this.#identified.set(exchange, identified)
+    return identified
+  }
+
+  /** Whether an attempt with the same key was sent earlier and is not processed yet. */
+  async #isPreceded({ exchange, key }: Held): Promise<boolean> {
+    for (const earlier of this.#unprocessed) {
+      if (earlier.started >= exchange.started) return false
+      if ((await this.#identify(earlier)).key === key) return true
+    }
+    return false
+  }
+
+  /** Adds an attempt to the interaction that it repeats, or begins one. */
+  async #place({ key, request, exchange, attempt }: Held): Promise<void> {
+    const { started, endedAt } = exchange
+    this.#attempts++
+    this.#omitted += attempt.response?.omitted ?? 0
+    let pending = this.#pending.get(key)
+    if (pending && pending.ended > started) {
+      await this.#flush(key)
+      pending = undefined
+    }
+    if (pending) pending.interaction.attempts.push(attempt)
+    else pending = { interaction: { turn: conversationTurn(request), request, attempts: [attempt] }, ended: 0 }
+    pending.ended = started + endedAt
+    this.#pending.set(key, pending)
+    if (!mayBeRetried(attempt)) await this.#flush(key)
+    const [oldest] = this.#pending.keys()
+    if (this.#pending.size > MAX_PENDING && oldest !== undefined) await this.#flush(oldest)
+  }
+
+  async #flush(key: string): Promise<void> {
+    const pending = this.#pending.get(key)
+    if (!pending) return
+    this.#pending.delete(key)
+    this.#interactions++
+    await this.#open().append(pending.interaction)
+  }
+
+  /** The writer of its cassette, which keeps the interactions of an earlier recording that it continues. */
+  #open(): CassetteWriter {
+    if (this.#writer) return this.#writer
+    const { folder, header, cassetteOf, earlier, report } = this.#options
+    const writer = openCassette(folder, header(cassetteOf(this.#name)), (problem) => {
+      this.#problem = problem
+      report(problem)
+    })
+    this.#writer = writer
+    for (const interaction of earlier?.(this.#name) ?? []) void writer.append(interaction)
+    return writer
+  }
+}
+
+/** Statuses after which clients and gateways try again. */
+const mayBeRetried = ({ end, response }: RecordedAttempt): boolean =>
+  end !== 'complete' ||
+  !response ||
+  response.status === 408 ||
+  response.status === 409 ||
+  response.status === 429 ||
+  response.status >= 500
+
+type HeaderList = readonly (readonly [name: string, value: string])[]
+
+function attemptOf(exchange: NotedAttempt, allowed: (headers: HeaderList) => HeaderList): RecordedAttempt {
+  const { response, end = 'left by client', endedAt, reason } = exchange
+  const about = { end, endedAt, ...(reason !== undefined && reason !== 'ECONNRESET' && { reason }) }
+  if (!response) return about
+  const { status, headers, at, frames, omitted } = response
+  return {
+    response: { status, headers: allowed([...headers]), at, frames, ...(omitted > 0 && { omitted }) },
+    ...about,
+  }
+}

@@ -1,0 +1,185 @@
+// Notes what a provider sends while it is passed on. Nothing is copied or parsed before the response has left.
+import type { AttemptEnd, Frame } from '../../contract/core/cassette.ts'
+import { TimedOut, Unreadable } from '../../contract/core/reply.ts'
+import { monotonicMs } from '../../lib/monotonic.ts'
+import { guarded } from '../forward/provider-response.ts'
+import type { ChunkReader, Received, Transport } from '../forward/transport.ts'
+import type { SentRequest } from './upstream-request.ts'
+
+/** An attempt as it was received, which is recorded later. */
+export interface NotedAttempt extends SentRequest {
+  /** Monotonic times in ms. */
+  readonly started: number
+  /** Absent while nothing was received. */
+  response?: ReceivedResponse
+  /** Absent while it is in progress. */
+  end?: AttemptEnd
+  /** Code of the connection error that ended it. */
+  reason?: string
+  /** Milliseconds from the request to the end. */
+  endedAt: number
+  /** Bytes of the response that it holds in memory. */
+  size: number
+  /** Ends it because nobody reads on. */
+  left(): void
+}
+
+/** The received part of a response. */
+interface ReceivedResponse {
+  status: number
+  headers: Headers
+  at: number
+  frames: Frame[]
+  omitted: number
+}
+
+/** Receives the attempts. */
+export interface AttemptSink {
+  /** Called when a request is sent. */
+  begun(exchange: NotedAttempt): void
+  /** Called once, when its response has ended. */
+  ended(exchange: NotedAttempt): void
+}
+
+/** A transport that notes what passes: of each response at most `limit` bytes. */
+export function tapped(transport: Transport, sink: AttemptSink, limit: number): Transport {
+  return async (url, init, attempt) => {
+    const noted = new ReceivedAttempt({ url, init, attempt }, sink)
+    try {
+      const sent = await transport(url, init, attempt)
+      noted.received(sent.status, sent.headers)
+      const { status, headers, body } = await readable(sent, attempt.provider)
+      noted.received(status, headers)
+      if (!body) noted.close('complete')
+      return { status, headers, body: body && tappedBody(body, noted, limit) }
+    } catch (error) {
+      noted.broken(error)
+      throw error
+    }
+  }
+}
+
+/**
+ * A response that can be recorded: decompressed, since compressed bytes may contain secrets, and cannot be reviewed.
+ * Providers compress although compression is disabled in requests only if they ignore that.
+ */
+const readable = async (received: Received, name: string): Promise<Received> =>
+  received.headers.has('content-encoding')
+    ? guarded({ name, keyOptional: true }, received, Number.POSITIVE_INFINITY)
+    : received
+
+class ReceivedAttempt implements NotedAttempt {
+  readonly url: string
+  readonly init: RequestInit
+  readonly attempt: SentRequest['attempt']
+  readonly started = monotonicMs()
+  response?: ReceivedResponse
+  end?: AttemptEnd
+  reason?: string
+  endedAt = 0
+  size = 0
+  readonly #sink: AttemptSink
+
+  constructor({ url, init, attempt }: SentRequest, sink: AttemptSink) {
+    this.url = url
+    this.init = init
+    this.attempt = attempt
+    this.#sink = sink
+    sink.begun(this)
+  }
+
+  received(status: number, headers: Headers): void {
+    this.response = { status, headers, at: this.#now(), frames: [], omitted: 0 }
+  }
+
+  /** Notes a piece; a part beyond the limit is only counted. */
+  piece(bytes: Uint8Array, limit: number): void {
+    const { response } = this
+    if (!response || this.end !== undefined) return
+    const kept = bytes.subarray(0, Math.max(0, limit - this.size))
+    response.omitted += bytes.length - kept.length
+    if (kept.length === 0) return
+    this.size += kept.length
+    response.frames.push({ at: this.#now(), bytes: kept })
+  }
+
+  close(end: AttemptEnd): void {
+    if (this.end !== undefined) return
+    this.end = end
+    this.endedAt = this.#now()
+    this.#sink.ended(this)
+  }
+
+  /** Ends with an error. The runtime reports a closed connection and a reset one as the same error. */
+  broken(error: unknown): void {
+    const { signal } = this.attempt
+    // This server cannot read on: the compression is unknown.
+    if (signal.aborted || error instanceof Unreadable) {
+      this.left()
+      return
+    }
+    const { code } = error as { code?: unknown }
+    if (typeof code === 'string') this.reason = code
+    this.close(this.response ? 'cut by provider' : 'reset')
+  }
+
+  left(): void {
+    this.close(endOfAborted(this.attempt.signal))
+  }
+
+  #now(): number {
+    return Math.round(monotonicMs() - this.started)
+  }
+}
+
+const endOfAborted = ({ reason }: AbortSignal): AttemptEnd =>
+  reason instanceof TimedOut ? 'timed out' : 'left by client'
+
+/** A body whose pieces are noted as they are read. */
+function tappedBody(body: NonNullable<Received['body']>, noted: ReceivedAttempt, limit: number): Received['body'] {
+  return {
+    getReader: () => new TappedReader(body.getReader(), noted, limit),
+    cancel() {
+      noted.left()
+      return body.cancel()
+    },
+  }
+}
+
+class TappedReader implements ChunkReader {
+  readonly #reader: ChunkReader
+  readonly #noted: ReceivedAttempt
+  readonly #limit: number
+  /** Bytes that are still to come, if announced: readers of a whole body stop after the last one. */
+  #remaining: number
+
+  constructor(reader: ChunkReader, noted: ReceivedAttempt, limit: number) {
+    this.#reader = reader
+    this.#noted = noted
+    this.#limit = limit
+    const announced = noted.response?.headers.get('content-length')
+    this.#remaining = announced == null ? Number.POSITIVE_INFINITY : Number(announced)
+  }
+
+  async read(): ReturnType<ChunkReader['read']> {
+    const noted = this.#noted
+    try {
+      const step = await this.#reader.read()
+      if (step.done || !step.value) noted.close('complete')
+      else {
+        noted.piece(step.value, this.#limit)
+        this.#remaining -= step.value.length
+        if (this.#remaining <= 0) noted.close('complete')
+      }
+      return step
+    } catch (error) {
+      noted.broken(error)
+      throw error
+    }
+  }
+
+  cancel(): Promise<void> {
+    this.#noted.left()
+    return this.#reader.cancel()
+  }
+}

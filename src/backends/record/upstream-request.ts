@@ -1,0 +1,74 @@
+// The request of an attempt in the form in which it is recorded and compared.
+import {
+  type FormField,
+  MEANING_HEADERS,
+  type UpstreamBody,
+  type UpstreamRequest,
+} from '../../contract/core/cassette.ts'
+import { parsedJson } from '../../lib/values.ts'
+import type { SentAttempt } from '../forward/transport.ts'
+
+/** A request as it is given to a transport. */
+export interface SentRequest {
+  url: string
+  init: RequestInit
+  attempt: SentAttempt
+}
+
+/** The request without its key; a promise only for a form, whose files are read. */
+export function upstreamRequest(sent: SentRequest): UpstreamRequest | Promise<UpstreamRequest> {
+  const { url, init, attempt } = sent
+  const { provider, operation, model } = attempt
+  const { pathname, search } = new URL(url)
+  const headers = new Headers(init.headers)
+  const meaning: Record<string, string> = {}
+  for (const name of MEANING_HEADERS) {
+    const value = headers.get(name)
+    if (value !== null) meaning[name] = value
+  }
+  const request = { provider, operation, model, path: pathname + search, headers: meaning }
+  const body = bodyOf(init.body, headers.get('content-type') ?? '')
+  return body instanceof Promise ? body.then((read) => ({ ...request, body: read })) : { ...request, body }
+}
+
+function bodyOf(body: RequestInit['body'], contentType: string): UpstreamBody | Promise<UpstreamBody> {
+  if (body instanceof FormData) return formBody(body)
+  if (typeof body === 'string') return textBody(body)
+  if (!(body instanceof Uint8Array)) return { kind: 'text', text: '' }
+  if (!/^multipart\/form-data/i.test(contentType)) return textBody(new TextDecoder().decode(body))
+  const response = new Response(body as Uint8Array<ArrayBuffer>, { headers: { 'content-type': contentType } })
+  return response.formData().then(formBody, () => textBody(Buffer.from(body).toString('latin1')))
+}
+
+function textBody(text: string): UpstreamBody {
+  const value = parsedJson(text)
+  return value === undefined ? { kind: 'text', text } : { kind: 'json', value }
+}
+
+async function formBody(form: FormData): Promise<UpstreamBody> {
+  const fields: FormField[] = []
+  for (const [name, value] of form) {
+    if (typeof value === 'string') fields.push({ name, value })
+    else {
+      const bytes = await value.bytes()
+      const sha256 = new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
+      fields.push({ name, file: value.name, type: value.type, size: bytes.length, sha256 })
+    }
+  }
+  return { kind: 'form', fields }
+}
+
+/** Fields of requests that contain a conversation: of OpenAI's and Anthropic's chat, of responses, and of Google's API. */
+const CONVERSATIONS = ['messages', 'input', 'contents']
+
+/** The number of a conversation's turn, from 1: how many messages of the user a request has. */
+export function conversationTurn({ body }: UpstreamRequest): number {
+  if (body.kind !== 'json' || typeof body.value !== 'object' || body.value === null) return 1
+  const fields = body.value as Readonly<Record<string, unknown>>
+  for (const name of CONVERSATIONS) {
+    const messages = fields[name]
+    if (!Array.isArray(messages)) continue
+    return Math.max(1, messages.filter((message) => (message as { role?: unknown } | null)?.role === 'user').length)
+  }
+  return 1
+}

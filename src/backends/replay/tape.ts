@@ -1,0 +1,196 @@
+// The cassette of one session in replay: which recorded attempts are used, and by which requests.
+
+import { nearestInteraction } from '../../cassettes/nearest.ts'
+import type { Redactor } from '../../cassettes/redact.ts'
+import type { Cassette, RecordedAttempt, UpstreamRequest, VolatileRule } from '../../contract/core/cassette.ts'
+import { cassetteKey, comparableRequest } from '../../contract/core/cassette-key.ts'
+import type { WeakMatching } from '../../contract/core/cassette-modes.ts'
+import type { SentAttempt } from '../forward/transport.ts'
+import { type Miss, type MissReason, type PlacedInteraction, ReplayMiss } from './miss.ts'
+import { weakKey } from './weak-matching.ts'
+
+/** A recorded attempt, and the interaction that it belongs to. */
+interface TapeEntry {
+  interaction: PlacedInteraction
+  attempt: RecordedAttempt
+  queue: Queue
+}
+
+/** The attempts of a key in the order of the recording, and how many of them are used. */
+interface Queue {
+  entries: TapeEntry[]
+  used: number
+  /** Attempts that a fault may have changed for their clients. A repetition of the request gets the same one. */
+  faulty: { entry: TapeEntry; isFaulty: () => boolean }[]
+}
+
+/** What a tape is made of. */
+export interface TapeOptions {
+  session: string
+  /** The cassette, or why there is none that can be used. */
+  cassette: Cassette | { missing: string }
+  /** The rules of the settings, besides those of the cassette. */
+  rules: readonly VolatileRule[]
+  redactor: Redactor
+  allow: readonly WeakMatching[]
+}
+
+/** Misses that are described. Further ones are only counted. */
+const MAX_MISSES = 100
+
+/** The tape of a session. */
+export class Tape {
+  readonly interactions: readonly PlacedInteraction[]
+  readonly missing: string | null
+  /** Misses, up to a maximum. */
+  readonly misses: Miss[] = []
+  missCount = 0
+  /** Requests without a recorded response that went to their provider. */
+  forwarded = 0
+  /** Attempts that were replayed. */
+  replayed = 0
+  /** Weak matches by kind. */
+  readonly weak = new Map<WeakMatching, number>()
+  /** How often each rule applied. */
+  readonly applied = new Map<string, number>()
+  readonly #options: TapeOptions
+  readonly #rules: readonly VolatileRule[]
+  readonly #queues = new Map<string, Queue>()
+  readonly #everUsed = new Set<RecordedAttempt>()
+  readonly #weakQueues = new Map<WeakMatching, Map<string, TapeEntry[]>>()
+
+  constructor(options: TapeOptions) {
+    const { cassette, rules } = options
+    this.#options = options
+    const found = 'missing' in cassette ? undefined : cassette
+    this.missing = 'missing' in cassette ? cassette.missing : null
+    this.interactions = found?.interactions ?? []
+    this.#rules = [...(found?.header.volatile ?? []), ...rules].filter(
+      ({ name }, index, all) => all.findIndex((rule) => rule.name === name) === index,
+    )
+    for (const { name } of this.#rules) this.applied.set(name, 0)
+    for (const interaction of this.interactions) {
+      const queue = this.#queues.getOrInsertComputed(cassetteKey(interaction.request, this.#rules), () => ({
+        ...{ entries: [], used: 0, faulty: [] },
+      }))
+      for (const attempt of interaction.attempts) queue.entries.push({ interaction, attempt, queue })
+    }
+  }
+
+  /**
+   * Takes the next recorded attempt of a request, with the request's own values in place of redacted ones.
+   * @throws ReplayMiss if there is none
+   */
+  take(sent: UpstreamRequest, { isFaulty }: Pick<SentAttempt, 'isFaulty'>): RecordedAttempt {
+    const { redactor, allow } = this.#options
+    const redacted = redactor.request(sent)
+    for (const [name, count] of comparableRequest(redacted, this.#rules).applied)
+      this.applied.set(name, (this.applied.get(name) ?? 0) + count)
+    const queue = this.#queues.get(cassetteKey(redacted, this.#rules))
+    const exact = queue && nextIn(queue)
+    const entry =
+      exact ??
+      allow
+        .values()
+        .map((kind) => this.#takeWeakly(kind, redacted))
+        .find((one) => one !== undefined)
+    if (!entry) throw this.#unmatched(redacted, queue)
+    if (isFaulty) entry.queue.faulty.push({ entry, isFaulty })
+    this.#everUsed.add(entry.attempt)
+    this.replayed++
+    return redactor.restore(entry.attempt, sent, entry.interaction.request)
+  }
+
+  /** The error for a client that goes on where the recording ends. */
+  stopped(attempt: SentAttempt, reason: MissReason, message: string): ReplayMiss {
+    return this.#miss({ ...about(attempt), reason, message, nearest: null })
+  }
+
+  /** Notes that the request of a miss goes to its provider instead. */
+  forward(miss: Miss): void {
+    this.forwarded++
+    this.missCount--
+    const index = this.misses.indexOf(miss)
+    if (index >= 0) this.misses.splice(index, 1)
+  }
+
+  /** Begins anew: every recorded attempt can be replayed again. */
+  rewind(): void {
+    for (const queue of this.#queues.values()) Object.assign(queue, { used: 0, faulty: [] })
+  }
+
+  /** Attempts that no request has used, by interaction. */
+  unused(): { interaction: PlacedInteraction; unused: number }[] {
+    return this.interactions
+      .map((interaction) => ({
+        interaction,
+        unused: interaction.attempts.filter((attempt) => !this.#everUsed.has(attempt)).length,
+      }))
+      .filter(({ unused }) => unused > 0)
+  }
+
+  #takeWeakly(kind: WeakMatching, redacted: UpstreamRequest): TapeEntry | undefined {
+    const queues = this.#weakQueues.getOrInsertComputed(kind, () => {
+      const made = new Map<string, TapeEntry[]>()
+      for (const { entries } of this.#queues.values())
+        for (const entry of entries)
+          for (const key of weakKey.recorded(kind, entry.interaction.request, this.#rules))
+            made.getOrInsertComputed(key, () => []).push(entry)
+      return made
+    })
+    for (const key of weakKey.sent(kind, redacted, this.#rules)) {
+      for (const entry of queues.get(key) ?? []) {
+        const { queue } = entry
+        if (queue.entries[queue.used] !== entry) continue
+        queue.used++
+        this.weak.set(kind, (this.weak.get(kind) ?? 0) + 1)
+        return entry
+      }
+    }
+    return undefined
+  }
+
+  #unmatched(redacted: UpstreamRequest, queue: Queue | undefined): ReplayMiss {
+    const { missing } = this
+    if (missing !== null)
+      return this.#miss({ ...about(redacted), reason: 'no cassette', message: missing, nearest: null })
+    if (queue) {
+      const lines = [...new Set(queue.entries.map(({ interaction }) => interaction.line))].join(', ')
+      const count = queue.entries.length
+      return this.#miss({
+        ...about(redacted),
+        reason: 'all used',
+        message: `the cassette has ${count === 1 ? 'one attempt' : `${count} attempts`} with this request (line ${lines}), and this is one more`,
+        nearest: null,
+      })
+    }
+    const nearest = nearestInteraction(redacted, this.interactions, this.#rules)
+    return this.#miss({
+      ...about(redacted),
+      reason: 'no interaction',
+      message: 'the cassette has no interaction with this request',
+      nearest: nearest ? { line: nearest.interaction.line, differences: nearest.differences } : null,
+    })
+  }
+
+  #miss(miss: Omit<Miss, 'session'>): ReplayMiss {
+    const whole = { session: this.#options.session, ...miss }
+    this.missCount++
+    if (this.misses.length < MAX_MISSES) this.misses.push(whole)
+    return new ReplayMiss(whole)
+  }
+}
+
+/** The attempt for the next request. */
+function nextIn(queue: Queue): TapeEntry | undefined {
+  const changed = queue.faulty.findIndex(({ isFaulty }) => isFaulty())
+  if (changed >= 0) return queue.faulty.splice(changed, 1)[0]?.entry
+  const entry = queue.entries[queue.used]
+  if (entry) queue.used++
+  return entry
+}
+
+const about = ({ operation, provider, model }: Pick<UpstreamRequest, 'operation' | 'provider' | 'model'>) => ({
+  operation,
+  model: `${provider}/${model}`,
+})

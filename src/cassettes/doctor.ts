@@ -1,0 +1,196 @@
+// Proposes rules for fields that change from run to run, from two recordings of the same command.
+import type { Interaction, UpstreamRequest, VolatileRule } from '../contract/core/cassette.ts'
+import { cassetteKey, comparableRequest } from '../contract/core/cassette-key.ts'
+import { formatFieldPath, parseFieldPath } from '../contract/core/volatile-rule.ts'
+import { withoutVolatile } from '../lib/volatile.ts'
+import { type FieldDifference, requestDifferences } from './nearest.ts'
+import { valueText } from './value-text.ts'
+
+/** The interactions of a session in two runs. */
+export interface RecordedTwice {
+  session: string
+  first: readonly Interaction[]
+  second: readonly Interaction[]
+}
+
+/** A proposed rule, and how often it would apply in the second run. */
+export interface ProposedRule {
+  rule: VolatileRule
+  count: number
+  /** The two values in which the runs differed first. */
+  example: FieldDifference
+}
+
+/** What two recordings show. */
+export interface Diagnosis {
+  rules: readonly ProposedRule[]
+  /** Differences that no rule covers: requests that only one of the runs made. */
+  remaining: readonly string[]
+}
+
+/**
+ * The rules under which the requests of both runs are the same. Only fields that differed are named.
+ * @param rules those that are in force already
+ */
+export function proposeRules(sessions: readonly RecordedTwice[], rules: readonly VolatileRule[]): Diagnosis {
+  const found = new Map<string, FoundField>()
+  for (const { first, second } of sessions)
+    for (const [one, other] of pairs(first, second))
+      for (const difference of requestDifferences(one.request, other.request, rules))
+        addField(found, difference, one.request)
+  const names = new Set(rules.map(({ name }) => name))
+  const proposed = [...withLists(found)].map((field) => asRule(field, names))
+  const all = [...rules, ...proposed.map(({ rule }) => rule)]
+  const counts = new Map<string, number>()
+  for (const { second } of sessions)
+    for (const { request } of second)
+      for (const [name, count] of comparableRequest(request, all).applied)
+        counts.set(name, (counts.get(name) ?? 0) + count)
+  return {
+    rules: proposed.map((one) => ({ ...one, count: counts.get(one.rule.name) ?? 0 })),
+    remaining: sessions.flatMap((one) => unequal(one, all)),
+  }
+}
+
+/** The section of understudy.yaml with the rules, each with how often it would apply. */
+export function rulesText(rules: readonly ProposedRule[]): string {
+  const lines = rules.flatMap(({ rule, count }) => {
+    const [first, ...others] = Object.entries(rule).filter(([, value]) => value !== undefined)
+    const field = ([name, value]: [string, unknown]) => `${name}:${valueText(value, '    ')}`
+    return [
+      `  # Applied to ${count} ${count === 1 ? 'request' : 'requests'} of the second run.`,
+      ...(first ? [`  - ${field(first)}`] : []),
+      ...others.map((entry) => `    ${field(entry)}`),
+    ]
+  })
+  return ['volatile:', ...lines, ''].join('\n')
+}
+
+/** Interactions of two runs with the same place among those of their operation and model. */
+function pairs(first: readonly Interaction[], second: readonly Interaction[]): [Interaction, Interaction][] {
+  const groupOf = ({ request: { operation, provider, model } }: Interaction) => `${operation} ${provider}/${model}`
+  const others = Map.groupBy(second, groupOf)
+  return [...Map.groupBy(first, groupOf)].flatMap(([group, ones]) =>
+    ones.flatMap((one, index): [Interaction, Interaction][] => {
+      const other = others.get(group)?.[index]
+      return other ? [[one, other]] : []
+    }),
+  )
+}
+
+/** A field that differed, by its path without the indexes of items. */
+interface FoundField {
+  paths: Set<string>
+  operations: Set<string>
+  differences: FieldDifference[]
+}
+
+/** Fields of the body. Others, such as the model, are no volatile fields. */
+const OTHER_FIELDS = /^(?:operation|provider|model|headers|body)(?:\.|$)/
+
+function addField(found: Map<string, FoundField>, difference: FieldDifference, { operation }: UpstreamRequest): void {
+  const steps = parseFieldPath(difference.path)
+  if (!steps || OTHER_FIELDS.test(difference.path)) return
+  // A list of another length is another request.
+  if (difference.recorded === undefined || difference.sent === undefined) return
+  const general = formatFieldPath(steps.map((step) => (typeof step === 'number' ? null : step)))
+  const field = found.getOrInsertComputed(general, () => ({ paths: new Set(), operations: new Set(), differences: [] }))
+  field.paths.add(difference.path)
+  field.operations.add(operation)
+  field.differences.push(difference)
+}
+
+/** The fields with their paths: that of every item where several differed. */
+function* withLists(found: ReadonlyMap<string, FoundField>): Generator<FoundField & { path: string }> {
+  for (const [general, field] of found) {
+    const [only = general] = field.paths
+    yield { ...field, path: field.paths.size === 1 ? only : general }
+  }
+}
+
+function asRule(
+  { path, operations, differences }: FoundField & { path: string },
+  names: Set<string>,
+): Omit<ProposedRule, 'count'> {
+  const base =
+    path
+      .replace(/\[[^\]]*\]/g, '')
+      .replace(/[^A-Za-z0-9]+/g, '-')
+      .replace(/^-|-$/g, '')
+      .toLowerCase() || 'field'
+  let name = base
+  for (let number = 2; names.has(name); number++) name = `${base}-${number}`
+  names.add(name)
+  const patterns = new Set(differences.map(({ recorded, sent }) => volatilePattern(recorded, sent)))
+  const [pattern] = patterns
+  const [operation] = operations
+  const [example = { path, recorded: undefined, sent: undefined }] = differences
+  return {
+    rule: {
+      name,
+      path,
+      ...(pattern !== undefined && !patterns.has(undefined) && { pattern: [...patterns].join('|') }),
+      ...(operations.size === 1 && operation !== undefined && { operation }),
+    },
+    example,
+  }
+}
+
+/** A pattern for the parts in which two texts differ, if these are times and ids; undefined if the whole values differ. */
+function volatilePattern(recorded: unknown, sent: unknown): string | undefined {
+  if (typeof recorded !== 'string' || typeof sent !== 'string') return undefined
+  const [one, other] = [withoutVolatile(recorded), withoutVolatile(sent)]
+  if (one.text !== other.text) return undefined
+  const patterns = one.parts.flatMap((part, index) => {
+    const second = other.parts[index]?.text ?? ''
+    return part.text === second
+      ? []
+      : [part.kind === 'id' ? idPattern(part.text, second) : timePattern(part.text, second)]
+  })
+  // A text that is nothing but the part is volatile as a whole.
+  if (one.parts.length === 1 && one.parts[0]?.text === recorded.trim()) return undefined
+  return [...new Set(patterns)].join('|')
+}
+
+const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+const range = (one: number, other: number) =>
+  one === other ? `{${one}}` : `{${Math.min(one, other)},${Math.max(one, other)}}`
+
+/** Ids with the same beginning, such as `run_`. */
+function idPattern(one: string, other: string): string {
+  if (/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(one))
+    return '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}'
+  const [begin = ''] = /^[a-z]+[_-]/i.exec(one) ?? []
+  const shared = other.startsWith(begin) ? begin : ''
+  return `${escaped(shared)}[A-Za-z0-9_-]${range(one.length - shared.length, other.length - shared.length)}`
+}
+
+/** Times: digits and names of months may change, other characters stay. */
+function timePattern(one: string, other: string): string {
+  const runs = (text: string) => text.match(/\d+|[A-Za-z]+|[^A-Za-z\d]+/g) ?? []
+  const others = runs(other)
+  return runs(one)
+    .map((run, index) => {
+      const second = others[index] ?? run
+      if (/^\d/.test(run)) return `\\d${range(run.length, second.length)}`
+      return /^[A-Za-z]/.test(run) && run !== second ? '[A-Za-z]+' : escaped(run)
+    })
+    .join('')
+}
+
+/** Requests of one run without an equal one in the other. */
+function unequal({ session, first, second }: RecordedTwice, rules: readonly VolatileRule[]): string[] {
+  const rest = new Map<string, number>()
+  for (const { request } of second)
+    rest.set(cassetteKey(request, rules), (rest.get(cassetteKey(request, rules)) ?? 0) + 1)
+  const onlyFirst = first.filter(({ request }) => {
+    const key = cassetteKey(request, rules)
+    const count = rest.get(key) ?? 0
+    rest.set(key, count - 1)
+    return count <= 0
+  })
+  if (onlyFirst.length === 0 && first.length === second.length) return []
+  return [
+    `session ${session}: ${onlyFirst.length} of ${first.length} requests of the first run have no equal in the second, which made ${second.length}`,
+  ]
+}

@@ -1,0 +1,154 @@
+// Frames of a response as lines of text, such as `+120ms data: {...}`, from which every byte can be read again.
+import type { Frame } from '../contract/core/cassette.ts'
+
+/**
+ * How frames are written. In `events` the blank line that ends an event (two line feeds) is left out, and a frame that
+ * does not end with it ends with a backslash. In `text` nothing is left out.
+ */
+export type FrameForm = 'events' | 'text'
+
+const END_OF_EVENT = '\n\n'
+/** The start of each line of a frame but the first. */
+const CONTINUED = '  '
+
+/** Characters that are not written: controls, invisible and directional characters, line separators, noncharacters. */
+const UNWRITTEN = '(?![\\t\\n\\u200c\\u200d])[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\ufffe\\uffff]'
+/** Such a character, white space at the end of a line, and what looks like an escape. */
+const ESCAPED = new RegExp(`${UNWRITTEN}|[ \\t](?=\\n|$)|\\\\(?=x[0-9a-f]{2})`, 'gu')
+/** A fast test: most frames have none of these. */
+const UNUSUAL = /[^\t\n\x20-\x7e]|\\x/
+const SPACE_AT_END = /[ \t](?:\n|$)/
+
+const encoder = new TextEncoder()
+const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+const hex = (byte: number) => `\\x${byte.toString(16).padStart(2, '0')}`
+const escaped = (character: string) => Array.from(encoder.encode(character), hex).join('')
+
+/** The text of bytes, with escapes for what is not text. */
+function escapedText(bytes: Uint8Array): string {
+  const text = wholeText(bytes)
+  if (text !== undefined) return !UNUSUAL.test(text) && !SPACE_AT_END.test(text) ? text : text.replace(ESCAPED, escaped)
+  // Parts of valid UTF-8 are text, other bytes are escapes.
+  let result = ''
+  let from = 0
+  for (let at = 0; at < bytes.length; ) {
+    const length = characterLength(bytes, at)
+    if (length > 0) {
+      at += length
+      continue
+    }
+    result += (wholeText(bytes.subarray(from, at)) ?? '').replace(ESCAPED, escaped) + hex(bytes[at] ?? 0)
+    from = ++at
+  }
+  return result + (wholeText(bytes.subarray(from)) ?? '').replace(ESCAPED, escaped)
+}
+
+function wholeText(bytes: Uint8Array): string | undefined {
+  try {
+    return strict.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/** Length of the UTF-8 character at an offset; 0 if there is none. */
+function characterLength(bytes: Uint8Array, at: number): number {
+  const first = bytes[at] ?? 0
+  if (first < 0x80) return 1
+  const length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0
+  return length > 0 && at + length <= bytes.length && wholeText(bytes.subarray(at, at + length)) !== undefined
+    ? length
+    : 0
+}
+
+/** The bytes of a text with escapes. */
+function bytesOf(text: string): Uint8Array {
+  if (!text.includes('\\x')) return encoder.encode(text)
+  const parts = text.split(/\\x([0-9a-f]{2})/)
+  return Buffer.concat(
+    parts.map((part, index) => (index % 2 === 0 ? encoder.encode(part) : Uint8Array.of(Number.parseInt(part, 16)))),
+  )
+}
+
+/** The form for a body: that of events if it begins with a line of an event stream. */
+export const frameForm = (frames: readonly Frame[]): FrameForm =>
+  /^(?:data|event|id|retry)?:/.test(Buffer.from(frames[0]?.bytes.subarray(0, 8) ?? []).toString('latin1'))
+    ? 'events'
+    : 'text'
+
+/** The start of a frame's first line. */
+export const timeMark = (at: number): string => `+${Math.max(0, Math.round(at)) || 0}ms`
+
+/** The frames as lines. */
+export const frameLines = (frames: readonly Frame[], form: FrameForm): string =>
+  frames.map((frame) => frameLine(frame, form)).join('\n')
+
+function frameLine({ at, bytes }: Frame, form: FrameForm): string {
+  let text = escapedText(bytes)
+  let mark = ''
+  if (form === 'events') {
+    if (text.endsWith(END_OF_EVENT)) {
+      text = text.slice(0, -END_OF_EVENT.length)
+      // A line must not end with the mark, nor with white space.
+      if (text.endsWith('\\')) text = `${text.slice(0, -1)}${hex(0x5c)}`
+    } else mark = '\\'
+  }
+  // Blank lines at the end would be lost.
+  let end = text.length
+  while (text[end - 1] === '\n') end--
+  text = text.slice(0, end) + hex(0x0a).repeat(text.length - end) + mark
+  const first = timeMark(at)
+  if (text === '') return first
+  const lines = text.replace(/\n(?!\n)/g, `\n${CONTINUED}`)
+  return lines.startsWith('\n') ? `${first}${lines}` : `${first} ${lines}`
+}
+
+/** A line that is not part of a frame; `line` counts from 0. */
+export interface FrameProblem {
+  line: number
+  message: string
+}
+
+const FIRST = /^\+(\d{1,15})ms(?: ([\s\S]*))?$/
+
+/** The frames in lines. */
+export function readFrames(text: string, form: FrameForm): { frames: Frame[] } | { problem: FrameProblem } {
+  const lines = text.replace(/\n$/, '').split('\n')
+  const frames: Frame[] = []
+  let open: { at: number; lines: string[] } | undefined
+  const close = () => {
+    if (open) frames.push({ at: open.at, bytes: frameBytes(open.lines.join('\n'), form) })
+  }
+  for (const [line, written] of lines.entries()) {
+    const [, at, content = ''] = FIRST.exec(written) ?? []
+    if (at !== undefined) {
+      close()
+      open = { at: Number(at), lines: [content] }
+    } else if (open && (written === '' || written.startsWith(CONTINUED))) {
+      open.lines.push(written.slice(CONTINUED.length))
+    } else {
+      const message = `must begin with a time, such as '+120ms ', or with two spaces if it continues the line before`
+      return { problem: { line, message } }
+    }
+  }
+  close()
+  return { frames }
+}
+
+function frameBytes(text: string, form: FrameForm): Uint8Array {
+  if (form === 'text') return bytesOf(text)
+  return bytesOf(text.endsWith('\\') ? text.slice(0, -1) : text + END_OF_EVENT)
+}
+
+/** Share of the bytes that are no text, above which a body is binary. */
+const BINARY = 1 / 16
+
+/** Whether a body is binary: so many of its bytes are no text that nobody could read it. */
+export function isBinary(bytes: Uint8Array): boolean {
+  const text = wholeText(bytes)
+  if (text !== undefined && !UNUSUAL.test(text)) return false
+  const shown = text ?? new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
+  const unreadable = shown.match(/(?![\t\n\r])[\p{Cc}\ufffd]/gu)?.length ?? 0
+  return unreadable > bytes.length * BINARY && unreadable > 8
+}

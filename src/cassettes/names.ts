@@ -1,0 +1,43 @@
+// The file of a session's cassette: valid on every file system, and its own, whatever the name of the session contains.
+import { join } from 'node:path'
+
+const EXTENSION = '.yaml'
+/** Names that stand for themselves: lower case, since some file systems ignore case. */
+const SIMPLE = /^[a-z0-9](?:[a-z0-9._-]{0,78}[a-z0-9_-])?$/
+/** Devices of Windows, with any extension, and other files of ours that have fixed names. */
+const RESERVED = /^(?:(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)|(?:workspace|explore|understudy)$)/
+const MAX_WORDS = 60
+
+/**
+ * The file name of a session's cassette: the name of the session if it is simple, otherwise the words in it and a
+ * checksum of it.
+ * @example
+ * cassetteName('checkout-flow') // => 'checkout-flow.yaml'
+ * cassetteName('../x') // => 'x~dc890e6ec174.yaml'
+ */
+export function cassetteName(session: string): string {
+  if (SIMPLE.test(session) && !RESERVED.test(session)) return `${session}${EXTENSION}`
+  const words = session
+    .slice(0, 1_000)
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
+    .slice(0, MAX_WORDS)
+    .replace(/-$/, '')
+  // UTF-16, since UTF-8 has one form for all lone surrogates.
+  const checksum = new Bun.CryptoHasher('sha256').update(Buffer.from(session, 'utf16le')).digest('hex').slice(0, 12)
+  return `${words || 'session'}~${checksum}${EXTENSION}`
+}
+
+/**
+ * The file of a session's cassette in a folder.
+ * @example
+ * cassetteFile('cassettes', 'own') // => 'cassettes/own.yaml'
+ */
+export const cassetteFile = (folder: string, session: string): string => join(folder, cassetteName(session))
+
+/** The file of a new recording beside a cassette that it will replace. */
+export const renewedFile = (file: string): string => `${file.slice(0, -EXTENSION.length)}~incomplete${EXTENSION}`
+
+/** The folder of binary bodies, which are named by their checksums. */
+export const blobFolder = (folder: string): string => join(folder, 'blobs')

@@ -1,0 +1,534 @@
+// Redacts what is recorded: secrets and personal data become placeholders, numbered within the cassette, and a replayed response gets the
+// request's own values back.
+import type { FormField, RecordedAttempt, UpstreamBody, UpstreamRequest } from '../contract/core/cassette.ts'
+import { type FieldStep, formatFieldPath, parseFieldPath } from '../contract/core/volatile-rule.ts'
+import { numberPlaceholder, placeholder, placeholdersIn, redactedNumber } from '../lib/placeholders.ts'
+import { encodedFormsOf } from '../lib/secret-forms.ts'
+import { keyKind, namedSecret, secretParameter } from '../lib/secrets.ts'
+import { type Detected, detect, MIN_LENGTH } from './detect.ts'
+import {
+  fieldPlace,
+  namedPlace,
+  type Place,
+  type Replacement,
+  type Rewriting,
+  rewrittenAddress,
+  rewrittenAt,
+  rewrittenText,
+} from './rewrite.ts'
+import { type BodyRewriting, rewriteFrames } from './rewrite-frames.ts'
+
+/** What is redacted besides what always is. */
+export interface RedactorOptions {
+  /** Fields whose values are replaced in requests and responses, such as `metadata.user` or `messages[*].content`. */
+  paths: readonly string[]
+  /** Whether names of people are replaced where the text introduces them. */
+  personalNames: boolean
+  /** The keys of all configured providers. They are replaced in every form in which they may be encoded. */
+  keys: readonly string[]
+}
+
+/** What a rule replaced: `values` is the number of different values. */
+export interface RedactionCount {
+  rule: string
+  kind: string
+  count: number
+  values: number
+}
+
+/** What was redacted in a session. */
+export interface RedactionReport {
+  replaced: readonly RedactionCount[]
+  /**
+   * Requests with redacted fields, which replay compares by the kind of their values alone, such as
+   * `chat.completions gpt-4o: messages[0].content (email), 2 requests`.
+   */
+  notCompared: readonly string[]
+}
+
+/** Redacts the calls of one cassette. */
+export interface Redactor {
+  /** The request without secrets. It depends on nothing but the request, except for the numbers of the placeholders. */
+  request(request: UpstreamRequest): UpstreamRequest
+  /** The attempt without secrets, also those that a request of the session contained. Frames stay where they are. */
+  attempt(attempt: RecordedAttempt): RecordedAttempt
+  /** Any other text of the session, such as a part of a trace, a log or an error. It is not counted. */
+  text(text: string): string
+  /** The same for the pieces of a body, among which a secret may be split. Pieces of which nothing is left are left out. */
+  pieces(pieces: readonly Uint8Array[]): Uint8Array[]
+  /**
+   * A recorded attempt with the values of a request in place of their placeholders. `recorded` is the request as it stands in the cassette, whose
+   * key is that of the request. A placeholder whose value the request does not have stays.
+   */
+  restore(attempt: RecordedAttempt, request: UpstreamRequest, recorded: UpstreamRequest): RecordedAttempt
+  /** What was replaced until now. */
+  report(): RedactionReport
+}
+
+/** A redactor for one cassette. It numbers placeholders in the order in which values appear. */
+export const createRedactor = (options: RedactorOptions): Redactor => new CassetteRedactor(options)
+
+/** What is replaced, by which rule, and its value. */
+interface Secret extends Detected {
+  value: string
+}
+
+/** Who numbers values, and counts them. */
+interface Notes {
+  number(value: string, isNumber: boolean): number
+  replaced?(secret: Secret): void
+}
+
+const KEYS = 'keys of providers'
+const NAMES = 'names of fields'
+/** The rule for values that were found elsewhere in the session. */
+const REPEATED = 'repeated values'
+const MAX_NOT_COMPARED = 200
+/** How many values of a session are searched in its responses: the newest. */
+const MAX_KNOWN = 500
+
+/** The numbers of values. */
+class Numbers {
+  readonly #byValue = new Map<string, number>()
+  /** The value that has a number; null if its placeholder stands in a request and its value is unknown. */
+  readonly #owners = new Map<number, string | null>()
+  /** Numbers of a replayed cassette. */
+  readonly #adopted = new Set<number>()
+  readonly #outside = new Map<string, number>()
+  #last = 0
+
+  /** The number of a value in the cassette. */
+  of(value: string): number {
+    const number = this.#byValue.get(value)
+    if (number !== undefined && this.#owners.get(number) === value) return number
+    do this.#last++
+    while (this.#owners.has(this.#last))
+    this.#set(this.#last, value)
+    return this.#last
+  }
+
+  /** The number of a value in other texts: that in the cassette if it has one already, otherwise a high one. */
+  outside(value: string, isNumber: boolean): number {
+    const number = this.#byValue.get(value)
+    const index = this.#outside.get(value)
+    if (index === undefined && number !== undefined && this.#owners.get(number) === value) return number
+    const own = index ?? this.#outside.size
+    this.#outside.set(value, own)
+    return own + (isNumber ? FIRST_NUMBER : FIRST_OUTSIDE)
+  }
+
+  /** Takes a number whose value is unknown. A value that has it gets another one. */
+  reserve(number: number): void {
+    if (!this.#adopted.has(number)) this.#owners.set(number, null)
+  }
+
+  /** Gives a value the number that it has in a replayed cassette. */
+  adopt(number: number, value: string): void {
+    this.#adopted.add(number)
+    this.#set(number, value)
+  }
+
+  #set(number: number, value: string): void {
+    this.#byValue.set(value, number)
+    this.#owners.set(number, value)
+  }
+}
+/** The first number of a value that the cassette has not numbered, in a text and as a JSON number. */
+const FIRST_OUTSIDE = 10_001
+const FIRST_NUMBER = 5_001
+
+class CassetteRedactor implements Redactor {
+  readonly #paths: readonly { steps: readonly FieldStep[]; rule: string }[]
+  readonly #keys: readonly { form: string; kind: string }[]
+  readonly #minKeyLength: number
+  readonly #personalNames: boolean
+  readonly #numbers = new Numbers()
+  /** Values of the session, and their kinds. Responses may repeat them. */
+  readonly #known = new Map<string, string>()
+  /** Those that a response has repeated: later requests contain them as a part of the conversation. */
+  readonly #echoed = new Map<string, string>()
+  readonly #counts = new Map<string, { rule: string; kind: string; count: number; values: Set<string> }>()
+  readonly #notCompared = new Map<string, number>()
+  readonly #requests = new WeakMap<UpstreamRequest, UpstreamRequest>()
+
+  constructor({ paths, personalNames, keys }: RedactorOptions) {
+    this.#paths = paths.flatMap((path) => {
+      const steps = parseFieldPath(path)
+      return steps ? [{ steps, rule: `redact: ${path}` }] : []
+    })
+    this.#personalNames = personalNames
+    this.#keys = keys.flatMap((key) => encodedFormsOf(key).map((form) => ({ form, kind: keyKind(key) ?? 'api-key' })))
+    this.#minKeyLength = Math.min(...this.#keys.map(({ form }) => form.length))
+  }
+
+  request(request: UpstreamRequest): UpstreamRequest {
+    const cached = this.#requests.get(request)
+    if (cached) return cached
+    for (const { number } of placeholdersOf(request)) this.#numbers.reserve(number)
+    const own = new Map<string, string>()
+    const redacted = this.#redacted(request, this.#counting(own))
+    this.#remember(own)
+    this.#note(redacted)
+    this.#requests.set(request, redacted)
+    return redacted
+  }
+
+  attempt(attempt: RecordedAttempt): RecordedAttempt {
+    const own = new Map<string, string>()
+    const counting = this.#counting(own)
+    const notes: Notes = {
+      ...counting,
+      replaced: (secret) => {
+        counting.replaced?.(secret)
+        if (secret.rule === REPEATED) this.#echoed.set(secret.value, secret.kind)
+      },
+    }
+    const once = changedAttempt(attempt, this.#bodyRewriting(notes))
+    const redacted = own.size === 0 ? once : changedAttempt(once, { text: repeated(own, notes) })
+    this.#remember(own)
+    return redacted
+  }
+
+  text(text: string): string {
+    return rewrittenText(text, this.#rewriting(this.#uncounted, this.#known))
+  }
+
+  pieces(pieces: readonly Uint8Array[]): Uint8Array[] {
+    const frames = pieces.map((bytes) => ({ at: 0, bytes }))
+    return rewriteFrames(frames, undefined, this.#bodyRewriting(this.#uncounted)).map(({ bytes }) => bytes)
+  }
+
+  restore(attempt: RecordedAttempt, request: UpstreamRequest, recorded: UpstreamRequest): RecordedAttempt {
+    if (!attempt.response) return attempt
+    const values = this.#valuesOf(request, recorded)
+    for (const [number, value] of values) this.#numbers.adopt(number, value)
+    return values.size === 0 ? attempt : changedAttempt(attempt, { text: restoring(values) })
+  }
+
+  report(): RedactionReport {
+    return {
+      replaced: [...this.#counts.values()].map(({ values, ...count }) => ({ ...count, values: values.size })),
+      notCompared: [...this.#notCompared].map(([request, count]) =>
+        count === 1 ? request : `${request}, ${count} requests`,
+      ),
+    }
+  }
+
+  /** For texts that are not in the cassette: they do not change the numbers in it. */
+  readonly #uncounted: Notes = { number: (value, isNumber) => this.#numbers.outside(value, isNumber) }
+
+  /** Keeps values for the responses of the session. */
+  #remember(own: ReadonlyMap<string, string>): void {
+    for (const [value, kind] of own) {
+      this.#known.delete(value)
+      this.#known.set(value, kind)
+    }
+    for (const value of this.#known.keys()) {
+      if (this.#known.size <= MAX_KNOWN) break
+      this.#known.delete(value)
+    }
+  }
+
+  /** Counts what is replaced, and collects the values that may be repeated elsewhere. */
+  #counting(own: Map<string, string>): Notes {
+    return {
+      number: (value) => this.#numbers.of(value),
+      replaced: ({ rule, kind, value }) => {
+        const id = `${rule} ${kind}`
+        const counted = this.#counts.get(id) ?? { rule, kind, count: 0, values: new Set() }
+        counted.count++
+        counted.values.add(value)
+        this.#counts.set(id, counted)
+        if (rule !== REPEATED && rule !== KEYS && isDistinct(value)) own.set(value, kind)
+      },
+    }
+  }
+
+  /** The request without secrets. What one field shows to be a secret is one in the others, too. */
+  #redacted(request: UpstreamRequest, notes: Notes): UpstreamRequest {
+    const own = new Map<string, string>()
+    const collecting: Notes = {
+      number: notes.number,
+      replaced: (secret) => {
+        notes.replaced?.(secret)
+        if (isDistinct(secret.value)) own.set(secret.value, secret.kind)
+      },
+    }
+    const once = changedRequest(request, this.#rewriting(collecting, this.#echoed))
+    return own.size === 0 ? once : changedRequest(once, repeated(own, notes))
+  }
+
+  #bodyRewriting(notes: Notes): BodyRewriting {
+    return { text: this.#rewriting(notes, this.#known), bytes: this.#keysAlone(notes) }
+  }
+
+  /** Replaces secrets, and known values. */
+  #rewriting(notes: Notes, known: ReadonlyMap<string, string>): Rewriting {
+    const secretsIn = (text: string, place: Place): readonly Secret[] => {
+      const rule = this.#ruleFor(place)
+      if (rule !== undefined) return isBlank(text) ? [] : [wholeOf(text, 'field', rule)]
+      const { name } = place
+      const kind = name === undefined ? undefined : (place.isParameter ? secretParameter : namedSecret)(name, text)
+      if (kind !== undefined) return [wholeOf(text, keyKind(text) ?? kind, NAMES)]
+      const [found, repeats] = [this.#detected(text), knownIn(text, known)]
+      return found.length + repeats.length === 0 ? NOTHING : united([...found, ...repeats], text)
+    }
+    return {
+      minLength: MIN_LENGTH,
+      text: (text, place) => replacements(secretsIn(text, place), notes),
+      value: (text, place) => {
+        const rule = this.#ruleFor(place)
+        if (text === 'true' || text === 'false') return rule === undefined ? undefined : 'false'
+        if (redactedNumber(text)) return undefined
+        const found = rule === undefined ? numberSecret(text, place) : wholeOf(text, 'field', rule)
+        if (!found) return undefined
+        notes.replaced?.(found)
+        return numberPlaceholder(found.kind, notes.number(text, true))
+      },
+    }
+  }
+
+  /** Keys and secrets in a text. */
+  #detected(text: string): readonly Detected[] {
+    if (text.length < MIN_LENGTH) return NOTHING
+    const found = detect(text, { personalNames: this.#personalNames })
+    const keys = this.#keysIn(text)
+    return keys.length === 0 ? found : [...keys, ...found]
+  }
+
+  #ruleFor(place: Place): string | undefined {
+    if (this.#paths.length === 0) return undefined
+    const path = place.path()
+    return path && this.#paths.find(({ steps }) => isWithin(path, steps))?.rule
+  }
+
+  #keysIn(text: string): readonly Detected[] {
+    if (text.length < this.#minKeyLength) return NOTHING
+    const found: Detected[] = []
+    for (const { form, kind } of this.#keys)
+      if (text.includes(form)) for (const range of rangesOf(text, form)) found.push({ ...range, kind, rule: KEYS })
+    return found
+  }
+
+  /** Replaces the keys that are left, in bytes of any kind. */
+  #keysAlone(notes: Notes): Rewriting {
+    return {
+      minLength: MIN_LENGTH,
+      text: (text) => replacements(united(this.#keysIn(text), text), notes),
+      value: () => undefined,
+    }
+  }
+
+  #note(redacted: UpstreamRequest): void {
+    const kinds = new Map<string, Set<string>>()
+    for (const { at, kind } of placeholdersOf({ ...redacted, path: '' }))
+      kinds.getOrInsertComputed(at, () => new Set()).add(kind)
+    if (kinds.size === 0) return
+    const fields = [...kinds].map(([at, all]) => `${at} (${[...all].join(', ')})`)
+    const request = `${redacted.operation} ${redacted.provider}/${redacted.model}: ${fields.join(', ')}`
+    const count = this.#notCompared.get(request) ?? 0
+    if (count > 0 || this.#notCompared.size < MAX_NOT_COMPARED) this.#notCompared.set(request, count + 1)
+  }
+
+  /** The values of a request by the numbers of their placeholders in the recorded one. */
+  #valuesOf(request: UpstreamRequest, recorded: UpstreamRequest): Map<number, string> {
+    const values: string[] = []
+    // Numbers that no placeholder has which the request itself contains.
+    const number = (value: string, isNumber: boolean) => values.push(value) - 1 + (isNumber ? FIRST_NUMBER : FIRST_TEXT)
+    const own = Map.groupBy(placeholdersOf(this.#redacted(request, { number })), ({ at }) => at)
+    const found = new Map<number, string>()
+    for (const [at, places] of Map.groupBy(placeholdersOf(recorded), (one) => one.at)) {
+      const sent = own.get(at) ?? []
+      // A volatile field may contain others.
+      if (sent.length !== places.length || sent.some(({ kind }, index) => kind !== places[index]?.kind)) continue
+      for (const [index, place] of places.entries()) {
+        const mine = sent[index]?.number ?? 0
+        const value = values[mine - (mine >= FIRST_TEXT ? FIRST_TEXT : FIRST_NUMBER)]
+        if (value !== undefined && !found.has(place.number)) found.set(place.number, value)
+      }
+    }
+    return found
+  }
+}
+const NOTHING: readonly never[] = []
+const FIRST_TEXT = 100_000_000
+
+/** Values that can be recognized wherever they stand. Short ones and words are replaced only where they were found. */
+const isDistinct = (value: string): boolean =>
+  value.length >= 6 && !/^[A-Za-z]{1,11}$/.test(value) && !/^\d{1,7}$/.test(value) && !value.includes('\0')
+
+const isBlank = (text: string) => /^[\s\0]*$/.test(text) || placeholdersIn(text)[0]?.end === text.length
+
+const wholeOf = (text: string, kind: string, rule: string): Secret => ({
+  start: 0,
+  end: text.length,
+  kind,
+  rule,
+  value: text,
+})
+
+function rangesOf(text: string, part: string): { start: number; end: number }[] {
+  const ranges: { start: number; end: number }[] = []
+  for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + part.length))
+    ranges.push({ start: at, end: at + part.length })
+  return ranges
+}
+
+const knownIn = (text: string, known: ReadonlyMap<string, string>): readonly Detected[] =>
+  text.length < MIN_LENGTH || known.size === 0
+    ? NOTHING
+    : [...known].flatMap(([value, kind]) => rangesOf(text, value).map((range) => ({ ...range, kind, rule: REPEATED })))
+
+/** Secrets in order. Those that overlap are one, of the kind of the first that was found. */
+function united(found: readonly Detected[], text: string): Secret[] {
+  const all = found.map((one, rank) => ({ ...one, rank })).sort((one, other) => one.start - other.start)
+  const whole: (Detected & { rank: number })[] = []
+  for (const one of all) {
+    const last = whole.at(-1)
+    if (!last || one.start >= last.end) whole.push(one)
+    else
+      whole.splice(-1, 1, {
+        ...(one.rank < last.rank ? one : last),
+        start: last.start,
+        end: Math.max(last.end, one.end),
+      })
+  }
+  return whole.map((one) => ({ ...one, value: text.slice(one.start, one.end) }))
+}
+
+const replacements = (secrets: readonly Secret[], notes: Notes): readonly Replacement[] =>
+  secrets.length === 0
+    ? NOTHING
+    : secrets.map((secret) => {
+        notes.replaced?.(secret)
+        return { start: secret.start, end: secret.end, by: placeholder(secret.kind, notes.number(secret.value, false)) }
+      })
+
+/** A number that is a secret by its name, or a credit card number. */
+function numberSecret(text: string, { name }: Place): Secret | undefined {
+  const kind = name === undefined ? undefined : namedSecret(name, text)
+  if (kind !== undefined) return wholeOf(text, kind, NAMES)
+  if (!/^\d{13,19}$/.test(text)) return undefined
+  const [found] = detect(text, { personalNames: false })
+  return found?.start === 0 && found.end === text.length ? wholeOf(text, found.kind, found.rule) : undefined
+}
+
+/** Replaces values where they stand, but not in placeholders. */
+function repeated(known: ReadonlyMap<string, string>, notes: Notes): Rewriting {
+  return {
+    minLength: MIN_LENGTH,
+    text: (text) => {
+      const taken = placeholdersIn(text)
+      const found = knownIn(text, known).filter(
+        ({ start, end }) => !taken.some((one) => one.start < end && start < one.end),
+      )
+      return replacements(united(found, text), notes)
+    },
+    value: () => undefined,
+  }
+}
+
+/** Puts values back in place of their placeholders. */
+const restoring = (values: ReadonlyMap<number, string>): Rewriting => ({
+  minLength: MIN_LENGTH,
+  text: (text) =>
+    placeholdersIn(text).flatMap(({ start, end, number }) => {
+      const value = values.get(number)
+      return value === undefined ? [] : [{ start, end, by: value }]
+    }),
+  value: (text) => {
+    const value = values.get(redactedNumber(text)?.number ?? -1)
+    return value !== undefined && /^-?\d[\d.eE+-]*$/.test(value) ? value : undefined
+  },
+})
+
+/** Fields that tell parts of a body apart. They stay in a redacted list or object. */
+const STRUCTURE = new Set<string | number>(['type', 'role'])
+
+/**
+ * Whether a field stands at a path, or in the object or list there. A stream sends the fields of a `message` in a `delta`, so that one stands for
+ * the other.
+ */
+function isWithin(path: readonly (string | number)[], steps: readonly FieldStep[]): boolean {
+  if (path.length < steps.length) return false
+  const last = path.at(-1)
+  if (path.length > steps.length && last !== undefined && STRUCTURE.has(last)) return false
+  return steps.every((step, index) => {
+    const name = path[index]
+    if (step === null) return typeof name === 'number'
+    return step === name || (step === 'message' && name === 'delta')
+  })
+}
+
+function changedRequest(request: UpstreamRequest, rewriting: Rewriting): UpstreamRequest {
+  const headers = Object.entries(request.headers).map(([name, value]): [string, string] => [
+    name,
+    rewrittenAt(value, namedPlace(name), rewriting),
+  ])
+  return {
+    ...request,
+    path: rewrittenAddress(request.path, rewriting),
+    headers: Object.fromEntries(headers),
+    body: changedBody(request.body, rewriting),
+  }
+}
+
+function changedBody(body: UpstreamBody, rewriting: Rewriting): UpstreamBody {
+  switch (body.kind) {
+    case 'json': {
+      const text = JSON.stringify(body.value)
+      const changed = rewrittenText(text, rewriting)
+      return changed === text ? body : { kind: 'json', value: JSON.parse(changed) }
+    }
+    case 'form':
+      return { kind: 'form', fields: body.fields.map((field) => changedField(field, rewriting)) }
+    case 'text':
+      return { kind: 'text', text: rewrittenText(body.text, rewriting) }
+  }
+}
+
+function changedField(field: FormField, rewriting: Rewriting): FormField {
+  const place = fieldPlace(field.name)
+  if ('value' in field) return { name: field.name, value: rewrittenAt(field.value, place, rewriting) }
+  return { ...field, file: rewrittenAt(field.file, fieldPlace('file'), rewriting) }
+}
+
+function changedAttempt(attempt: RecordedAttempt, rewriting: BodyRewriting): RecordedAttempt {
+  const { response } = attempt
+  if (!response) return attempt
+  const type = response.headers.find(([name]) => name === 'content-type')?.[1]
+  const frames = rewriteFrames(response.frames, type, rewriting)
+  const growth = lengthOf(frames) - lengthOf(response.frames)
+  const headers = response.headers.map(([name, value]): [string, string] =>
+    name === 'content-length' && /^\d{1,15}$/.test(value)
+      ? [name, String(Number(value) + growth)]
+      : [name, rewrittenAt(value, namedPlace(name), rewriting.text)],
+  )
+  return { ...attempt, response: { ...response, headers, frames } }
+}
+
+const lengthOf = (frames: readonly { bytes: Uint8Array }[]) =>
+  frames.reduce((length, { bytes }) => length + bytes.length, 0)
+
+/** The placeholders in a request, and where they stand. */
+function placeholdersOf(request: UpstreamRequest): { at: string; kind: string; number: number }[] {
+  const found: { at: string; kind: string; number: number }[] = []
+  const nameOf = (place: Place) => {
+    const steps = place.path()
+    return steps ? formatFieldPath(steps) : (place.name ?? 'text')
+  }
+  changedRequest(request, {
+    minLength: MIN_LENGTH,
+    text: (text, place) => {
+      const all = placeholdersIn(text)
+      if (all.length > 0) found.push(...all.map(({ kind, number }) => ({ at: nameOf(place), kind, number })))
+      return []
+    },
+    value: (text, place) => {
+      const one = redactedNumber(text)
+      if (one) found.push({ at: nameOf(place), ...one })
+      return undefined
+    },
+  })
+  return found
+}

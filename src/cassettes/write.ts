@@ -1,0 +1,313 @@
+// Writes cassettes so that nothing half is ever taken for whole: a file says that it is incomplete until its run has
+// ended, each interaction is appended in one write, and a renewed recording takes the place of the old one at its end.
+import { appendFileSync, existsSync, ftruncateSync } from 'node:fs'
+import { type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { CASSETTE_FORMAT, type CassetteHeader, type Interaction, type VolatileRule } from '../contract/core/cassette.ts'
+import { cassetteKey } from '../contract/core/cassette-key.ts'
+import { printableLine } from '../lib/printable.ts'
+import { FileError } from '../schema/source.ts'
+import { type InteractionText, interactionText } from './document.ts'
+import { blobFolder, cassetteFile, renewedFile } from './names.ts'
+import { readStored, type StoredInteraction } from './read.ts'
+import { EarlierBodies } from './repeats.ts'
+import { type RenewedIds, sameAttempts, withOldIds } from './same.ts'
+import { valueText } from './value-text.ts'
+
+/** The header of a new cassette; the writer adds the format and the state. */
+export type NewHeader = Omit<CassetteHeader, 'cassette' | 'state'>
+
+/** Records the interactions of one session. */
+export interface CassetteWriter {
+  /** The file that will contain them. */
+  readonly file: string
+  /** Appends an interaction. It never rejects: a disk problem is reported once, and the file then stays incomplete. */
+  append(interaction: Interaction): Promise<void>
+  /** Ends the recording: marks it as complete, and replaces an older cassette. It never rejects. */
+  finish(): Promise<void>
+}
+
+const SEPARATOR = '---\n'
+
+/**
+ * Starts the recording of a session. Nothing is thrown: what cannot be written is reported once, in one line.
+ * @param report receives the problem
+ */
+export function openCassette(folder: string, header: NewHeader, report: (problem: string) => void): CassetteWriter {
+  return new Recording(folder, header, report)
+}
+
+class Recording implements CassetteWriter {
+  readonly file: string
+  readonly #folder: string
+  readonly #header: NewHeader
+  readonly #report: (problem: string) => void
+  /** The file that is written: beside an older cassette, if there is one. */
+  #draft: string
+  #handle: FileHandle | undefined
+  #length = 0
+  #failed = false
+  #ended = false
+  #work: Promise<void>
+  readonly #documents: Documents
+  readonly #arrived: Interaction[] = []
+  #previous: Previous | undefined
+  /** The positions of the documents so far, by the order of the older cassette. */
+  readonly #positions: number[] = []
+
+  constructor(folder: string, header: NewHeader, report: (problem: string) => void) {
+    this.file = cassetteFile(folder, header.session)
+    this.#draft = this.file
+    this.#folder = folder
+    this.#header = header
+    this.#report = report
+    this.#documents = new Documents(header.volatile)
+    this.#work = this.#guarded(() => this.#begin())
+  }
+
+  append(interaction: Interaction): Promise<void> {
+    this.#arrived.push(interaction)
+    return this.#then(() => this.#appendArrived())
+  }
+
+  finish(): Promise<void> {
+    return this.#then(() => this.#finish())
+  }
+
+  #then(step: () => Promise<void>): Promise<void> {
+    this.#work = this.#work.then(() => this.#guarded(step))
+    return this.#work
+  }
+
+  /** Runs a step unless one has failed before. */
+  async #guarded(step: () => Promise<void>): Promise<void> {
+    if (this.#failed) {
+      this.#arrived.length = 0
+      return
+    }
+    try {
+      await step()
+    } catch (error) {
+      this.#failed = true
+      const { session } = this.#header
+      const { message } = error as Error
+      const what = this.#ended ? `lacks what followed: ${this.file}` : `stays incomplete: ${this.#draft}`
+      this.#report(printableLine(`the recording of session '${session}' ${what}: ${message}`))
+      await this.#close()
+    }
+  }
+
+  async #close(): Promise<void> {
+    // What could not be written cannot be closed without an error either.
+    await this.#handle?.close().catch(() => {})
+    this.#handle = undefined
+  }
+
+  async #begin(): Promise<void> {
+    await mkdir(this.#folder, { recursive: true })
+    if (existsSync(this.file)) {
+      this.#draft = renewedFile(this.file)
+      this.#previous = previousIn(this.file, this.#header.volatile)
+    }
+    this.#handle = await open(this.#draft, 'w')
+    this.#write(headerText(this.#header, 'incomplete') + SEPARATOR)
+  }
+
+  /**
+   * Appends a text in one write; after a partial one the file is as before. At once, which takes less processor
+   * time than a promise (63 instead of 75 us for an interaction of 800 bytes, with everything else).
+   */
+  #write(text: string): void {
+    const handle = this.#handle
+    if (!handle) return
+    const bytes = Buffer.from(text)
+    try {
+      appendFileSync(handle.fd, bytes)
+    } catch (error) {
+      ftruncateSync(handle.fd, this.#length)
+      throw error
+    }
+    this.#length += bytes.length
+  }
+
+  /** Appends the interactions that have arrived since the last write: a busy server does not write each alone. */
+  async #appendArrived(): Promise<void> {
+    if (this.#ended) throw new Error('an interaction came after its end')
+    let text = ''
+    for (const interaction of this.#arrived.splice(0)) {
+      const { renewed, kept, position } = this.#previous?.match(interaction) ?? { renewed: interaction, position: 0 }
+      text += (kept ? this.#documents.kept(kept) : await this.#fresh(renewed)) + SEPARATOR
+      this.#positions.push(position)
+    }
+    if (text !== '') this.#write(text)
+  }
+
+  async #fresh(interaction: Interaction): Promise<string> {
+    const { text, blobs } = this.#documents.fresh(interaction)
+    for (const [name, bytes] of blobs) await writeBlob(blobFolder(this.#folder), name, bytes)
+    return text
+  }
+
+  async #finish(): Promise<void> {
+    if (this.#ended) return
+    await this.#close()
+    await writeWhole(this.file, headerText(this.#header, 'complete') + (await this.#recorded()))
+    this.#ended = true
+    if (this.#draft !== this.file) await rm(this.#draft, { force: true })
+  }
+
+  /** The documents with separators before them. Calls at the same time end in any order: they keep the older one. */
+  async #recorded(): Promise<string> {
+    const isOrdered = this.#positions.every((position, index) => position >= (this.#positions[index - 1] ?? 0))
+    if (isOrdered) {
+      const text = await readFile(this.#draft, 'utf8')
+      return text.slice(headerText(this.#header, 'incomplete').length, -SEPARATOR.length)
+    }
+    const documents = new Documents(this.#header.volatile)
+    return readStored(this.#draft)
+      .stored.map((stored, index) => ({ stored, position: this.#positions[index] ?? 0 }))
+      .sort((one, other) => one.position - other.position)
+      .map(({ stored }) => SEPARATOR + documents.kept(stored))
+      .join('')
+  }
+}
+
+/** The documents of a cassette, in its order. */
+class Documents {
+  readonly #earlier = new EarlierBodies()
+  /** The last number of ids that begin alike. */
+  readonly #numbers = new Map<string, number>()
+  readonly #rules: readonly VolatileRule[]
+  constructor(rules: readonly VolatileRule[]) {
+    this.#rules = rules
+  }
+
+  /** The document of an interaction. */
+  fresh(interaction: Interaction): InteractionText {
+    const { body } = interaction.request
+    const value = body.kind === 'json' ? body.value : undefined
+    const id = this.#newId(cassetteKey(interaction.request, this.#rules))
+    const reduced = this.#earlier.reduce(value)
+    // The restored body shares what it repeats: a long conversation is in memory once.
+    this.#earlier.index(id, this.#earlier.restore(reduced))
+    return interactionText(interaction, { id, reduced })
+  }
+
+  /** A document as it is, unless what it repeats is no longer above it. Its binary bodies are in their files. */
+  kept({ id, text, reduced, interaction }: StoredInteraction): string {
+    const { request } = interaction
+    if (this.#earlier.has(id)) return this.fresh(interaction).text
+    let body = request.body
+    if (body.kind === 'json') {
+      try {
+        body = { kind: 'json', value: this.#earlier.restore(reduced) }
+      } catch {
+        return this.fresh(interaction).text
+      }
+      const key = cassetteKey(request, this.#rules)
+      if (cassetteKey({ ...request, body }, this.#rules) !== key) return this.fresh(interaction).text
+    }
+    this.#earlier.index(id, body.kind === 'json' ? body.value : undefined)
+    return text.endsWith('\n') ? text : `${text}\n`
+  }
+
+  #newId(key: string): string {
+    const short = key.slice(0, 8)
+    for (let number = (this.#numbers.get(short) ?? 0) + 1; ; number++) {
+      const id = number === 1 ? short : `${short}-${number}`
+      if (this.#earlier.has(id)) continue
+      this.#numbers.set(short, number)
+      return id
+    }
+  }
+}
+
+/** The older cassette in a file; undefined if it cannot be read, so that there is nothing to keep. */
+function previousIn(file: string, rules: readonly VolatileRule[]): Previous | undefined {
+  try {
+    return new Previous(readStored(file).stored, rules)
+  } catch (error) {
+    if (error instanceof FileError) return undefined
+    throw error
+  }
+}
+
+/** What becomes of a recorded interaction when an older cassette is renewed. */
+interface Renewed {
+  /** The interaction with the ids of what is kept. */
+  renewed: Interaction
+  /** The older document, if it says the same. */
+  kept?: StoredInteraction | undefined
+  /** Its place among the older documents. */
+  position: number
+}
+
+/** The interactions of the older cassette: each is compared with the next recorded one of its key. */
+class Previous {
+  readonly #byKey: Map<string, { stored: StoredInteraction; position: number }[]>
+  readonly #rules: readonly VolatileRule[]
+  readonly #ids: RenewedIds = new Map()
+  /** The place of the last document, and of the last one of each key. */
+  #last = 0
+  readonly #lastOfKey = new Map<string, number>()
+
+  constructor(stored: readonly StoredInteraction[], rules: readonly VolatileRule[]) {
+    this.#rules = rules
+    const placed = stored.map((one, position) => ({ stored: one, position }))
+    this.#byKey = Map.groupBy(placed, (one) => cassetteKey(one.stored.interaction.request, rules))
+    for (const queue of this.#byKey.values()) queue.reverse()
+  }
+
+  match(interaction: Interaction): Renewed {
+    const request = withOldIds(interaction.request, this.#ids)
+    const renewed = request === interaction.request ? interaction : { ...interaction, request }
+    const key = cassetteKey(request, this.#rules)
+    const next = this.#byKey.get(key)?.pop()
+    const ids = next && next.stored.interaction.turn === renewed.turn && sameAttempts(next.stored.interaction, renewed)
+    for (const [now, before] of ids || []) this.#ids.set(now, before)
+    const position = next?.position ?? Math.max(this.#last, this.#lastOfKey.get(key) ?? 0)
+    this.#last = position
+    this.#lastOfKey.set(key, position)
+    return { renewed, position, kept: ids ? next?.stored : undefined }
+  }
+}
+
+/** The header as it is written. */
+function headerText({ session, recorded, understudy, volatile, redact }: NewHeader, state: CassetteHeader['state']) {
+  const value = {
+    cassette: CASSETTE_FORMAT,
+    session,
+    state,
+    recorded,
+    understudy,
+    ...(volatile.length > 0 && { volatile }),
+    ...(redact.length > 0 && { redact }),
+  }
+  return `# Recorded responses of providers, for replay with Understudy.${valueText(value, '')}\n`
+}
+
+/** Writes a file and renames it into place, so that nobody ever reads half of it. */
+async function writeWhole(file: string, content: string | Uint8Array): Promise<void> {
+  const draft = `${file}.new`
+  try {
+    const handle = await open(draft, 'w')
+    try {
+      await handle.writeFile(content)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(draft, file)
+  } catch (error) {
+    await rm(draft, { force: true }).catch(() => {})
+    throw error
+  }
+}
+
+/** A binary body is a file named by its checksum, which is written once. */
+async function writeBlob(folder: string, name: string, bytes: Uint8Array): Promise<void> {
+  const file = join(folder, name)
+  if (existsSync(file)) return
+  await mkdir(dirname(file), { recursive: true })
+  await writeWhole(file, bytes)
+}

@@ -1,0 +1,199 @@
+// Named rules for fields of a request that change from run to run: their paths, and how they are applied.
+import { z } from 'zod'
+import { isObject, type JsonObject } from '../../lib/values.ts'
+import type { FormField, UpstreamBody, VolatileRule } from './cassette.ts'
+
+/** A step of a path: the name of a field, the index of an item, or null for every item of a list. */
+export type FieldStep = string | number | null
+
+/** A name as a path writes it without quotes. */
+const NAME = /^[^.[\]"]+$/
+const STEP = /(^|\.)([^.[\]"]+)|\[(\*|\d{1,9})\]|\[("(?:[^"\\]|\\.)*")\]/y
+
+/**
+ * The steps of a path such as `messages[*].content` or `metadata["run.id"]`; undefined if it is invalid.
+ * @example
+ * parseFieldPath('messages[*].content') // => ['messages', null, 'content']
+ * parseFieldPath('metadata["run.id"]') // => ['metadata', 'run.id']
+ * parseFieldPath('messages[') // => undefined
+ */
+export function parseFieldPath(path: string): FieldStep[] | undefined {
+  const steps: FieldStep[] = []
+  STEP.lastIndex = 0
+  for (let at = 0; at < path.length; at = STEP.lastIndex) {
+    const found = STEP.exec(path)
+    if (!found) return undefined
+    const [, dot, name, index, quoted] = found
+    if (dot === '' && steps.length > 0) return undefined
+    const step = name ?? (index === '*' ? null : index === undefined ? unquoted(quoted) : Number(index))
+    if (step === undefined) return undefined
+    steps.push(step)
+  }
+  return steps.length > 0 ? steps : undefined
+}
+
+function unquoted(text = ''): string | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * A path as text, which `parseFieldPath` reads.
+ * @example
+ * formatFieldPath(['messages', 0, 'content']) // => 'messages[0].content'
+ * formatFieldPath(['metadata', 'run.id']) // => 'metadata["run.id"]'
+ */
+export const formatFieldPath = (steps: readonly FieldStep[]): string =>
+  steps.reduce<string>((path, step) => {
+    if (typeof step !== 'string') return `${path}[${step ?? '*'}]`
+    return NAME.test(step) ? `${path}${path && '.'}${step}` : `${path}[${JSON.stringify(step)}]`
+  }, '')
+
+const isPattern = (source: string): boolean => {
+  try {
+    new RegExp(source, 'gu')
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A rule, as `understudy.yaml` and the header of a cassette contain it. */
+export const VolatileRuleSchema = z.strictObject({
+  name: z.string().min(1).describe('Name of the rule, which reports use.'),
+  path: z
+    .string()
+    .refine((path) => parseFieldPath(path) !== undefined, {
+      message: "must be the path of a field, such as 'metadata.run_id' or 'messages[*].content'",
+    })
+    .describe(
+      'Field of the body that changes from run to run, such as `metadata.run_id`; `[*]` is every item of a list.',
+    ),
+  pattern: z
+    .string()
+    .min(1)
+    .refine(isPattern, { message: 'must be a regular expression' })
+    .optional()
+    .describe('Regular expression for the part of the text that changes. Without it, the whole value is not compared.'),
+  operation: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Operation that the rule applies to, such as `chat.completions`; default: all.'),
+})
+
+/** The mark in place of what is not compared. */
+const markOf = ({ name }: VolatileRule) => `<volatile:${name}>`
+
+const REMOVED = Symbol('removed')
+
+/** A rule that is ready to be applied; `count` is how often it was. */
+class AppliedRule {
+  count = 0
+  readonly #rule: VolatileRule
+  readonly #steps: readonly FieldStep[]
+  readonly #pattern: RegExp | undefined
+
+  constructor(rule: VolatileRule) {
+    this.#rule = rule
+    this.#steps = parseFieldPath(rule.path) ?? []
+    this.#pattern = rule.pattern === undefined ? undefined : new RegExp(rule.pattern, 'gu')
+  }
+
+  /** A value without its volatile part: the value itself if it has none. */
+  value(value: unknown, depth = 0): unknown {
+    if (depth === this.#steps.length) return this.#volatile(value)
+    const step = this.#steps[depth]
+    if (Array.isArray(value)) return typeof step === 'string' ? value : this.#items(value, step, depth)
+    if (typeof step !== 'string' || !isObject(value) || !Object.hasOwn(value, step)) return value
+    const inner = this.value(value[step], depth + 1)
+    if (inner === value[step]) return value
+    const entries = Object.entries(value)
+    return Object.fromEntries(
+      inner === REMOVED
+        ? entries.filter(([name]) => name !== step)
+        : entries.map(([name, old]): [string, unknown] => [name, name === step ? inner : old]),
+    )
+  }
+
+  #items(list: readonly unknown[], step: number | null | undefined, depth: number): readonly unknown[] {
+    let changed: unknown[] | undefined
+    for (const [index, item] of list.entries()) {
+      if (step !== null && step !== index) continue
+      const inner = this.value(item, depth + 1)
+      if (inner === item) continue
+      changed ??= [...list]
+      // The other items keep their places.
+      changed[index] = inner === REMOVED ? markOf(this.#rule) : inner
+    }
+    return changed ?? list
+  }
+
+  /** With a pattern, it applies to every text in the value. */
+  #volatile(value: unknown): unknown {
+    if (this.#pattern === undefined) {
+      this.count++
+      return REMOVED
+    }
+    return this.#texts(value)
+  }
+
+  #texts(value: unknown): unknown {
+    if (typeof value === 'string') return this.#text(value)
+    if (Array.isArray(value)) {
+      const items = value.map((item) => this.#texts(item))
+      return items.some((item, index) => item !== value[index]) ? items : value
+    }
+    if (!isObject(value)) return value
+    const entries = Object.entries(value).map(([name, inner]): [string, unknown] => [name, this.#texts(inner)])
+    return entries.some(([name, inner]) => inner !== value[name]) ? Object.fromEntries(entries) : value
+  }
+
+  #text(text: string): string {
+    return text.replace(this.#pattern ?? '', (found: string) => {
+      if (found === '') return ''
+      this.count++
+      return markOf(this.#rule)
+    })
+  }
+
+  /** The fields of a form; fields of the same name are a list. */
+  form(fields: readonly FormField[]): readonly FormField[] {
+    const [name, ...rest] = this.#steps
+    if (rest.length > 1 || (rest.length === 1 && rest[0] !== null)) return fields
+    return fields.flatMap((field): FormField[] => {
+      if (field.name !== name) return [field]
+      if (this.#pattern === undefined) {
+        this.count++
+        return []
+      }
+      return 'value' in field ? [{ name: field.name, value: this.#text(field.value) }] : [field]
+    })
+  }
+}
+
+/**
+ * A body without what the rules of an operation call volatile, and how often each rule applied. A field is left out;
+ * an item of a list and a part of a text are replaced by a mark.
+ */
+export function withoutVolatileFields(
+  body: UpstreamBody,
+  operation: string,
+  rules: readonly VolatileRule[],
+): { body: UpstreamBody; applied: ReadonlyMap<string, number> } {
+  const applied = new Map(rules.map(({ name }) => [name, 0]))
+  let stable = body
+  for (const rule of rules) {
+    if (rule.operation !== undefined && rule.operation !== operation) continue
+    const one = new AppliedRule(rule)
+    if (stable.kind === 'json') {
+      const value = one.value(stable.value)
+      stable = value === stable.value ? stable : { kind: 'json', value: value as JsonObject }
+    } else if (stable.kind === 'form') stable = { kind: 'form', fields: one.form(stable.fields) }
+    applied.set(rule.name, (applied.get(rule.name) ?? 0) + one.count)
+  }
+  return { body: stable, applied }
+}

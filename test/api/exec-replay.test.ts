@@ -1,0 +1,160 @@
+// exec with cassettes: what it records and replays, what it reports, and how it ends.
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
+import { runLines } from '../../src/cli/print/report.ts'
+import { runSuite, type SuiteOptions } from '../../src/cli/run/suite.ts'
+import { exitCodeOf } from '../../src/cli/run/suite-run.ts'
+import { readConfig } from '../../src/config.ts'
+import { runCommand, testIo } from '../support/cli.ts'
+import { startProvider } from '../support/forward.ts'
+import { runInProcess } from '../support/in-process.ts'
+import type { Program } from '../support/programs/surroundings.ts'
+import { emptyFolder } from '../support/server.ts'
+
+const folder = emptyFolder()
+const cassettes = join(folder.path, 'cassettes')
+const settings = join(folder.path, 'understudy.yaml')
+let provider: ReturnType<typeof startProvider>
+let limited = true
+beforeAll(() => {
+  provider = startProvider(async (request) => {
+    const { messages } = (await request.json()) as { messages: { content: string }[] }
+    const content = messages.at(-1)?.content ?? ''
+    if (content === 'busy' && limited) {
+      limited = false
+      return Response.json({ error: { message: 'slow down' } }, { status: 429, headers: { 'retry-after-ms': '1' } })
+    }
+    const message = { role: 'assistant', content: `answer to ${content}` }
+    const choices = [{ index: 0, finish_reason: 'stop', message }]
+    return Response.json({ id: 'c', object: 'chat.completion', created: 1, model: 'gpt-4o', choices })
+  })
+  writeFileSync(settings, `providers:\n  openai: { base_url: "${provider.url}", api_key: sk-a-secret-of-the-tests }\n`)
+})
+afterAll(() => {
+  provider.stop()
+  folder.remove()
+})
+
+/** A program that sends these messages, and again after a 429 unless told otherwise. */
+const sending =
+  (messages: readonly string[], { retries = true, session }: { retries?: boolean; session?: string } = {}): Program =>
+  async ({ env, fetch }) => {
+    const post = (content: string) =>
+      fetch(`${env.OPENAI_BASE_URL}/chat/completions`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${env.OPENAI_API_KEY}`,
+          'content-type': 'application/json',
+          ...(session && { 'x-understudy-session': session }),
+        },
+        body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content }] }),
+      })
+    for (const content of messages) {
+      const { status } = await post(content)
+      if (status === 429 && retries) await post(content)
+    }
+    return 0
+  }
+
+async function executed(program: Program, flags: Record<string, unknown>, more: Partial<SuiteOptions> = {}) {
+  const { strict = false, only, ...typed } = flags
+  const read = readConfig({ config: settings, ...typed }, {})
+  const config = {
+    ...read,
+    ...(only !== undefined && { replay: cassettes }),
+    port: 0,
+    db: ':memory:',
+    strict: strict === true,
+  }
+  const recordOnly = only as readonly string[] | undefined
+  const [run] = await runSuite(['a program'], {
+    ...{ io: testIo(), config, scenarios: [], output: 'ignore', runChild: runInProcess(program), recordOnly },
+    ...more,
+  })
+  if (!run) throw new Error('nothing was run')
+  return { run, code: exitCodeOf([run]), text: stripVTControlCharacters(runLines(run).join('\n')) }
+}
+
+test('exec --record and --replay: report what was recorded, replayed, missed and left', async () => {
+  const recorded = await executed(sending(['hello', 'busy']), { record: cassettes })
+  expect(recorded.code).toBe(0)
+  expect(recorded.text).toContain(`recorded      2 interactions, 3 attempts, 1 cassette in ${cassettes}`)
+  const requests = provider.seen.length
+
+  const replayed = await executed(sending(['hello', 'busy']), { replay: cassettes })
+  expect(replayed.code).toBe(0)
+  expect(replayed.text).toContain('replayed      3 attempts, no misses')
+  expect(replayed.run.cassettes?.sessions[0]).toMatchObject({ cassette: 'default', recorded: null })
+
+  const missed = await executed(sending(['hello', 'busy', 'new']), { replay: cassettes })
+  expect(missed.code).toBe(3)
+  expect(missed.text).toContain('3 attempts, 1 miss')
+  expect(missed.text).toMatch(/nearest: \S+default\.yaml:\d+/)
+  expect(missed.text).toContain('messages[0].content: recorded "hello", sent "new"')
+
+  const withoutRetry = await executed(sending(['hello', 'busy'], { retries: false }), { replay: cassettes })
+  expect(withoutRetry.text).toMatch(
+    /unused {8}1 of 2 attempts at \S+default\.yaml:\d+ \(chat\.completions openai\/gpt-4o, turn 1\)/,
+  )
+  const shorter = sending(['hello'])
+  expect((await executed(shorter, { replay: cassettes })).code).toBe(0)
+  expect((await executed(shorter, { replay: cassettes, strict: true })).code).toBe(3)
+  expect(provider.seen.length).toBe(requests)
+})
+
+test('exec: prefers the exit code of the command to that of a miss', async () => {
+  const failing: Program = async (surroundings) => {
+    await sending(['other'])(surroundings)
+    return 7
+  }
+  expect((await executed(failing, { replay: cassettes })).code).toBe(7)
+})
+
+test('exec --record: keeps the older cassette if the run is interrupted', async () => {
+  const file = join(cassettes, 'default.yaml')
+  const before = readFileSync(file, 'utf8')
+  const hanging: Program = async (surroundings) => {
+    await sending(['hello'])(surroundings)
+    await surroundings.sleep(60_000)
+    return 0
+  }
+  const { run, text } = await executed(hanging, { record: cassettes }, { timeout: 500 })
+  expect(run.timed_out).toBe(true)
+  expect(text).toContain('the run was interrupted, so the cassette stays incomplete')
+  expect(readFileSync(file, 'utf8')).toBe(before)
+  rmSync(join(cassettes, 'default~incomplete.yaml'))
+})
+
+test('record --only: renews one cassette and replays the others', async () => {
+  await executed(sending(['one'], { session: 'a/b' }), { record: cassettes })
+  const before = provider.seen.length
+  const both: Program = async (surroundings) => {
+    await sending(['one'], { session: 'a/b' })(surroundings)
+    await sending(['hello', 'busy'])(surroundings)
+    return 0
+  }
+  const { code, run } = await executed(both, { record: cassettes, only: ['a/b'] })
+  expect(code).toBe(0)
+  expect(provider.seen.length - before).toBe(1)
+  expect(run.cassettes?.sessions.map(({ cassette, recorded }) => [cassette, recorded !== null])).toEqual([
+    ['a/b', true],
+    ['default', false],
+  ])
+})
+
+test.each([
+  [['exec', '--record', 'a', '--replay', 'b'], '--record and --replay exclude each other'],
+  [['exec', '--replay', 'no-such-folder'], '--replay "no-such-folder" is not a folder'],
+  [['exec', '--replay', '.', '--on-miss', 'synthesize'], 'a generated response would be taken for a recorded one'],
+  [['exec', '--replay', '.', '--speed', 'fast'], '--speed must be real, instant, or a factor such as 10, got "fast"'],
+  [['exec', '--replay', '.', '--allow', 'all'], '--allow must be sampling or prefix, got "all"'],
+  [['exec', '--record', 'a', '--seed', '1', '--seed', '2'], '--record runs the command once'],
+  [['explore', '--record', 'a'], 'explore does not record'],
+  [['record', '--doctor', '--only', 'a'], '--doctor and --only exclude each other'],
+])('cassette flags, %j: are an error that says why', async (args, message) => {
+  const { code, stderr } = await runCommand([...args, '--', 'true'])
+  expect(stderr).toContain(message)
+  expect(code).toBe(2)
+})

@@ -1,0 +1,63 @@
+// Recordings that are killed with SIGKILL: nothing half may be taken for whole, and an older cassette stays.
+
+import { expect } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { checkCassette } from '../../src/cassettes/check.ts'
+import { renewedFile } from '../../src/cassettes/names.ts'
+import { readCassette } from '../../src/cassettes/read.ts'
+import { answered, chatInteraction, frame, newHeader, writeCassette } from './cassettes.ts'
+import { emptyFolder } from './server.ts'
+
+const PROGRAM = join(import.meta.dir, 'programs', 'record-cassette.ts')
+
+/** Starts a recording in a folder, and kills it once `lines` interactions are written, or `wait` ms later. */
+async function killed(folder: string, { lines, wait, size }: { lines: number; wait: number; size: number }) {
+  const child = Bun.spawn([process.execPath, PROGRAM, folder, String(size)], { stdout: 'pipe', stderr: 'inherit' })
+  const decoder = new TextDecoder()
+  let printed = ''
+  let isKilled = false
+  for await (const piece of child.stdout) {
+    printed += decoder.decode(piece, { stream: true })
+    if (isKilled || printed.split('\n').length <= lines) continue
+    isKilled = true
+    await Bun.sleep(wait)
+    child.kill('SIGKILL')
+  }
+  await child.exited
+  expect(child.signalCode).toBe('SIGKILL')
+  return printed.split('\n').filter((line) => line.startsWith('written ')).length
+}
+
+/**
+ * Kills recordings at several moments, those of new cassettes and of renewed ones in turn. What was written is read
+ * again, the recording counts as incomplete, and an older cassette is as before.
+ */
+export async function killRecordings(moments: number): Promise<void> {
+  for (let moment = 0; moment < moments; moment++) {
+    const folder = emptyFolder()
+    const isRenewed = moment % 2 === 1
+    const older = isRenewed
+      ? await writeCassette(folder.path, newHeader('killed'), [
+          chatInteraction({}, { attempts: [answered(frame(1, 'old'))] }),
+        ])
+      : undefined
+    const size = moment % 3 === 0 ? 4_000_000 : 20_000
+    const written = await killed(folder.path, { lines: 1 + (moment % 4), wait: moment % 7, size })
+    const file = join(folder.path, 'killed.yaml')
+    const draft = isRenewed ? renewedFile(file) : file
+    const { header, interactions } = readCassette(draft)
+    expect(header.state).toBe('incomplete')
+    expect(interactions.length).toBeGreaterThanOrEqual(written)
+    for (const [number, { request, attempts }] of interactions.entries()) {
+      expect(request.body).toEqual({ kind: 'json', value: { number } })
+      expect(attempts[0]?.response?.frames[0]?.bytes).toHaveLength(size)
+    }
+    expect(checkCassette(draft).problems).toEqual([expect.stringContaining('state is incomplete')])
+    if (older) {
+      expect(readFileSync(file, 'utf8')).toBe(older.text)
+      expect(checkCassette(file).problems).toEqual([])
+    }
+    folder.remove()
+  }
+}
