@@ -261,7 +261,10 @@ const search =
     return found
   }
 
-const isBasic = (value: string) => /^[\x20-\x7e]*:[\x20-\x7e]*$/.test(Buffer.from(value, 'base64').toString('latin1'))
+/** Whether a text is a user and a password in base64 (RFC 7617). */
+const isBasic = (value: string) =>
+  /^[A-Za-z0-9+/]{6,1024}={0,2}$/.test(value) &&
+  /^[\x20-\x7e]+:[\x20-\x7e]*$/.test(Buffer.from(value, 'base64').toString('latin1'))
 const hasDigit = (value: string) => /\d/.test(value)
 
 /** Values that stand for a secret: variables, templates, placeholders, what a schema says. */
@@ -279,7 +282,7 @@ const NAMES_OF_SECRETS: readonly (readonly [kind: string, name: string])[] = [
   ['password', '(?:password|passwd|passphrase|passcode|pwd|passwort|wachtwoord)s?'],
   [
     'api-key',
-    '(?:api|access|secret|private|signing|encryption|account|subscription|license|auth|master|shared|secret_access|app)_?key(?:_id)?s?',
+    '(?:api|access|secret|private|signing|encryption|account|subscription|license|auth|master|shared|secret_access|app)_?key(?:_id|_base)?s?',
   ],
   ['secret', '(?:client_?secret|app_?secret|secret|credentials?|connection_?string)s?'],
   [
@@ -316,7 +319,9 @@ export function namedSecret(name: string, value: string): string | undefined {
   }
   if (kind === '' || !mayBeSecret(value)) return undefined
   if (kind !== 'ambiguous') return kind
-  return value.length <= MAX_TOKEN_LENGTH && !/\s/.test(value) && looksRandom(value) ? 'token' : undefined
+  return value.length <= MAX_TOKEN_LENGTH && !/\s/.test(value) && (looksRandom(value) || isBasic(value))
+    ? 'token'
+    : undefined
 }
 const MAX_NAME_LENGTH = 80
 const MAX_TOKEN_LENGTH = 4_096
@@ -338,7 +343,7 @@ export const secretParameter = (name: string, value: string): string | undefined
 
 /** `api_key=abc`, `"password": "abc"`, `Password: hunter2`. The name is at most 40 characters before its last word. */
 const ASSIGNED =
-  /(?<![\w-])([\w-]{0,40}(?:passw(?:or)?d|passphrase|passcode|pwd|passwort|wachtwoord|secret|credential|connectionstring|[\w-]key|key_?id|token|authorization|cookie))\\{0,8}["'`]?\s{0,8}(:=|=>|[=:])\s{0,8}(?:\\{0,8}(["'`])((?:(?!\3)[^\\\n\0]|\\[^\n]){1,512})|([^\s"'`,;&)}\]<>\0\\]{1,4096}))/dgi
+  /(?<![\w-])([\w-]{0,40}(?:passw(?:or)?d|passphrase|passcode|pwd|passwort|wachtwoord|secret|credential|connectionstring|key|key_?id|key_base|token|authorization|cookie))\\{0,8}["'`]?\s{0,8}(:=|=>|[=:])\s{0,8}(?:\\{0,8}(["'`])((?:(?!\3)[^\\\n\0]|\\[^\n]){1,512})|([^\s"'`,;&)}\]<>\0\\]{1,4096}))/dgi
 
 function assignedIn(text: string): SecretFound[] {
   if (!text.includes('=') && !text.includes(':')) return []
@@ -350,6 +355,22 @@ function assignedIn(text: string): SecretFound[] {
     // After a colon, a word of a sentence may follow.
     const isSentence = quote === undefined && sign === ':' && /^[A-Za-z]?[a-z]*[.!?]*$/.test(value)
     if (kind !== undefined && !isSentence) found.push({ start, end, kind })
+  }
+  return found
+}
+
+/** `the password is hunter2`. */
+const SPOKEN =
+  /\b(?:password|passphrase|passcode|passwort|wachtwoord|pin|pin code|secret|secret key|api key|access key|token)\s{1,4}(?:is|was|ist)\s{1,4}(?:now\s{1,4})?["'`]?([^\s"'`,;<>\0]{4,256})/dgi
+
+/** Elements of XML that are named as a secret. */
+function elementsIn(text: string): SecretFound[] {
+  if (!text.includes('</')) return []
+  const found: SecretFound[] = []
+  for (const { 1: name = '', 2: value = '', indices } of text.matchAll(/<([\w:.-]{1,60})>([^<\0]{1,4096})<\//dg)) {
+    const kind = namedSecret(name, value)
+    const [start, end] = indices?.[2] ?? [0, 0]
+    if (kind !== undefined) found.push({ start, end, kind })
   }
   return found
 }
@@ -371,9 +392,33 @@ const SEARCHES: readonly ((text: string) => SecretFound[])[] = [
     mayBeSecret,
   ),
   search('url-password', /\b[a-z][a-z0-9+.-]{0,30}:\/\/([^\s/?#"'<>:@\0]{16,512})@/dgi, '://'),
+  search('cookie', /\b(?:Set-)?Cookie["']?\s{0,8}[:=]\s{0,8}["']?([^\r\n"'\0]{4,4096})/dgi, 'ookie', (value) =>
+    value.includes('='),
+  ),
+  search(
+    'token',
+    /\bAuthorization["']?\s{0,8}[:=]\s{0,8}["']?(?:[A-Za-z][\w-]{0,30}\s{1,8})?([^\s"',;\0]{8,4096})/dgi,
+    'uthorization',
+    hasDigit,
+  ),
+  search('token', /\bSignature=([\w%+/=-]{20,512})/dg, 'Signature='),
   search('token', /\bBearer\s{1,8}([\w.~+/=-]{8,4096})/dgi, ' ', hasDigit),
   search('basic-auth', /\bBasic\s{1,8}([A-Za-z0-9+/]{6,1024}={0,2})/dgi, ' ', isBasic),
   search('azure-key', /\bSharedAccess(?:Key|Signature)=([^\s;"'&<>\0]{16,512})/dg, 'SharedAccess'),
   search('azure-key', /\bAccountKey=([^\s;"'&<>\0]{16,512})/dg, 'AccountKey='),
+  search(
+    'password',
+    /(?<!\S)--?(?:password|passwd|passphrase|token|secret|api-key|access-token|auth-token)\s{1,8}["']?([^\s"'\0-][^\s"'\0]{3,512})/dg,
+    '-',
+    mayBeSecret,
+  ),
+  search(
+    'password',
+    /(?<!\S)(?:-u|--user)\s{1,8}["']?[^\s"':\0]{1,256}:([^\s"'\0]{1,512})/dg,
+    '-u',
+    (value) => /[^a-z]/.test(value) && mayBeSecret(value),
+  ),
+  search('password', SPOKEN, ' ', (value) => hasDigit(value) && mayBeSecret(value)),
+  elementsIn,
   assignedIn,
 ]

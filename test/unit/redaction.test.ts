@@ -352,6 +352,53 @@ describe('redaction of fields', () => {
   })
 })
 
+describe('secrets by their context', () => {
+  const SECRET = 'q7Zp-44xWm'
+  const CONTEXTS = [
+    `Cookie: theme=dark; sid=${SECRET}; other=1`,
+    `Authorization: Token ${SECRET}`,
+    `curl -u admin:${SECRET} https://example.test`,
+    `mysql --password ${SECRET} shop`,
+    `my password is ${SECRET}.`,
+    `The API key was "${SECRET}"`,
+    `<Error><SecretAccessKey>${SECRET}</SecretAccessKey></Error>`,
+    `SECRET_KEY_BASE=${SECRET}`,
+    `Server=db;User Id=sa;Password=${SECRET};`,
+    `export DB_PASSWORD='${SECRET}'`,
+    `{"auths": {"hub": {"auth": "${Buffer.from(`joe:${SECRET}`).toString('base64')}"}}} and more`,
+    `config: {\\"password\\": \\"${SECRET}\\"} in a log`,
+    `redis://:${SECRET}@cache:6379/0`,
+    `https://${SECRET}${SECRET}@example.test/`,
+    `https://example.test/callback?code=1&access_token=${SECRET}`,
+    `key: ${SECRET}a1b2c3d4e5f6`,
+    `password="${SECRET}"`,
+    `password:${SECRET}`,
+  ]
+  test.each(CONTEXTS)('text: has no secret in %s', (text) => {
+    expect(JSON.stringify(redactor().request(chat(text)))).not.toContain(SECRET)
+    expect(redactor().text(text)).not.toContain(SECRET)
+    expect(textOf(redactor().attempt(attemptWith([`failed: ${text}`], 'text/plain')))).not.toContain(SECRET)
+  })
+
+  const FIELDS = [
+    'password',
+    'apiKey',
+    'api_key',
+    'x-api-key',
+    'Authorization',
+    'clientSecret',
+    'access_token',
+    'set-cookie',
+    'private_key',
+  ]
+  test.each(FIELDS)('field: has no secret as %s', (name) => {
+    for (const value of ['swordfish', 'correct horse battery', 'a"b\\c'])
+      expect(
+        JSON.stringify(redactor().request(chat('x', { args: { [name]: value, list: { [name]: [value] } } }))),
+      ).not.toContain(JSON.stringify(value).slice(1, -1))
+  })
+})
+
 describe('harmless texts', () => {
   const HARMLESS = [
     'The password must be at least 12 characters: letters and digits. Token limits apply.',
@@ -360,6 +407,9 @@ describe('harmless texts', () => {
     'Version 1.2.3.4 of 2026-11-26T04:34:50Z, order 12345678, epoch 1764131690, 3.14159265358979',
     'Use `Authorization: Bearer $TOKEN` or password=<your password> or api_key: "{{key}}"',
     'const apiKey = process.env.OPENAI_API_KEY',
+    'The secret is to start early, and the token is valid. The password is required, the key is lost.',
+    'git commit -u origin:main --token-limit 100; cookie: delicious; <title>Key</title><key>name</key>',
+    'Keyboard: 104 keys; primary key: user_id; monkey: banana1; key: enter; keys: 12',
     'chatcmpl-AbC123dEf456 fp_1234567890 call_abcdEFGH1234 toolu_01A09q90qw90lq917835lq9 msg_0123abc req_011CSHoEeqs5C35K2UUqR7Fy',
     'git@github.com:user/repo.git and https://example.test/path?page=2&limit=10#top',
   ]
