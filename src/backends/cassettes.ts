@@ -55,8 +55,8 @@ export interface Cassettes {
   report(): CassetteReport
   /** A session begins anew: all of its recorded attempts can be replayed again. */
   rewind(session: string): void
-  /** Completes what is recorded. */
-  finish(): Promise<void>
+  /** Completes what is recorded, unless the run was interrupted. */
+  finish(interrupted?: boolean): Promise<void>
 }
 
 /**
@@ -166,7 +166,7 @@ export function createCassettes(options: CassetteOptions): Cassettes {
       return { folder, graded: sessions.some(({ replayed }) => Object.keys(replayed?.weak ?? {}).length > 0), sessions }
     },
     rewind: (session) => tapes.get(session)?.rewind(),
-    finish: async () => recorder?.finish(),
+    finish: async (interrupted) => recorder?.finish(interrupted),
   }
 }
 

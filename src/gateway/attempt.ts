@@ -104,8 +104,12 @@ export class AttemptCall implements BackendCall {
     return this.deadline?.signal ?? this.#context.call.signal
   }
 
-  get expire(): (() => void) | undefined {
-    return this.deadline?.expire
+  get expire(): ((limit: number) => void) | undefined {
+    const { deadline } = this
+    if (!deadline) return undefined
+    return (limit) => {
+      if (deadline.limit <= limit) deadline.expire()
+    }
   }
 
   /** Created at first use: few calls match a fixture with more than one reply. */

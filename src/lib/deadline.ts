@@ -11,6 +11,8 @@ export interface Deadline {
   hold(): void
   /** Ends the time now. */
   expire(): void
+  /** How long the silence may last, in ms. */
+  readonly limit: number
   stop(): void
 }
 
@@ -80,6 +82,7 @@ export function startDeadline(
       paused = true
     },
     expire,
+    limit: ms,
     stop,
   }
 }

@@ -1,6 +1,6 @@
 // exec with cassettes: what it records and replays, what it reports, and how it ends.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { runLines } from '../../src/cli/print/report.ts'
@@ -110,6 +110,21 @@ test('exec: prefers the exit code of the command to that of a miss', async () =>
     return 7
   }
   expect((await executed(failing, { replay: cassettes })).code).toBe(7)
+})
+
+test('exec --record: keeps the older cassette if the run is interrupted', async () => {
+  const file = join(cassettes, 'default.yaml')
+  const before = readFileSync(file, 'utf8')
+  const hanging: Program = async (surroundings) => {
+    await sending(['hello'])(surroundings)
+    await surroundings.sleep(60_000)
+    return 0
+  }
+  const { run, text } = await executed(hanging, { record: cassettes }, { timeout: 500 })
+  expect(run.timed_out).toBe(true)
+  expect(text).toContain('the run was interrupted, so the cassette stays incomplete')
+  expect(readFileSync(file, 'utf8')).toBe(before)
+  rmSync(join(cassettes, 'default~incomplete.yaml'))
 })
 
 test('record --only: renews one cassette and replays the others', async () => {

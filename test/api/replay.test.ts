@@ -232,6 +232,10 @@ test('time limit of the gateway: is met again, at once if replayed instantly', a
   expect((await app.post(ROUTER, call)).status).toBe(504)
   expect(performance.now() - began).toBeLessThan(500)
   expect((await app.finish()).sessions[0]?.replayed).toMatchObject({ missed: 0 })
+  const longer = replaying(folder)
+  const missed = await longer.post(ROUTER, { ...call, timeout: { call_timeout: 30_000 } })
+  expect(missed.text).toContain('its client timed out')
+  expect((await longer.finish()).sessions[0]?.replayed?.misses).toMatchObject([{ reason: 'read on' }])
 })
 
 test('client that reads on where the recorded one left: gets an error in the stream, which is a miss', async () => {

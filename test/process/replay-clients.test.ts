@@ -18,7 +18,7 @@ const folder = emptyFolder()
 afterAll(folder.remove)
 
 /** Longer than the clients wait for a silent provider. */
-const CLIENT_TIMEOUT = 400
+const CLIENT_TIMEOUT = 1_500
 const silent = (way: string) => way.startsWith('silence')
 
 /** A server that records or replays. */

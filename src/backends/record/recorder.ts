@@ -47,8 +47,11 @@ export interface Recorder {
   recording(transport: Transport): Transport
   /** What was recorded so far. */
   recorded(): RecordedSession[]
-  /** Records what is in progress as left by its client, writes everything, and marks the cassettes as complete. */
-  finish(): Promise<void>
+  /**
+   * Records what is in progress as left by its client, and writes everything.
+   * @param interrupted whether the run ended early: its cassettes then stay incomplete, and older ones in place
+   */
+  finish(interrupted?: boolean): Promise<void>
 }
 
 /** Responses and their bytes that may wait for redaction and writing; with more, they no longer wait for a pause. */
@@ -96,10 +99,10 @@ export function createRecorder(options: RecorderOptions): Recorder {
   return {
     recording: (transport) => tapped(transport, sink, limit),
     recorded: () => [...sessions.values()].map((session) => session.recorded()),
-    async finish() {
+    async finish(interrupted = false) {
       for (const exchange of open) exchange.left()
       while (waiting.length > 0 || draining) await startDraining()
-      await Promise.all([...sessions.values()].map((session) => session.finish()))
+      await Promise.all([...sessions.values()].map((session) => session.finish(interrupted)))
     },
   }
 }
@@ -176,9 +179,10 @@ class SessionRecording {
     }
   }
 
-  async finish(): Promise<void> {
+  async finish(interrupted: boolean): Promise<void> {
     for (const key of [...this.#pending.keys()]) await this.#flush(key)
-    await this.#open().finish()
+    if (interrupted) this.#problem ??= 'the run was interrupted, so the cassette stays incomplete'
+    else await this.#open().finish()
   }
 
   get #redactor(): Redactor {

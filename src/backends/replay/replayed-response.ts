@@ -64,6 +64,8 @@ class Timing {
 /** How much longer than recorded a client may take to leave: at least so many ms, or this share of the silence. */
 const GRACE_MS = 1_000
 const GRACE_SHARE = 0.25
+/** A time limit of the gateway is the recorded one up to this difference. */
+const SLACK_MS = 50
 
 /** The end of a recorded attempt after its last piece, which arrived at `lastAt`. */
 async function ended({ recorded, attempt, readOn }: ReplayOptions, timing: Timing, lastAt: number): Promise<never> {
@@ -72,9 +74,12 @@ async function ended({ recorded, attempt, readOn }: ReplayOptions, timing: Timin
     await timing.until(endedAt)
     throw connectionError(recorded)
   }
-  // The time limit of the gateway ends this. Waiting for it shows nothing.
-  if (end === 'timed out') attempt.expire?.()
   const silence = Math.max(0, endedAt - lastAt)
+  if (end === 'timed out') {
+    // The time limit of the gateway ends this. Waiting longer than the speed requires shows nothing.
+    await timing.until(endedAt)
+    attempt.expire?.(silence + SLACK_MS)
+  }
   await silentFor(silence + Math.max(GRACE_MS, silence * GRACE_SHARE), attempt)
   throw readOn()
 }

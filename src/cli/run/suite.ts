@@ -130,7 +130,7 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
     const took = realClock.now() - began
     const ended = end.stopped !== undefined || end.timedOut ? 'stopped' : end.code === 0 ? 'unknown' : 'badly'
     const judged = await judgeSessions({ understudy, url, token, round, requests, ended })
-    await understudy.cassettes?.finish()
+    await understudy.cassettes?.finish(end.stopped !== undefined || end.timedOut)
     const cassettes = understudy.cassettes?.report() ?? null
     await file?.keep(understudy.sessions.list().map(({ traces }) => traces))
     const not_emulated = [...notEmulated.values()]

@@ -22,8 +22,8 @@ export interface BackendCall {
   clock: Clock
   /** Aborts when the client disconnects or the time is up. Every wait must use it. */
   readonly signal: AbortSignal
-  /** Ends the time that it may take now; absent without a limit. */
-  readonly expire?: (() => void) | undefined
+  /** Ends its time now, if its limit is at most so many ms; absent without a limit. */
+  readonly expire?: ((limit: number) => void) | undefined
   /** Whether a fault has changed what its client receives; absent without a scenario. */
   readonly isFaulty?: (() => boolean) | undefined
   /** Positions in the sequences of fixtures, which this call continues. */
