@@ -11,6 +11,7 @@ export const PROBLEM_TITLES: Readonly<Record<ProblemKind, string>> = {
   crashed: 'Crashed',
   misbehaved: 'Misbehaved',
   failed: 'Failed on a recoverable error',
+  'long-timeout': 'Timeout too long to wait for',
   'silent-failure': 'Failed without an error message',
   'not-tolerated': 'Broken response not tolerated',
 }
