@@ -1,7 +1,7 @@
-# Understudy in a container: the musl executable on scratch. No shell, no root, nothing to write to but /data.
+# Understudy in a container: the executable on scratch. No shell, no root, nothing to write to but /data.
 #
 #   docker build -t understudy .
-#   docker run --read-only -p 4010:4010 -v understudy:/data -e UNDERSTUDY_TOKEN=<token> understudy
+#   docker run --read-only -p 8633:8633 -v understudy:/data -e UNDERSTUDY_TOKEN=<token> understudy
 #
 # Both architectures, without emulation, since nothing runs in a stage of the other one:
 #   docker buildx build --platform linux/amd64,linux/arm64 -t understudy .
@@ -11,22 +11,31 @@ WORKDIR /src
 # .npmrc switches install scripts off.
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --loglevel=error
+# The documentation site in the executable is built with these.
+COPY tools/package.json tools/package-lock.json tools/.npmrc tools/
+RUN npm ci --prefix tools --loglevel=error
 COPY . .
 ARG TARGETARCH=amd64
+ARG REVISION=
 RUN case "$TARGETARCH" in amd64) cpu=x64 ;; *) cpu="$TARGETARCH" ;; esac \
- && npm run build -- --platform "linux-$cpu-musl" \
- && mkdir -p /image/data && cp "dist/understudy-linux-$cpu-musl" /image/understudy
+ && npm run build -- --platform "linux-$cpu" ${REVISION:+--commit "$REVISION"} \
+ && mkdir -p /image/data && cp dist/understudy* /image/understudy
 
-# Has the C library and that of C++ (of GCC 13 at least), which the executable and its database driver load.
-FROM node:22-alpine@sha256:8094c002d08262dba12645a3b4a15cd6cd627d30bc782f53229a2ec13ee22a00 AS libraries
+# Has the libraries of C and C++ that the executable and its database driver load.
+FROM node:22-bookworm-slim@sha256:43ac6c60b8f89723f746e8a92ce91abd5017e627ce1ddfe4238355d3a30b772c AS libraries
 
+# release/image.ts assembles the image that is published, with the same contents and settings.
 FROM scratch
-COPY --from=libraries /lib/ld-musl-*.so.1 /lib/
-COPY --from=libraries /usr/lib/libstdc++.so.6 /usr/lib/libgcc_s.so.1 /usr/lib/
+COPY --from=libraries /usr/lib/*-linux-gnu/ld-linux-*.so.* /lib/
+COPY --from=libraries /usr/lib/*-linux-gnu/ld-linux-*.so.* /lib64/
+COPY --from=libraries \
+  /usr/lib/*-linux-gnu/libc.so.6 /usr/lib/*-linux-gnu/libm.so.6 /usr/lib/*-linux-gnu/libpthread.so.0 \
+  /usr/lib/*-linux-gnu/libdl.so.2 /usr/lib/*-linux-gnu/libstdc++.so.6 /usr/lib/*-linux-gnu/libgcc_s.so.1 /lib/
+COPY --from=libraries /etc/nsswitch.conf /etc/
 COPY --from=build /image/understudy /understudy
 COPY --from=build --chown=65532:65532 /image/data /data
 
-ARG VERSION=0.1.0
+ARG VERSION=1.0.0-rc.1
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Understudy" \
       org.opencontainers.image.description="A local stand-in for a model gateway and workspace API: offline, deterministic, in one executable." \
@@ -41,7 +50,7 @@ ENV UNDERSTUDY_HOST=0.0.0.0 \
 USER 65532:65532
 WORKDIR /data
 VOLUME /data
-EXPOSE 4010
+EXPOSE 8633
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["/understudy", "health"]
 ENTRYPOINT ["/understudy"]

@@ -1,7 +1,8 @@
-// What an exploration costs: runs a minute, and how much longer a run takes than the bare command.
+// What an exploration costs: seconds of two programs, runs a minute, and how much longer a run takes than the command.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Bench } from './bench.ts'
+import type { Cores } from './machine.ts'
 import { BenchError } from './options.ts'
 import { median, scratch, serveArgs, start, understudy } from './support.ts'
 import { type Line, milliseconds } from './table.ts'
@@ -22,6 +23,7 @@ for (let call = 0; call < ${CALLS}; call++) {
   await response.text()
 }
 `
+const PROGRAMS = join(import.meta.dir, 'programs')
 /** How often the bare command is run for its median. */
 const BARE_RUNS = 9
 
@@ -40,41 +42,79 @@ async function bare(command: readonly string[], folder: string): Promise<number>
   return median(times)
 }
 
-/** Milliseconds of a whole exploration, and its runs: the quiet ones too. */
-async function exploration(command: readonly string[], cwd: string) {
-  const classes = CLASSES.flatMap((name) => ['--failure-mode', name])
+/** Numbers of parallel runs that are compared. */
+const JOBS = [1, 2, 4]
+
+/** Whole explorations of the programs in `programs/`, and how long they may take on two quiet cores. */
+const WHOLE = [
+  { name: 'one call', command: ['node', '--test', 'one-call.test.mjs'], goal: '< 15 s' },
+  { name: 'four calls', command: ['node', 'four-calls.mjs'], goal: '< 60 s' },
+]
+
+/** What is explored, and with which flags. */
+interface Explored {
+  command: readonly string[]
+  cwd: string
+  flags: readonly string[]
+}
+
+/** Milliseconds of an exploration on both cores, its runs without those of the baseline, and its cases. */
+async function exploration({ command, cwd, flags }: Explored, cores: Cores | undefined) {
+  const { folder: out, remove } = scratch()
+  // The bench itself stays on one core.
+  const both = cores ? ['taskset', '-c', `${cores.server},${cores.load}`] : []
   const began = performance.now()
-  const child = Bun.spawn([understudy, 'explore', '--json', ...classes, '--', ...command], {
+  const child = Bun.spawn([...both, understudy, 'explore', '--json', '--out', out, ...flags, '--', ...command], {
     ...{ cwd, stdout: 'pipe', stderr: 'ignore' },
   })
   const text = await new Response(child.stdout).text()
   const took = performance.now() - began
+  remove()
   if (text === '') throw new BenchError('nothing was explored')
-  const { runs } = JSON.parse(text.trim().split('\n').at(-1) ?? '') as { runs: number }
-  return { took, runs: runs + 2 }
+  const { runs, cases } = JSON.parse(text.trim().split('\n').at(-1) ?? '') as { runs: number; cases: unknown[] }
+  return { took, runs, cases: cases.length }
 }
 
-/** Explores a small program in each round. */
-export async function explorations({ options, progress }: Bench): Promise<Line[]> {
-  progress('an exploration')
+/** Explores a small program with each number of jobs in each round, and two programs as a whole. */
+export async function explorations({ options, cores, progress }: Bench): Promise<Line[]> {
+  progress('explorations')
   const { folder, remove } = scratch()
   const command = [process.execPath, 'program.mjs']
   writeFileSync(join(folder, 'program.mjs'), PROGRAM)
   const alone = await bare(command, folder)
-  const rounds: { took: number; runs: number }[] = []
-  for (let round = 0; round < options.rounds; round++) rounds.push(await exploration(command, folder))
+  const classes = CLASSES.flatMap((name) => ['--failure-mode', name])
+  const rounds: { jobs: number; took: number; runs: number }[] = []
+  for (let round = 0; round < options.rounds; round++)
+    for (const jobs of JOBS) {
+      const flags = [...classes, '--jobs', String(jobs)]
+      const { took, runs } = await exploration({ command, cwd: folder, flags }, cores)
+      // One job has two baseline runs, more have three.
+      rounds.push({ jobs, took, runs: runs + (jobs === 1 ? 2 : 3) })
+    }
   remove()
-  const perMinute = rounds.map(({ took, runs }) => (runs / took) * 60_000)
-  const more = rounds.map(({ took, runs }) => took / runs - alone)
+  const of = (jobs: number) => rounds.filter((round) => round.jobs === jobs)
+  const more = of(1).map(({ took, runs }) => took / runs - alone)
   const spread = (figures: readonly number[]) =>
     `${Math.min(...figures).toFixed(0)} - ${Math.max(...figures).toFixed(0)}`
-  return [
-    {
-      measured: 'explore, runs a minute',
+  const rates = JOBS.map((jobs): Line => {
+    const perMinute = of(jobs).map(({ took, runs }) => (runs / took) * 60_000)
+    const measured = `explore, runs a minute, ${jobs} job${jobs === 1 ? '' : 's'}`
+    return { measured, server: 'own', figure: median(perMinute).toFixed(0), spread: spread(perMinute) }
+  })
+  const whole: Line[] = []
+  for (const { name, command: program, goal } of WHOLE) {
+    const { took, cases } = await exploration({ command: program, cwd: PROGRAMS, flags: [] }, cores)
+    whole.push({
+      measured: `explore, ${name}`,
       server: 'own',
-      figure: median(perMinute).toFixed(0),
-      spread: spread(perMinute),
-    },
+      figure: `${(took / 1e3).toFixed(1)} s`,
+      spread: `${cases} cases`,
+      goal,
+    })
+  }
+  return [
+    ...whole,
+    ...rates,
     {
       measured: 'explore, a run longer than the command by',
       server: 'own',

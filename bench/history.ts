@@ -18,6 +18,8 @@ const COLUMNS: readonly (readonly string[])[] = [
   ['cold start to the first answer'],
   ['memory, idle', 'memory, 20,000 calls'],
   ['session: memory', 'session: first call in a new one'],
+  ['explore, one call', 'explore, four calls'],
+  ['explore, runs a minute, 1 job', 'explore, runs a minute, 2 jobs', 'explore, runs a minute, 4 jobs'],
 ]
 
 /** Appends what Understudy reached. */

@@ -156,7 +156,10 @@ export function settingProblems(file: unknown): Problem[] {
 
 // A variable of ours that is no setting of the server.
 const LAUNCHER = 'UNDERSTUDY_PARENT'
-const OTHER_VARIABLES = ['UNDERSTUDY_CONFIG', 'UNDERSTUDY_URL', 'UNDERSTUDY_CLOCK_URL', 'UNDERSTUDY_BIN', LAUNCHER]
+const OTHER_VARIABLES = [
+  ...['UNDERSTUDY_CONFIG', 'UNDERSTUDY_URL', 'UNDERSTUDY_CLOCK_URL', 'UNDERSTUDY_BIN', LAUNCHER],
+  ...['UNDERSTUDY_RUN', 'UNDERSTUDY_RUN_DIR'],
+]
 function refuseUnknownVariables(environment: Environment): void {
   const known = [...keys.filter((key) => !isFileOnly(key)).map(variableOf), ...OTHER_VARIABLES]
   const unknown = Object.keys(environment).find((name) => name.startsWith('UNDERSTUDY_') && !known.includes(name))
@@ -235,7 +238,7 @@ export function serverAddress(
   const named = flags.url ?? environment.UNDERSTUDY_URL
   const url = named ?? `http://127.0.0.1:${environment.UNDERSTUDY_PORT || SETTINGS.port.fallback}`
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
-    const valid = 'an address such as http://127.0.0.1:4010'
+    const valid = 'an address such as http://127.0.0.1:8633'
     throw new ConfigError(mustBe(flags.url ? flag : 'UNDERSTUDY_URL', valid, quoteSetting(url, 'address')))
   }
   const token = flags.token ?? environment.UNDERSTUDY_TOKEN?.split(',')[0] ?? 'any'

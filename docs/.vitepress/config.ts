@@ -1,16 +1,31 @@
 // The documentation site. `npm run docs` builds it, and the executable serves it at /docs. It loads nothing from other addresses.
+import { relative } from 'node:path'
 import { defineConfig } from 'vitepress'
+
+/** Lists the folders of the packages whose code is in the site, from the checkout's root, for their licenses. */
+const packages = {
+  name: 'packages',
+  generateBundle(this: { emitFile(file: object): void }, _: unknown, files: Record<string, { modules?: object }>) {
+    const modules = Object.values(files).flatMap((file) => Object.keys(file.modules ?? {}))
+    const folders = modules.flatMap((path) => /^[^?]*node_modules\/(?:@[^/]+\/)?[^/?]+/.exec(path)?.[0] ?? [])
+    const names = folders.map((folder) => relative(process.cwd(), folder).replaceAll('\\', '/'))
+    this.emitFile({ type: 'asset', fileName: 'packages.json', source: JSON.stringify([...new Set(names)].sort()) })
+  },
+}
 
 /** A page in the sidebar by its file, without `.md`. */
 const page = (text: string, file: string) => ({ text, link: `/${file}` })
 
 const guides = [
   page('Quick start', 'quick-start'),
+  page('Install', 'install'),
   page('OpenAI and Anthropic', 'openai-and-anthropic'),
   page('Fixtures', 'fixtures'),
   page('Scenarios and faults', 'scenarios'),
   page('Scenario recipes', 'scenario-recipes'),
+  page('Incidents', 'incidents'),
   page('Broken conversations', 'conversations'),
+  page('Drift', 'drift'),
   page('In your tests', 'testing'),
   page('In CI', 'ci'),
   page('Explore failures', 'explore'),
@@ -44,6 +59,8 @@ const reference = [
   page('Models', 'reference/models'),
   page('Operations', 'operations'),
   page('Shipped scenarios in use', 'scenario-table'),
+  page('Compatibility', 'compatibility'),
+  page('Tests on macOS and Windows', 'platforms'),
   page('Limits on input', 'limits'),
   page('What is not emulated', 'not-emulated'),
   page('Glossary', 'glossary'),
@@ -69,6 +86,7 @@ export default defineConfig({
   // One page after the other: the order of the search index decides its bytes, and those of everything that names it.
   buildConcurrency: 1,
   head: [['link', { rel: 'icon', href: '/favicon.ico' }]],
+  vite: { plugins: [packages] },
   markdown: {
     // Comments in code have enough contrast, too.
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },

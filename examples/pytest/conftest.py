@@ -2,7 +2,7 @@
 import json, os, types, urllib.error, urllib.request, uuid
 import pytest
 
-URL = os.environ.get("UNDERSTUDY_URL", "http://127.0.0.1:4010")
+URL = os.environ.get("UNDERSTUDY_URL", "http://127.0.0.1:8633")
 
 @pytest.fixture
 def understudy():

@@ -38,6 +38,7 @@ import type { App, AppDeps, RouteContext } from './types.ts'
 import { createUnknownPathLog, type UnknownPathLog } from './unknown-paths.ts'
 import { answerUnrouted, pathRegex } from './unrouted.ts'
 import { type NoteCall, type SentParts, workspaceNotes } from './workspace-notes.ts'
+import { workspaceViewRoute } from './workspace-view.ts'
 
 /** The routes as an application. */
 interface Routes extends App {
@@ -70,7 +71,8 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
   const kept = withTurnExchange({ turns, asReceived, mark })
   const workspaceCalls = createWorkspaceCalls()
   let service: TaskService | undefined
-  const tasks = once(() => (service = forClients(agents().createTaskService(deps), readers, turns)))
+  const allTasks = once(() => agents().createTaskService(deps))
+  const tasks = once(() => (service = forClients(allTasks(), readers, turns)))
   const queue = startWork(deps, tasks)
   const wake = (session: Session) => {
     queue.wake(session)
@@ -86,6 +88,7 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
     queue,
     wake,
     tasks,
+    allTasks,
   })
   const open = routes.filter((route) => route.public).map(({ path }) => path)
   const publicPaths = [...open, ...docPaths].map(pathRegex)
@@ -149,10 +152,15 @@ function allRoutes(
     queue,
     wake,
     tasks,
-  }: { strays: UnknownPathLog; queue: EventQueue; wake(session: Session): void; tasks(): TaskService } & Pick<
-    ControlDeps,
-    'sessionOf' | 'readers' | 'workspaceCalls' | 'responses'
-  >,
+    allTasks,
+  }: {
+    strays: UnknownPathLog
+    queue: EventQueue
+    wake(session: Session): void
+    /** The tasks for clients, and those for others, whose reads are not noted. */
+    tasks(): TaskService
+    allTasks(): TaskService
+  } & Pick<ControlDeps, 'sessionOf' | 'readers' | 'workspaceCalls' | 'responses'>,
 ): Route[] {
   const { access, ask, gateway, sessions, strict } = deps
   const { guardrails, observers, runs } = gateway
@@ -201,6 +209,7 @@ function allRoutes(
   const faulty = throughFaults({ runs, sessionOf, count: ({ name }) => void sessions.get(name) })
   return [
     ...control,
+    workspaceViewRoute([...workspace, ...taskRoutes({ tasks: allTasks, callOf, receivedUrl })]),
     ...compatApis.flatMap((api) => api.routes(deps)),
     ...[
       ...workspace,

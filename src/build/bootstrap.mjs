@@ -1,8 +1,8 @@
 // Runs before anything is installed, so it is plain Node: it installs what the lockfile says when that
 // has changed, builds what is out of date, and hands over to the pinned Bun. `npm start` and `npm test` are this file.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { launch, launchExecutable } from '../../packages/cli/bin/launch.mjs'
 import { executable, isStale, newest } from './stale.mjs'
@@ -33,16 +33,43 @@ const unusable =
     process.exit(1)
   }
 
-/** Installs when the lockfile is newer than the last installation, npm's own or ours. */
-async function install() {
-  const [byNpm, byUs] = ['.package-lock.json', '.installed'].map((name) => join(root, 'node_modules', name))
-  const wanted = Math.max(newest(join(root, 'package.json')), newest(join(root, 'package-lock.json')))
+/** Installs in a folder when its lockfile is newer than the last installation, npm's own or ours. */
+async function installIn(folder) {
+  const [byNpm, byUs] = ['.package-lock.json', '.installed'].map((name) => join(folder, 'node_modules', name))
+  const wanted = Math.max(newest(join(folder, 'package.json')), newest(join(folder, 'package-lock.json')))
   if (Math.max(newest(byNpm), newest(byUs)) >= wanted) return
-  console.error('understudy: installing dependencies ...')
+  console.error(`understudy: installing dependencies ${folder === root ? '' : 'of tests and documentation '}...`)
   const npm = spawnSync(windows ? 'npm.cmd' : 'npm', ['--version'], { stdio: 'ignore', shell: windows })
-  if (npm.status === 0) await run(windows ? 'npm.cmd' : 'npm', ['ci', '--loglevel=error'], { shell: windows })
-  else await run('bun', ['install', '--frozen-lockfile'])
+  if (npm.status === 0)
+    await run(windows ? 'npm.cmd' : 'npm', ['ci', '--loglevel=error'], { cwd: folder, shell: windows })
+  else await run('bun', ['install', '--frozen-lockfile'], { cwd: folder })
   writeFileSync(byUs, '')
+}
+
+/**
+ * Makes the packages of `tools/` visible where the program's are, by a link for each that it names: tests, examples and the site find
+ * them as if they were installed there. A package that is installed there already is left alone.
+ */
+function linkTools() {
+  const modules = join(root, 'node_modules')
+  const link = (name) => {
+    const [from, to] = [join(modules, name), join(root, 'tools', 'node_modules', name)]
+    if (existsSync(from) || !existsSync(to)) return
+    mkdirSync(dirname(from), { recursive: true })
+    // A link whose target has moved exists no longer, and is in the way.
+    rmSync(from, { force: true })
+    if (windows) symlinkSync(to, from, 'junction')
+    else symlinkSync(relative(dirname(from), to), from)
+  }
+  const { dependencies } = JSON.parse(readFileSync(join(root, 'tools', 'package.json'), 'utf8'))
+  for (const name of Object.keys(dependencies)) link(name)
+}
+
+/** Installs what the program needs, and what its tests, examples and documentation need. */
+async function install() {
+  await installIn(root)
+  await installIn(join(root, 'tools'))
+  linkTools()
 }
 
 /** The pinned Bun, straight from its platform package: install scripts stay switched off (.npmrc). */
@@ -87,6 +114,7 @@ const tasks = {
     await build(bun)
     await run(bun, ['src/build/packages.ts', ...rest])
   },
+  release: () => run(bun, ['release/run.ts', ...rest]),
   async dev() {
     // Source is run as it is, but for the table of tokens that the build makes.
     if (!existsSync(join(root, 'dist', 'o200k.bin'))) await build(bun)
@@ -104,6 +132,11 @@ const tasks = {
     if (!existsSync(join(root, 'dist', 'o200k.bin'))) await build(bun)
     await run(bun, ['test/support/programs/scenario-table.ts'])
   },
+  async 'check:platform'() {
+    await build(bun)
+    await run(bun, ['release/check-platform.ts'])
+  },
+  names: () => run(bun, ['release/names.ts']),
   async docs() {
     if (!existsSync(join(root, 'dist', 'o200k.bin'))) await build(bun)
     await run(bun, ['src/build/docs.ts'])

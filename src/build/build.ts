@@ -1,12 +1,13 @@
 // Compiles the executable: `dist/understudy` for this platform, with `--platform NAME` `dist/understudy-NAME` for another, or with
 // --all an archive a platform plus SHA256SUMS. With --no-site it contains the documentation site only when that is built already.
 
-import { chmodSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { $, Glob } from 'bun'
 import { embeddedFixtures } from '../backends/fixture/load.ts'
 import { SHIPPED } from '../backends/fixture/shipped.ts'
+import { NOTICES_FILE, packNotices } from '../cli/notices-file.ts'
 import { EMPTY, newDatabase } from '../db/open.ts'
 import { SITE_FILE } from '../docs/site-file.ts'
 import { fixtureSubjects } from '../endpoints/index.ts'
@@ -15,11 +16,13 @@ import { compressPage, PAGE_FILE } from '../inspector/page-file.ts'
 import { STARTING_POLICY } from '../lib/jit-policy.ts'
 import { PLACES_FILE } from '../lib/paged-asset.ts'
 import { compiledSchemaFile } from '../schema/embedded.ts'
+import { type ArchiveEntry, gzip, tar } from './archive.ts'
 import { NO_PLACES, writePlaces } from './asset-places.ts'
 import { compiledSchemas } from './compiled-schemas.ts'
+import { EMBEDDED_FILES, folderOf, noticesOf, packageRecorder } from './licenses.ts'
 import { withoutSignature } from './mach-o.ts'
 import { driverOf, executableOf, here, platforms } from './platforms.ts'
-import { currentSite, siteFile } from './site.ts'
+import { currentSite, siteFile, sitePackages } from './site.ts'
 import { tokenTables } from './token-table.ts'
 
 const root = join(import.meta.dir, '..', '..')
@@ -30,9 +33,12 @@ const { values: flags } = parseArgs({
     all: { type: 'boolean' },
     platform: { type: 'string', default: here },
     site: { type: 'boolean', default: true },
+    // What an image is built from has no Git.
+    commit: { type: 'string' },
   },
   allowNegative: true,
 })
+const builtFrom = await checkedOut(flags.commit)
 const tables = tokenTables()
 const site = flags.site ? await siteFile() : currentSite()
 const emptyDatabases = Object.entries(EMPTY).map(
@@ -41,6 +47,8 @@ const emptyDatabases = Object.entries(EMPTY).map(
 const outlineFiles = Object.entries(compiledSchemas()).map(
   ([name, json]) => [relative('dist', compiledSchemaFile(name)), json] as const,
 )
+const page = packageRecorder()
+const inspector = compressPage(await bundlePage([page.plugin]))
 /** What is made for the executable, by its name under `dist/`. */
 const made: Record<string, Uint8Array | string> = {
   ...tables,
@@ -48,7 +56,7 @@ const made: Record<string, Uint8Array | string> = {
   [basename(PLACES_FILE)]: NO_PLACES,
   ...Object.fromEntries(outlineFiles),
   [basename(SHIPPED)]: JSON.stringify(embeddedFixtures(fixtureSubjects)),
-  [basename(PAGE_FILE)]: compressPage(await bundlePage()),
+  [basename(PAGE_FILE)]: inspector,
   ...(site && { [basename(SITE_FILE)]: site }),
 }
 /** Swagger UI's own files and ours behind it; everything the page loads comes from the executable. */
@@ -63,6 +71,32 @@ const swaggerAssets = [
 /** They run beside the program (lib/worker/pool.ts, db/checkpoint.ts), so they are programs of their own inside the executable. */
 const WORKERS = ['src/workers/worker.ts', 'src/db/checkpoint-worker.ts']
 
+/** The commit that is built, and whether files have changed since; null without Git. */
+async function checkedOut(commit?: string): Promise<{ commit: string; modified: boolean } | null> {
+  if (commit) return { commit, modified: false }
+  const git = async (...words: string[]) => {
+    const { exitCode, stdout } = await $`git -C ${root} ${words}`.quiet().nothrow()
+    return exitCode === 0 ? stdout.toString().trim() : undefined
+  }
+  // A folder inside somebody else's repository is no checkout of ours.
+  if ((await git('rev-parse', '--show-cdup').catch(() => undefined)) !== '') return null
+  const head = await git('rev-parse', 'HEAD')
+  return head ? { commit: head, modified: (await git('status', '--porcelain')) !== '' } : null
+}
+
+const ENTRIES = ['src/main.ts', ...WORKERS]
+
+/** The licenses of the packages whose modules, data or files are embedded. A bundle that is thrown away tells which modules those are. */
+async function notices(): Promise<Uint8Array> {
+  const modules = packageRecorder()
+  const entrypoints = ENTRIES.map((path) => join(root, path))
+  const plugins = [modules.plugin, embeddable(here)]
+  const { success, logs } = await Bun.build({ root, entrypoints, target: 'bun', splitting: true, plugins })
+  if (!success) throw new AggregateError(logs, 'the modules of the executable could not be listed')
+  const others = [...EMBEDDED_FILES.map(folderOf), ...(site ? sitePackages(site) : []).map((path) => join(root, path))]
+  return packNotices(noticesOf([...modules.folders, ...page.folders, ...others]))
+}
+
 async function compile(platform: string, outfile: string): Promise<void> {
   const assets = [
     ...new Glob('{fixtures,scenarios}/**/*.{yaml,yml,json,md}').scanSync(root),
@@ -71,7 +105,7 @@ async function compile(platform: string, outfile: string): Promise<void> {
   ].sort()
   const result = await Bun.build({
     root,
-    entrypoints: ['src/main.ts', ...WORKERS, ...assets].map((path) => join(root, path)),
+    entrypoints: [...ENTRIES, ...assets].map((path) => join(root, path)),
     loader: {
       '.yaml': 'file',
       '.yml': 'file',
@@ -89,6 +123,8 @@ async function compile(platform: string, outfile: string): Promise<void> {
     bytecode: true,
     splitting: true,
     minify: { whitespace: true, syntax: true },
+    // Else the paths of this machine are in packages that were written for CommonJS, and nothing is there at run time.
+    define: { BUILT_FROM: JSON.stringify(builtFrom), __dirname: '"."', __filename: '"."' },
     plugins: [embeddable(platform)],
     compile: {
       outfile,
@@ -123,6 +159,14 @@ const embeddable = (platform: string): Bun.BunPlugin => ({
   },
 })
 
+/** What stands beside the executable in its archive. */
+const documents = (): ArchiveEntry[] =>
+  ['README.md', 'LICENSE', ...new Glob('docs/**/*').scanSync(root)].map((path) => ({
+    path: path.replaceAll('\\', '/'),
+    bytes: readFileSync(join(root, path)),
+  }))
+
+made[basename(NOTICES_FILE)] = await notices()
 mkdirSync(dist, { recursive: true })
 for (const [name, bytes] of Object.entries(made)) await Bun.write(join(dist, name), bytes)
 const platform = platforms.find((known) => known === flags.platform)
@@ -135,17 +179,24 @@ if (!flags.all) {
   console.error(`built dist/${name}`)
 } else {
   const sums: string[] = []
+  const folder = join(dist, 'archives')
+  rmSync(folder, { recursive: true, force: true })
   for (const platform of platforms) {
-    const folder = join(dist, `understudy-${platform}`)
-    const archive = `understudy-${platform}.tar.gz`
-    mkdirSync(folder, { recursive: true })
-    await compile(platform, join(folder, executableOf(platform)))
-    await $`cp -r ${join(root, 'README.md')} ${join(root, 'LICENSE')} ${join(root, 'docs')} ${folder}`
-    await $`tar -czf ${join(dist, archive)} -C ${dist} ${`understudy-${platform}`}`
-    rmSync(folder, { recursive: true })
-    const digest = new Bun.CryptoHasher('sha256').update(await Bun.file(join(dist, archive)).bytes()).digest('hex')
-    sums.push(`${digest}  ${archive}`)
-    console.error(`built dist/${archive}`)
+    const name = executableOf(platform)
+    const executable = join(folder, platform, name)
+    mkdirSync(join(folder, platform), { recursive: true })
+    await compile(platform, executable)
+    const top = `understudy-${platform}`
+    const archive = gzip(
+      await tar([
+        { path: `${top}/${name}`, bytes: readFileSync(executable), executable: true },
+        ...documents().map(({ path, bytes }) => ({ path: `${top}/${path}`, bytes })),
+      ]),
+    )
+    await Bun.write(join(dist, `${top}.tar.gz`), archive)
+    sums.push(`${new Bun.CryptoHasher('sha256').update(archive).digest('hex')}  ${top}.tar.gz`)
+    console.error(`built dist/${top}.tar.gz`)
   }
+  rmSync(folder, { recursive: true })
   await Bun.write(join(dist, 'SHA256SUMS'), `${sums.join('\n')}\n`)
 }

@@ -9,6 +9,7 @@ export const platforms = [
   'darwin-x64',
   'darwin-arm64',
   'win32-x64',
+  'win32-arm64',
 ] as const
 /** This one. */
 export const here = `${process.platform}-${process.arch}`

@@ -6,6 +6,8 @@ import { packSite, readSite, SITE_FILE } from '../docs/site-file.ts'
 
 const root = join(import.meta.dir, '..', '..')
 const output = join(root, 'dist', 'docs')
+/** The list of packages in the site, which is served with it. */
+const PACKAGES = 'packages.json'
 
 /** The files that the site is made of, by path from the project's root. */
 const sources = () =>
@@ -43,7 +45,7 @@ export async function siteFile(): Promise<Uint8Array> {
   const current = currentSite()
   if (current) return current
   const source = fingerprint()
-  await generate()
+  await generateSite(output)
   const names = [...new Glob('**/*').scanSync(output)].map((name) => name.replaceAll('\\', '/')).sort()
   const files = new Map(names.map((name) => [name, new Uint8Array(readFileSync(join(output, name)))]))
   files.delete('hashmap.json')
@@ -52,18 +54,35 @@ export async function siteFile(): Promise<Uint8Array> {
   return packed
 }
 
-/** Runs VitePress, which fails on a link that leads nowhere. */
-async function generate(): Promise<void> {
-  rmSync(output, { recursive: true, force: true })
+/** Folders of the packages whose code is in a site, from the root. Its build lists them (docs/.vitepress/config.ts). */
+export function sitePackages(site: Uint8Array): string[] {
+  const listed = readSite(site).find(PACKAGES)
+  if (!listed) throw new Error(`the site has no ${PACKAGES}`)
+  return JSON.parse(new TextDecoder().decode(listed.bytes()))
+}
+
+/**
+ * Runs VitePress, which fails on a link that leads nowhere.
+ *
+ * @param folder where the site goes, instead of what is there
+ * @param base the path that the site is served at; default: the one of the executable
+ */
+export async function generateSite(folder: string, base?: string): Promise<void> {
+  rmSync(folder, { recursive: true, force: true })
   const vitepress = join(root, 'node_modules', 'vitepress', 'bin', 'vitepress.js')
-  const child = Bun.spawn([process.execPath, vitepress, 'build', 'docs'], { cwd: root, stdout: 'pipe', stderr: 'pipe' })
+  const options = ['--outDir', folder, ...(base === undefined ? [] : ['--base', base])]
+  const child = Bun.spawn([process.execPath, vitepress, 'build', 'docs', ...options], {
+    cwd: root,
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
   const [printed, errors, code] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
     child.exited,
   ])
   // Under Bun it ends with 0 even when a page could not be rendered.
-  if (code !== 0 || !existsSync(join(output, 'index.html')) || /error/i.test(errors))
+  if (code !== 0 || !existsSync(join(folder, 'index.html')) || /error/i.test(errors))
     throw new Error(`the documentation could not be built:\n${printed}${errors}`)
 }
 

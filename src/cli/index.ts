@@ -18,6 +18,7 @@ const modules = {
   exec: lazy<typeof import('./commands/exec.ts')>(() => require('./commands/exec.ts')),
   explore: lazy<typeof import('./commands/explore.ts')>(() => require('./commands/explore.ts')),
   record: lazy<typeof import('./commands/record.ts')>(() => require('./commands/record.ts')),
+  drift: lazy<typeof import('./commands/drift.ts')>(() => require('./commands/drift.ts')),
   rehearse: lazy<typeof import('./commands/rehearse.ts')>(() => require('./commands/rehearse.ts')),
   check: lazy<typeof import('./commands/check.ts')>(() => require('./commands/check.ts')),
   scenario: lazy<typeof import('./commands/scenario.ts')>(() => require('./commands/scenario.ts')),
@@ -25,6 +26,8 @@ const modules = {
   schema: lazy<typeof import('./commands/schema.ts')>(() => require('./commands/schema.ts')),
   health: lazy<typeof import('./commands/health.ts')>(() => require('./commands/health.ts')),
   trace: lazy<typeof import('./commands/trace.ts')>(() => require('./commands/trace.ts')),
+  version: lazy<typeof import('./print/version-json.ts')>(() => require('./print/version-json.ts')),
+  licenses: lazy<typeof import('./commands/licenses.ts')>(() => require('./commands/licenses.ts')),
   snapshot: lazy<typeof import('./commands/snapshot.ts')>(() => require('./commands/snapshot.ts')),
 }
 const COMMANDS: Record<string, LoadCommand> = {
@@ -32,6 +35,7 @@ const COMMANDS: Record<string, LoadCommand> = {
   exec: (io, exiting) => modules.exec().execCommand(io, exiting),
   explore: (io, exiting) => modules.explore().exploreCommand(io, exiting),
   record: (io, exiting) => modules.record().recordCommand(io, exiting),
+  drift: (io, exiting) => modules.drift().driftCommand(io, exiting),
   rehearse: (io, exiting) => modules.rehearse().rehearseCommand(io, exiting),
   check: (io) => modules.check().checkCommand(io),
   scenario: (io) => modules.scenario().scenarioCommand(io),
@@ -42,6 +46,7 @@ const COMMANDS: Record<string, LoadCommand> = {
   snapshot: (io, exiting) => modules.snapshot().snapshotCommand(io, exiting),
   seed: (io) => modules.snapshot().seedCommand(io),
   reset: (io) => modules.snapshot().resetCommand(io),
+  licenses: (io) => modules.licenses().licensesCommand(io),
 }
 
 /** All commands, for inspection only. */
@@ -73,12 +78,20 @@ export async function runCli(typed: readonly string[], io: CommandIo): Promise<n
   if (requestsJsonLog(args, io.env)) io.log.useFormat('json')
   const program = new Command('understudy')
     .description('Test how your code handles model provider failures: a local, offline, deterministic model gateway.')
-    .version(VERSION, VERSION_FLAG, 'print the version')
+    .version(
+      VERSION,
+      VERSION_FLAG,
+      'print the version; with --json, also the commit, the build and the versions of the formats',
+    )
     .helpOption('--help', 'print this help')
     .helpCommand('help [command]', 'print the help for a command')
     .showSuggestionAfterError(false)
     .configureOutput(helpOutput(io))
     .exitOverride()
+  if (args.length === 2 && args.includes(VERSION_FLAG) && args.includes('--json')) {
+    io.stdout.json(modules.version().versionJson())
+    return 0
+  }
   let code = 0
   const exiting: Exiting =
     (run) =>

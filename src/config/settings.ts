@@ -48,10 +48,11 @@ const setting = <T>(row: Setting<T>): Setting<T> => row
 
 /** Every setting by its key in understudy.yaml; `on_unmatched` is the flag `--on-unmatched` and the variable `UNDERSTUDY_ON_UNMATCHED`. */
 export const SETTINGS = {
+  // UNDE on the keys of a telephone. IANA has assigned it to nobody, and the tools that run beside this one listen elsewhere.
   port: setting({
     takes: 'NUMBER',
     schema: ({ integerText, z }) => integerText().pipe(z.int().min(0).max(65_535)),
-    fallback: 4010,
+    fallback: 8633,
     help: 'port to listen on; 0 picks a free port',
     valid: 'a number from 0 to 65535',
   }),

@@ -20,9 +20,14 @@ const MAX_KEPT = 1_000
 /** The order in which they are dropped: those that prove least first. */
 const WORTH = ['inconclusive', 'pass', 'fail']
 
+/** A verdict as text: a thousand of them would be a hundred thousand values between those of later calls. */
+interface StoredVerdict extends Pick<EarlierVerdict, 'session' | 'verdict'> {
+  json: string
+}
+
 /** Stores the verdicts of `judge`. */
 export function createEarlierVerdicts(judge: (session: Session) => SessionVerdict): EarlierVerdicts {
-  const kept: EarlierVerdict[] = []
+  const kept: StoredVerdict[] = []
   const gone = new Map<string, number>()
   const of = (name: string) => kept.filter(({ session }) => session === name)
   const forgetOne = () => {
@@ -43,11 +48,12 @@ export function createEarlierVerdicts(judge: (session: Session) => SessionVerdic
       return () => {
         const part = (gone.get(name) ?? 0) + of(name).length + 1
         // The list of attempts is long, and its traces are gone.
-        kept.push({ ...verdict, order: [], part, ended_by: why, ended_at })
+        const earlier: EarlierVerdict = { ...verdict, order: [], part, ended_by: why, ended_at }
+        kept.push({ session: name, verdict: verdict.verdict, json: JSON.stringify(earlier) })
         if (kept.length > MAX_KEPT) forgetOne()
       }
     },
-    of,
+    of: (name) => of(name).map(({ json }) => JSON.parse(json) as EarlierVerdict),
     forgotten: (name) => gone.get(name) ?? 0,
   }
 }

@@ -163,7 +163,7 @@ function generateTest(source: CallSource): GeneratedFile | null {
     `// Generated from trace ${trace.id}.`,
     "import { expect, test } from 'vitest'",
     '',
-    'const url = process.env.UNDERSTUDY_URL ?? "http://127.0.0.1:4010"',
+    'const url = process.env.UNDERSTUDY_URL ?? "http://127.0.0.1:8633"',
     'const token = process.env.UNDERSTUDY_TOKEN ?? "any"',
     '',
     `test(${JSON.stringify(`${trace.operation} is ${trace.outcome} with ${trace.status}`)}, async () => {`,

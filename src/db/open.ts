@@ -23,6 +23,8 @@ const MAX_PAGES = 16_000
  * pages.
  */
 const CACHE_KIB = 2_000
+/** The same in memory, where a page that is not in the cache is only copied from the content. */
+const MEMORY_CACHE_KIB = 64
 
 /** A connection of the driver. */
 export type Database = Driver.Database
@@ -54,6 +56,14 @@ const emptyDatabase = (kind: keyof typeof EMPTY): Buffer =>
   isCompiled ? Buffer.from(readAsset(EMPTY[kind].asset)) : madeOnce[kind]()
 
 const madeOnce = { memory: once(() => newDatabase('memory')), file: once(() => newDatabase('file')) }
+
+/** The version of SQLite inside the driver, such as `3.50.1`. */
+export function sqliteVersion(): string {
+  const database = inMemory(':memory:')
+  const version = database.prepare('SELECT sqlite_version()').pluck().get()
+  database.close()
+  return String(version)
+}
 
 /** Creates those bytes, statement by statement. */
 export function newDatabase(kind: keyof typeof EMPTY): Buffer {
@@ -88,7 +98,9 @@ function putEmptyFile(file: string): boolean {
 
 function inMemory(content: Buffer | ':memory:'): Database {
   try {
-    return new Driver(content)
+    const database = new Driver(content)
+    database.pragma(`cache_size = -${MEMORY_CACHE_KIB}`)
+    return database
   } catch (error) {
     throw explained(error, ':memory:')
   }

@@ -1,7 +1,8 @@
 // The tables of a database. schema.ts describes those of the workspace for drizzle.
+import { FORMATS } from '../contract/core/formats.ts'
 
 /** Version of the tables and of their rows (trace-fields.ts). */
-export const SCHEMA_VERSION = 1
+export const SCHEMA_VERSION = FORMATS.database
 
 /**
  * The number up to which traces are hidden, according to the newest row. They are removed later, many at once. A

@@ -1,4 +1,5 @@
 // All data of a session's database as one JSON value, and back: every table, its rows sorted.
+import { FORMATS } from '../contract/core/formats.ts'
 import { inSlices } from '../lib/slices.ts'
 import { asObject } from '../lib/values.ts'
 import { type DatabaseName, readableRow, readRow } from './damaged-rows.ts'
@@ -6,7 +7,7 @@ import type { Database } from './open.ts'
 import { columnValues, type NamedRow, namedRow, rowOfNamed, TRACE_COLUMNS, type TraceRow } from './trace-row.ts'
 
 /** Version of the format; a newer one is rejected. */
-export const SNAPSHOT_FORMAT = 1
+export const SNAPSHOT_FORMAT = FORMATS.snapshot
 
 type Row = Record<string, unknown>
 /** A session's data by table. Bytes are `{ base64 }`; a JSON column is JSON. */

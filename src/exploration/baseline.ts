@@ -14,8 +14,10 @@ interface CallCount {
 
 /** The runs without faults. */
 export interface Baseline {
-  /** Duration of the slower one, in milliseconds. */
+  /** Duration of the slowest one, in milliseconds. */
   tookMs: number
+  /** Milliseconds of the longest time without any activity of the client. */
+  longestPauseMs: number
   /** Number of calls by kind. */
   kinds: ReadonlyMap<string, CallCount>
   /** Number of calls by request, by `requestName`. */
@@ -40,6 +42,7 @@ export function baselineOf(runs: readonly ObservedRun[]): Baseline {
   const calls = runs.flatMap((run) => run.calls)
   return {
     tookMs: Math.max(...runs.map(({ tookMs }) => tookMs)),
+    longestPauseMs: Math.max(...runs.map(({ longestPauseMs }) => longestPauseMs)),
     kinds: mergedCounts(runs.map((run) => countCalls(run.calls, kindName))),
     requests: mergedCounts(runs.map((run) => countCalls(run.calls, requestName))),
     tools: mostOf(runs.map((run) => toolCounts(run.calls))),

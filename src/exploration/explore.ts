@@ -1,30 +1,48 @@
 // The exploration: baseline runs, then one run per case, and their results.
-import type { CaseResult, InjectionPoint, RouteTable, SkippedCase } from '../contract/core/exploration.ts'
-import { baselineOf } from './baseline.ts'
-import { baselinePoints, madeSameCalls } from './injection-points.ts'
+import {
+  type CaseResult,
+  caseName,
+  type InjectionPoint,
+  type RouteTable,
+  type SkippedCase,
+} from '../contract/core/exploration.ts'
+import { failsByItself, runBaseline } from './baseline-runs.ts'
+import { createConfirmations } from './confirmations.ts'
+import { exploreProblems } from './problems.ts'
 import { mergeRecoveryPaths, type RecoveryPathCounts } from './recovery-paths.ts'
-import { type RunRoute, routeTable } from './routes.ts'
+import type { RunRoute } from './routes.ts'
+import { limitsOf } from './run-limits.ts'
+import { createRunSlots, RUNS_PER_JOB } from './run-slots.ts'
+import type { ShownRun } from './shown-run.ts'
 import { createSpace, type SpaceOptions } from './space.ts'
-import { type RunCommand, runCase } from './trial.ts'
-import type { ObservedRun } from './types.ts'
+import { mayBeShortened, type RunCommand, runCase, shortestScenario, type Trial, type TrialContext } from './trial.ts'
+import type { ExploreCase, ObservedRun } from './types.ts'
 
 /** The options of an exploration. */
 export interface ExploreOptions extends SpaceOptions {
   run: RunCommand
   /** Runs the faults of providers on a call's routing; undefined if calls are forwarded. */
   runRoute?: RunRoute | undefined
-  /** Number of parallel runs. */
+  /** Number of runs that work at the same time. */
   jobs: number
-  /** Milliseconds after which a run hangs; default: derived from the baseline. */
+  /** Milliseconds without activity of the client after which a run hangs; default: derived from the baseline. */
   limitMs?: number | undefined
-  /** Whether there is time left. */
-  hasTime(): boolean
+  /** Milliseconds of the longest timeout of a client that is waited for. */
+  timeoutMs?: number | undefined
+  /** Whether a bad result is known and needs no confirmation. */
+  isKnown?(result: CaseResult): boolean
+  /** Whether there is time left, or so many milliseconds of it. */
+  hasTime(ms?: number): boolean
+  /** Aborts when no more runs may start. */
+  over?: AbortSignal | undefined
 }
 
 /** The result. */
 export interface Exploration {
   /** The baseline run that failed, so that nothing was explored. */
   failedBaseline: ObservedRun | null
+  /** Number of baseline runs, and how many of them failed. */
+  baselines: { runs: number; failed: number }
   points: InjectionPoint[]
   cases: CaseResult[]
   /** Applicable cases that were not run. */
@@ -34,10 +52,17 @@ export interface Exploration {
    * fail, too.
    */
   dropped: number
+  /** The first baseline run; null if it failed. */
+  baselineRun: ShownRun | null
   /** Number of runs with a fault, and of runs that pruning saved. */
   runs: number
   saved: number
+  /** Why runs were not parallel, although they might have been; null if they were. */
+  serialReason: string | null
+  /** Whether a baseline run left processes running. */
+  leftProcesses: boolean
   quietMs: number
+  /** Milliseconds without activity after which a run hangs. */
   limitMs: number
   /** The user requested the end. */
   stopped: boolean
@@ -47,84 +72,121 @@ export interface Exploration {
   routes: RouteTable[]
 }
 
-/**
- * A run may take three times as long as the baseline, and at least so much longer: a client's timeout needs its time.
- */
-const HANGS_AFTER = 3
-const MIN_EXTRA_MS = 10_000
+/** Baseline runs after which a command whose results vary is not flaky, and those after each result that varies. */
+const [MAX_BASELINES, BASELINES_AGAIN] = [10, 2]
 
-/** Runs the command twice without faults, then once for each case. */
+/** Runs the command without faults, then once for each case. */
 export async function explore(options: ExploreOptions): Promise<Exploration> {
-  const begun = await runBaseline(options)
-  if ('failedBaseline' in begun) return begun
-  const { points, baseline, tables, steady } = begun
-  const quietMs = baseline.tookMs
-  const limitMs = options.limitMs ?? Math.max(HANGS_AFTER * quietMs, quietMs + MIN_EXTRA_MS)
-  const space = createSpace(points, { ...options, steady })
-  let runs = 0
-  let { recoveryPaths } = begun
-  const run: RunCommand = async (runOptions) => {
-    runs++
-    const observed = await options.run(runOptions)
-    recoveryPaths = mergeRecoveryPaths([recoveryPaths, observed.recoveryPaths])
+  const { over, hasTime } = options
+  const baselines = { runs: 0, failed: 0 }
+  let slots = createRunSlots(Math.max(2, options.jobs))
+  let stopped = false
+  const baselineRun = async (cancels?: AbortSignal) => {
+    baselines.runs++
+    const observed = await slots.use((wait) => options.run({ scenario: null, limits: null, wait, cancels }))
+    if (failsByItself(observed)) baselines.failed++
+    stopped ||= observed.stopped
     return observed
   }
-  const context = { run, baseline, limitMs, baselinePoints: points }
-  let stopped = false
-  const work = async () => {
-    for (let nextCase = space.next(); nextCase; nextCase = space.next()) {
-      if (stopped || !options.hasTime()) return space.giveBack(nextCase)
-      const trial = await runCase(nextCase, context)
-      if (trial) space.done(trial)
-      else {
-        stopped = true
-        space.giveBack(nextCase)
-      }
+  const { runRoute } = options
+  const begun = await runBaseline({ run: baselineRun, runRoute, parallel: options.jobs > 1, hasTime, over })
+  const nothing = (failedBaseline: ObservedRun): Exploration => ({
+    ...{ ...NOTHING, failedBaseline, baselines, quietMs: failedBaseline.tookMs },
+  })
+  if (begun.failedBaseline) return nothing(begun.failedBaseline)
+  const { points, baseline, tables, serialReason, leftProcesses } = begun
+  const jobs = serialReason === null ? options.jobs : 1
+  // One job means one run at a time: whether the command may run in parallel is not known.
+  slots = jobs === 1 ? createRunSlots(1, 1) : createRunSlots(jobs)
+  const limits = limitsOf(baseline, { silenceMs: options.limitMs, timeoutMs: options.timeoutMs })
+  const space = createSpace(points, { ...options, steady: begun.steady })
+  const confirmations = createConfirmations(
+    [...options.before.values()].map(({ result }) => result),
+    options.isKnown ?? (() => false),
+  )
+  let runs = 0
+  let { recoveryPaths } = begun
+  let flaky: ObservedRun | undefined
+  const isOver = () => stopped || flaky !== undefined || over?.aborted === true
+  const context: TrialContext = {
+    ...{ baseline, baselinePoints: points, isNew: confirmations.isNew },
+    async run(scenario) {
+      const observed = await slots.use(async (wait) => {
+        if (isOver()) return undefined
+        runs++
+        return options.run({ scenario, limits, wait, cancels: over })
+      })
+      if (!observed) return undefined
+      recoveryPaths = mergeRecoveryPaths([recoveryPaths, observed.recoveryPaths])
+      stopped ||= observed.stopped
+      return observed.stopped || observed.canceled ? undefined : observed
+    },
+  }
+  const bad = new Map<string, BadCase>()
+  const add = (trial: Trial) => {
+    space.done(trial)
+    if (mayBeShortened(trial.result)) bad.set(caseName(trial.result), { exploreCase: trial.cell, hits: trial.hits })
+  }
+  /** If the runs of a case differ, the fault may not be the reason. */
+  const checkBaseline = async () => {
+    confirmations.vary()
+    for (let again = 0; again < BASELINES_AGAIN && baselines.runs < MAX_BASELINES && !isOver(); again++) {
+      const observed = await baselineRun(over)
+      if (failsByItself(observed)) flaky = observed
     }
   }
-  await Promise.all(Array.from({ length: options.jobs }, work))
+  const work = async () => {
+    for (let nextCase = space.next(); nextCase; nextCase = space.next()) {
+      if (isOver() || !hasTime()) return space.giveBack(nextCase)
+      const trial = await runCase(nextCase, context)
+      if (trial) add(trial)
+      else space.giveBack(nextCase)
+      if (trial?.steady === false) await checkBaseline()
+    }
+  }
+  const workAll = () => Promise.all(Array.from({ length: jobs * RUNS_PER_JOB }, work))
+  await workAll()
+  if (confirmations.varies) {
+    space.distrust(confirmations.doubtful())
+    await workAll()
+  }
+  if (flaky) return nothing(flaky)
+  for (const one of firstCases(space.state().cases, points, bad)) {
+    if (isOver() || !hasTime()) break
+    const scenario = await shortestScenario(one.exploreCase, one, context)
+    if (scenario) space.shorten(one.exploreCase, scenario)
+  }
   return {
     ...space.state(),
-    failedBaseline: null,
-    dropped: baseline.dropped,
-    runs,
-    quietMs,
-    limitMs,
-    recoveryPaths,
+    ...{ failedBaseline: null, baselines, baselineRun: begun.baselineRun, dropped: baseline.dropped },
+    ...{ runs, serialReason, leftProcesses, recoveryPaths, stopped },
+    quietMs: baseline.tookMs,
+    limitMs: limits.silenceMs,
     routes: tables.map(({ table }) => table),
-    stopped,
-  }
-}
-
-/** The results of two baseline runs; the runs themselves are not retained. */
-async function runBaseline({ run, runRoute }: Pick<ExploreOptions, 'run' | 'runRoute'>) {
-  const baselineRuns: ObservedRun[] = []
-  for (let round = 0; round < 2; round++) {
-    const observed = await run({ scenario: null, limitMs: null })
-    if (observed.code !== 0 || observed.stopped)
-      return { ...NOTHING, failedBaseline: observed, quietMs: observed.tookMs }
-    baselineRuns.push(observed)
-  }
-  const [one, other] = baselineRuns as [ObservedRun, ObservedRun]
-  const tables = runRoute ? await routeTables(baselineRuns, runRoute) : []
-  return {
-    points: baselinePoints(one, other),
-    baseline: baselineOf(baselineRuns),
-    steady: madeSameCalls(one, other),
-    tables,
-    recoveryPaths: mergeRecoveryPaths([...baselineRuns, ...tables].map((found) => found.recoveryPaths)),
   }
 }
 
 const NOTHING = {
-  ...{ points: [], cases: [], skipped: [], routes: [], recoveryPaths: {} },
-  ...{ dropped: 0, runs: 0, saved: 0, limitMs: 0, stopped: false },
+  ...{ points: [], cases: [], skipped: [], routes: [], recoveryPaths: {}, baselineRun: null, stopped: false },
+  ...{ dropped: 0, runs: 0, saved: 0, serialReason: null, leftProcesses: false, limitMs: 0 },
 }
 
-/** The tables of all distinct routing configurations. */
-async function routeTables(baselineRuns: readonly ObservedRun[], play: RunRoute) {
-  const routes = new Map(baselineRuns.flatMap((run) => run.routes.map((route) => [route.name, route])))
-  const tables = []
-  for (const route of routes.values()) tables.push(await routeTable(route, play))
-  return tables
+/** A case whose scenario may be shortened. */
+interface BadCase {
+  exploreCase: ExploreCase
+  hits: number
+}
+
+/** The case of each problem that is printed: the first one. */
+function firstCases(
+  cases: readonly CaseResult[],
+  points: readonly InjectionPoint[],
+  bad: ReadonlyMap<string, BadCase>,
+): (BadCase & Pick<CaseResult, 'verdict'>)[] {
+  const results = new Map(cases.map((result) => [caseName(result), result]))
+  return exploreProblems(cases, points).flatMap(({ cases: [first] }) => {
+    const name = first === undefined ? '' : caseName(first)
+    const [found, result] = [bad.get(name), results.get(name)]
+    return found && result ? [{ ...found, verdict: result.verdict }] : []
+  })
 }

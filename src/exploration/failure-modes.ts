@@ -33,9 +33,7 @@ const ofModels: Exclusion = ({ agent }) => (agent === null ? undefined : 'the ca
 const ofTexts: Exclusion = (point) =>
   ofModels(point) ?? (WRITES.includes(point.operation) ? undefined : 'the response is not text')
 const ofStreams: Exclusion = (point) => ofModels(point) ?? (point.stream ? undefined : 'the response is not a stream')
-const ofTools: Exclusion = (point) =>
-  ofTexts(point) ??
-  (point.offersTools ? (point.stream ? 'the response is a stream' : undefined) : 'the request offers no tools')
+const ofTools: Exclusion = (point) => ofTexts(point) ?? (point.offersTools ? undefined : 'the request offers no tools')
 const ofJson: Exclusion = (point) =>
   ofTexts(point) ?? (point.demandsJson ? undefined : 'the request does not ask for JSON')
 const ofAgents: Exclusion = ({ agent }) => (agent === null ? 'the call does not go to an agent' : undefined)

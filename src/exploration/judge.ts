@@ -1,11 +1,12 @@
 // The verdict on a case: how the command handled a failure.
 import type { CaseMistake, CaseVerdict } from '../contract/core/exploration.ts'
+import { durationText } from '../lib/units.ts'
 import { type Baseline, printedLines } from './baseline.ts'
 import { caseId } from './case-scenario.ts'
 import { failureNature } from './failure-modes.ts'
-import { mistakesIn } from './mistakes.ts'
+import { LONG_TIMEOUT, mistakesIn } from './mistakes.ts'
 import { callsAgain, MAX_SHOWN, recoveryOf } from './recovery.ts'
-import type { ExploreCase, ObservedCall, ObservedRun } from './types.ts'
+import type { ExploreCase, Hang, ObservedCall, ObservedRun } from './types.ts'
 
 /** The result of one run for one of its cases. */
 interface Judgement {
@@ -40,11 +41,10 @@ export function judgeCase(
   const mistake = found ? { kind: found.kind, about: found.about } : null
   const besides = found ? `; ${found.why}` : ''
   const bad = (verdict: CaseVerdict, why: string): Judgement => ({ ...of(verdict, `${why}${besides}`), mistake })
-  if (run.timedOut)
-    return bad(
-      'hung',
-      `the command was still running after ${seconds(run.tookMs)} (baseline: ${seconds(baseline.tookMs)})`,
-    )
+  if (run.hang) {
+    const hung = bad('hung', hangText(run.hang, run, baseline))
+    return run.hang.timeout && !mistake ? { ...hung, mistake: { kind: LONG_TIMEOUT, about: '' } } : hung
+  }
   if (run.crashed) return bad('crashed', `the command was killed by signal ${run.code - 128}`)
   const nature = failureNature(caseId(cell).class)
   const shows = showsError(run, baseline)
@@ -73,6 +73,21 @@ export function judgeCase(
   return { ...of('tolerated', tolerated, recovery.counted), traces: [...new Set([...traces, ...recovery.traces])] }
 }
 
+/** What happened in a run that hung. */
+function hangText(
+  { kind, silentMs, repeats, timeout, isOpen }: Hang,
+  { tookMs }: ObservedRun,
+  baseline: Baseline,
+): string {
+  if (kind === 'endless')
+    return `the client made the same request ${repeats} times in ${seconds(tookMs)}, and the command was still running`
+  if (kind === 'long')
+    return `the command was still running after ${seconds(tookMs)} (baseline: ${seconds(baseline.tookMs)})`
+  const still = `the command was still running after ${seconds(silentMs)} without activity`
+  if (!timeout) return isOpen ? `${still}, and its call declares no timeout: raise --hang-limit if it has one` : still
+  return `${still}; the timeout of its call, ${durationText(timeout.ms)}${timeout.assumed ? ' (the default of its SDK)' : ''}, is longer than --timeout`
+}
+
 /** Whether a run prints a line about an error that the baseline does not print. */
 function showsError(run: ObservedRun, { printed }: Baseline): boolean {
   return printedLines(run).some((line) => !printed.has(line) && REPORTS_ERROR.test(line))
@@ -92,8 +107,10 @@ const rulesNamed = ({ rules }: ObservedRun, name: string) => rules.filter((rule)
 function notApplied(run: ObservedRun, name: string): string {
   const found = rulesNamed(run, name)
   const skipped = found.flatMap((rule) => Object.keys(rule.skipped))
-  return skipped[0] ?? found.find(({ not_triggered: idle }) => idle !== null)?.not_triggered ?? 'the call was not made'
+  const why = skipped[0] ?? found.find(({ not_triggered: idle }) => idle !== null)?.not_triggered
+  return run.leftProcesses ? LEFT : (why ?? 'the call was not made')
 }
+const LEFT = 'the command ended and left processes running: a call that one of them makes later is not tested'
 const DROPPED = 'the trace of the affected call was dropped: raise --keep-traces or --keep-trace-bytes'
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`

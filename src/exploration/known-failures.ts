@@ -64,6 +64,10 @@ const isAbout = (known: KnownFailure, cell: CaseResult): boolean =>
 const means = (known: KnownFailure, cell: CaseResult): boolean =>
   isAbout(known, cell) && (known.result === undefined || known.result === cell.verdict)
 
+/** Whether a result is a known failure. */
+export const isKnownFailure = (known: readonly KnownFailure[], result: CaseResult): boolean =>
+  known.some((one) => means(one, result))
+
 /**
  * The cases with the known ones accepted, and the known failures that no longer occur.
  * @param all whether every case was run: only then is an entry without a case obsolete

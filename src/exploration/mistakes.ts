@@ -25,6 +25,9 @@ interface CaseRun extends BrokenRun {
 /** The kind of the mistake that is severe under every failure mode: a side effect that happened twice. */
 export const TOOL_REPEATED = 'tool-repeated'
 
+/** The kind of the mistake of a client that waits longer than the exploration does. */
+export const LONG_TIMEOUT = 'long-timeout'
+
 /** All mistakes, the most severe first, then the most certain. */
 export const mistakesIn = (run: CaseRun): Mistake[] =>
   [doneTwice, found, repeatedInVain, calledTooEarly, refusedOtherwise, unknownModel].flatMap((look) => look(run))

@@ -4,6 +4,7 @@ import { NO_OPERATION, type StoredTrace } from '../contract/core/trace.ts'
 import { operationNamed } from '../endpoints/index.ts'
 import { type Settings, settingsOf } from '../gateway/settings.ts'
 import { withoutRandom } from '../lib/secrets.ts'
+import { inSlices } from '../lib/slices.ts'
 import { safeParse } from '../schema/validation.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { brokeOff, type ClientCall, clientCalls } from '../verdict/client-call.ts'
@@ -11,16 +12,23 @@ import { type CallShape, observedCall } from './injection-points.ts'
 import { addRecoveryPaths } from './recovery-paths.ts'
 import type { ObservedRun } from './types.ts'
 
-/** The client calls of all sessions, by session in order of arrival, and their routing. */
-export function seenIn(sessions: Pick<Sessions, 'list'>): Pick<ObservedRun, 'calls' | 'recoveryPaths' | 'routes'> {
+/**
+ * The client calls of all sessions, by session in order of arrival, and their routing. Other calls are answered while
+ * very many are read; it ends early, with a part of them, when the signal aborts.
+ */
+export async function seenIn(
+  sessions: Pick<Sessions, 'list'>,
+  signal?: AbortSignal,
+): Promise<Pick<ObservedRun, 'calls' | 'recoveryPaths' | 'routes'>> {
   const seen: Pick<ObservedRun, 'calls' | 'recoveryPaths' | 'routes'> = { calls: [], recoveryPaths: {}, routes: [] }
   for (const { traces } of sessions.list())
-    for (const evidence of traces.since(0)) {
+    await inSlices([...traces.since(0)], (evidence) => {
+      if (signal?.aborted) return
       const { trace } = evidence
       const stored = trace.internal || trace.operation === NO_OPERATION ? undefined : traces.get(trace.id)
       const [client] = clientCalls([evidence])
       if (stored && client) addCall(seen, stored, withResponse(client))
-    }
+    })
   return seen
 }
 

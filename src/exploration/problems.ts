@@ -26,13 +26,19 @@ export function exploreProblems(
     const kind = problemKindOf(cell)
     return kind === undefined ? [] : [{ cell, kind }]
   })
-  const byPlace = [...Map.groupBy(bad, (one) => `${causeOf(one)}\n${placeOf(one)}`).values()]
+  const byPlace = [...Map.groupBy(bad, ({ cell }) => causeKey(cell)).values()]
   // The same failures at several calls come from the code that the calls share.
   const byCause = Map.groupBy(byPlace, (some) => `${some[0] ? causeOf(some[0]) : ''}\n${modesOf(some).join()}`)
   return [...byCause.values()]
     .map((groups) => groups.flat().toSorted((one, other) => rankOf(one) - rankOf(other)))
     .toSorted(([one], [other]) => (one && other ? rankOf(one) - rankOf(other) : 0))
     .flatMap((some) => problemOf(some, labels))
+}
+
+/** What the cases of one problem at one call share; undefined for a case without a problem. */
+export function causeKey(cell: CaseResult): string | undefined {
+  const kind = problemKindOf(cell)
+  return kind && `${causeOf({ kind, cell })}\n${placeOf({ kind, cell })}`
 }
 
 /** What tells causes apart, at one call. */

@@ -1,7 +1,7 @@
 // What is wrong in a case, and how bad it is.
 import type { CaseResult, ProblemKind, ProblemSeverity } from '../contract/core/exploration.ts'
 import { failureNature } from './failure-modes.ts'
-import { TOOL_REPEATED } from './mistakes.ts'
+import { LONG_TIMEOUT, TOOL_REPEATED } from './mistakes.ts'
 
 type Judged = Pick<CaseResult, 'verdict' | 'class' | 'mistake'>
 
@@ -9,6 +9,7 @@ type Judged = Pick<CaseResult, 'verdict' | 'class' | 'mistake'>
 export function problemKindOf({ verdict, class: name, mistake }: Judged): ProblemKind | undefined {
   if (verdict === 'tolerated' || verdict === 'not-applied' || verdict === 'accepted') return undefined
   if (mistake?.kind === TOOL_REPEATED) return 'duplicate-side-effect'
+  if (verdict === 'hung' && mistake?.kind === LONG_TIMEOUT) return 'long-timeout'
   if (verdict === 'hung' || verdict === 'crashed') return verdict
   if (mistake) return 'misbehaved'
   const nature = failureNature(name)
@@ -18,7 +19,7 @@ export function problemKindOf({ verdict, class: name, mistake }: Judged): Proble
   return nature === 'content' ? 'not-tolerated' : undefined
 }
 
-const WARNINGS: readonly ProblemKind[] = ['silent-failure', 'not-tolerated']
+const WARNINGS: readonly ProblemKind[] = ['long-timeout', 'silent-failure', 'not-tolerated']
 
 /** How bad a kind of problem is: a warning makes no exploration fail. */
 export const severityOf = (kind: ProblemKind): ProblemSeverity => (WARNINGS.includes(kind) ? 'warning' : 'error')

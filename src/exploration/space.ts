@@ -6,6 +6,7 @@ import {
   type FailureModeName,
   type InjectionPoint,
   type SkippedCase,
+  type WrittenScenario,
 } from '../contract/core/exploration.ts'
 import { caseId, caseLabel } from './case-scenario.ts'
 import { failureModes } from './failure-modes.ts'
@@ -26,8 +27,8 @@ export interface SpaceOptions {
   prune: boolean
   /** Cases that an earlier exploration has run, by name. */
   before: ReadonlyMap<string, TriedCase>
-  /** Called for each completed case, with the number of cases to run. */
-  notify(progress: { tried: TriedCase; done: number; total: number }): void
+  /** Called for each completed case, with the number of cases to run, and again (not new) for a shortened scenario. */
+  notify(progress: { tried: TriedCase; done: number; total: number; isNew: boolean }): void
 }
 
 /** The remaining cases, and the results. */
@@ -36,6 +37,10 @@ interface Space {
   next(): ExploreCase | undefined
   giveBack(exploreCase: ExploreCase): void
   done(trial: Trial): void
+  /** Replaces the scenario of a case that was run. */
+  shorten(exploreCase: ExploreCase, scenario: WrittenScenario): void
+  /** Runs cases again, and those that other runs proved: results vary between runs. */
+  distrust(unconfirmed: readonly CaseResult[]): void
   state(): {
     points: InjectionPoint[]
     cases: CaseResult[]
@@ -52,7 +57,7 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
   const { depth, classes, before, notify, only } = options
   const isAsked = (one: ExploreCase) => only === undefined || caseLabel(one) === only || beginsPair(one, only)
   // If a program behaves differently in every run, no run proves the result of another.
-  const proves = options.prune && options.steady && only === undefined
+  let proves = options.prune && options.steady && only === undefined
   const known = new Map(quiet.map((point) => [point.id, point]))
   const points = new Map(known)
   const broken = new Set(options.prune && only === undefined ? failingPoints(quiet) : quiet)
@@ -61,19 +66,19 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
   const planned = allCases(endsFirst([...broken]), classes).filter(isAsked)
   const waiting = new Map(planned.map((exploreCase) => [caseLabel(exploreCase), exploreCase]))
   const underWay = new Set<string>()
-  const results = new Map<string, CaseResult>()
+  const results = new Map<string, { exploreCase: ExploreCase; tried: TriedCase }>()
   let saved = 0
   const add = (exploreCase: ExploreCase, tried: TriedCase) => {
     const name = caseName(tried.result)
     if (results.has(name)) return
     waiting.delete(name)
     underWay.delete(name)
-    results.set(name, tried.result)
+    results.set(name, { exploreCase, tried })
     const found = new Map(tried.discovered.map((point) => [point.id, point]))
     for (const point of found.values()) if (!points.has(point.id)) points.set(point.id, point)
     if (depth === 2 || only !== undefined)
       for (const pair of pairsAfter(exploreCase, tried, (id) => known.get(id) ?? found.get(id))) queue(pair)
-    notify({ tried, done: results.size, total: results.size + waiting.size + underWay.size })
+    notify({ tried, done: results.size, total: results.size + waiting.size + underWay.size, isNew: true })
   }
   const queue = (exploreCase: ExploreCase) => {
     const name = caseLabel(exploreCase)
@@ -124,14 +129,35 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
         add(exploreCase, provenCase(trial, exploreCase))
       }
     },
+    shorten(exploreCase, scenario) {
+      const name = caseLabel(exploreCase)
+      const found = results.get(name)
+      if (!found) return
+      const tried = { ...found.tried, result: { ...found.tried.result, scenario } }
+      results.set(name, { exploreCase, tried })
+      notify({ tried, done: results.size, total: results.size, isNew: false })
+    },
+    distrust(unconfirmed) {
+      proves = false
+      const names = new Set(unconfirmed.map(caseName))
+      for (const [name, { exploreCase, tried }] of [...results]) {
+        if (tried.result.derived) saved = Math.max(0, saved - 1)
+        else if (!names.has(name)) continue
+        results.delete(name)
+        waiting.set(name, exploreCase)
+      }
+    },
     state: () => ({
       points: [...quiet, ...discoveredOf(points)],
       cases: inOrder(
-        [...results.values()].filter((result) => only === undefined || caseName(result) === only),
+        [...results.values()]
+          .map(({ tried }) => tried.result)
+          .filter((result) => only === undefined || caseName(result) === only),
         allPlanned,
       ),
       skipped: [
-        ...[...waiting.values()].map((exploreCase): SkippedCase => ({ ...caseId(exploreCase), why: 'time' })),
+        // Cases that were given back are in any order.
+        ...inOrder([...waiting.values()].map(caseId), planned).map((id): SkippedCase => ({ ...id, why: 'time' })),
         ...allCases(unbroken, classes).map((exploreCase): SkippedCase => ({ ...caseId(exploreCase), why: 'similar' })),
       ],
       saved,
@@ -155,9 +181,12 @@ const discoveredOf = (points: ReadonlyMap<string, InjectionPoint>): InjectionPoi
     .sort((one, other) => (one.kind === other.kind ? one.nth - other.nth : one.kind < other.kind ? -1 : 1))
 
 /** Results in the order of their cases, with pairs after them by name. */
-function inOrder(results: readonly CaseResult[], planned: readonly ExploreCase[]): CaseResult[] {
+function inOrder<Named extends Pick<CaseResult, 'point' | 'class'>>(
+  results: readonly Named[],
+  planned: readonly ExploreCase[],
+): Named[] {
   const places = new Map(planned.map((exploreCase, index) => [caseLabel(exploreCase), index]))
-  const placeOf = (result: CaseResult) => places.get(caseName(result)) ?? planned.length
+  const placeOf = (result: Named) => places.get(caseName(result)) ?? planned.length
   return results.toSorted((one, other) => placeOf(one) - placeOf(other) || (caseName(one) < caseName(other) ? -1 : 1))
 }
 

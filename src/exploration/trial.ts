@@ -1,22 +1,38 @@
-// One trial: runs a case, judges it, confirms the result, and minimizes the scenario.
+// One trial: runs a case, judges it, confirms the result if its cause is new, and finds its shortest scenario.
 import type { CaseResult, CaseVerdict, InjectionPoint, WrittenScenario } from '../contract/core/exploration.ts'
+import { withoutSecrets } from '../lib/secrets.ts'
 import type { Baseline } from './baseline.ts'
 import { caseId, scenarioOf } from './case-scenario.ts'
 import { failureMode } from './failure-modes.ts'
 import { failingPoints, newInjectionPoints } from './injection-points.ts'
 import { judgeCase } from './judge.ts'
+import type { RunLimits } from './run-limits.ts'
+import type { ReportsWait } from './run-slots.ts'
 import type { ExploreCase, ObservedRun } from './types.ts'
 
-/** Runs the command, with or without a scenario. It is ended after `limitMs`, never if that is null. */
-export type RunCommand = (run: { scenario: WrittenScenario | null; limitMs: number | null }) => Promise<ObservedRun>
+/** What is run, and when it is ended. */
+export interface RunOrder {
+  scenario: WrittenScenario | null
+  /** Null for a baseline run, which is never ended. */
+  limits: RunLimits | null
+  /** Reports whether it only waits. */
+  wait: ReportsWait
+  /** Ends it because its result is not needed any more. */
+  cancels?: AbortSignal | undefined
+}
+
+/** Runs the command, with or without a scenario. */
+export type RunCommand = (run: RunOrder) => Promise<ObservedRun>
 
 /** The context of trials. */
-interface TrialContext {
-  run: RunCommand
+export interface TrialContext {
+  /** Runs the command with a scenario; undefined if that was ended before there was a result. */
+  run(scenario: WrittenScenario): Promise<ObservedRun | undefined>
   baseline: Baseline
   /** The injection points of the baseline. */
   baselinePoints: readonly InjectionPoint[]
-  limitMs: number
+  /** Whether a result is to be confirmed: its cause is new. */
+  isNew(result: CaseResult): boolean
 }
 
 /** The stored result of a case, from which an exploration can be resumed. */
@@ -33,6 +49,8 @@ export interface Trial extends TriedCase {
   cell: ExploreCase
   /** The highest number of a call of each kind. */
   last: ReadonlyMap<string, number>
+  /** Number of calls from the affected one on, of its kind. */
+  hits: number
   /** Whether all its runs had the same result. */
   steady: boolean
   /** Judges its run as that of another case, whose fault would have had the same effect. */
@@ -44,17 +62,19 @@ interface JudgedTrial extends Trial {
   counted: boolean
 }
 
+/** Results whose scenario is made as short as possible. */
+const SHORTENED: readonly CaseVerdict[] = ['failed', 'crashed', 'hung', 'misbehaved']
 /** Results that a second run must confirm. */
-const BAD: readonly CaseVerdict[] = ['failed', 'crashed', 'hung', 'misbehaved']
-/** Fewer failures than these are tried if a permanent one is more than necessary. */
-const MAX_TIMES = 4
+const CONFIRMED: readonly CaseVerdict[] = [...SHORTENED, 'swallowed']
+/** Whether the scenario of a result is made as short as possible. */
+export const mayBeShortened = ({ verdict }: Pick<CaseResult, 'verdict'>): boolean => SHORTENED.includes(verdict)
 
-/** Runs a case; undefined if the user requested the end. */
+/** Runs a case; undefined if it was ended before there was a result. */
 export async function runCase(cell: ExploreCase, context: TrialContext): Promise<Trial | undefined> {
   const first = await tryOnce(cell, context)
-  if (!first) return undefined
-  const sure = BAD.includes(first.result.verdict) || first.counted ? await confirmed(first, context) : first
-  return sure && shortened(sure, context)
+  if (!first || !(CONFIRMED.includes(first.result.verdict) || first.counted)) return first
+  if (!context.isNew(first.result)) return first
+  return confirmed(first, context)
 }
 
 async function tryOnce(
@@ -63,8 +83,8 @@ async function tryOnce(
   times?: number,
 ): Promise<JudgedTrial | undefined> {
   const written = scenarioOf(exploreCase, times)
-  const run = await context.run({ scenario: written, limitMs: context.limitMs })
-  return run.stopped ? undefined : trialOf(exploreCase, { run, written, context })
+  const run = await context.run(written)
+  return run && trialOf(exploreCase, { run, written, context })
 }
 
 interface Played {
@@ -78,11 +98,16 @@ function trialOf(
   { run, written, context: { baseline, baselinePoints } }: Played,
 ): JudgedTrial {
   const rule = String(written.rules.at(-1)?.name)
-  const judgedAs = (one: ExploreCase) => judgeCase(run, { cell: one, rule, baseline })
+  const judgedAs = (one: ExploreCase) => {
+    const judgement = judgeCase(run, { cell: one, rule, baseline })
+    // It may quote the arguments of a tool, and the state and all reports contain it.
+    return { ...judgement, why: withoutSecrets(judgement.why) }
+  }
   const { verdict, why, mistake, traces, counted } = judgedAs(exploreCase)
-  const { output, tookMs, kept } = run
+  const { output, code, tookMs, kept } = run
   const own = run.calls.filter(({ point }) => point.session === exploreCase.point.session)
   const broken = own.findIndex(({ point }) => point.id === exploreCase.point.id)
+  const last = lastOf(run)
   const after = broken < 0 ? [] : own.slice(broken + 1)
   return {
     cell: exploreCase,
@@ -91,7 +116,8 @@ function trialOf(
     steady: true,
     following: failingPoints(after.map(({ point }) => point)).map(({ id }) => id),
     discovered: failingPoints(newInjectionPoints(run, new Set(baselinePoints.map(({ id }) => id)))),
-    last: lastOf(run),
+    last,
+    hits: (last.get(exploreCase.point.kind) ?? 0) - exploreCase.point.nth + 1,
     result: {
       ...caseId(exploreCase),
       verdict,
@@ -100,7 +126,8 @@ function trialOf(
       traces: traces.filter((id) => kept.has(id)),
       calls: own.flatMap(({ trace: { id } }) => (kept.has(id) ? [id] : [])),
       scenario: verdict === 'not-applied' ? null : written,
-      output,
+      unstored: own.filter(({ trace: { id } }) => !kept.has(id)).length,
+      ...{ output, code },
       tookMs,
       derived: false,
     },
@@ -123,16 +150,20 @@ async function confirmed(first: JudgedTrial, context: TrialContext): Promise<Jud
   return { ...third, steady: false, result: { ...third.result, why } }
 }
 
-/** The same with the fewest consecutive failures that end alike, if the failure mode is permanent. */
-async function shortened(trial: JudgedTrial, context: TrialContext): Promise<Trial> {
-  const { cell: exploreCase, last, result } = trial
-  if (!BAD.includes(result.verdict) || failureMode(exploreCase.class).meets === 'one') return trial
-  const hits = (last.get(exploreCase.point.kind) ?? 0) - exploreCase.point.nth + 1
+/** Fewer failures than these are tried if a permanent one is more than necessary. */
+const MAX_TIMES = 4
+
+/** The shortest scenario with the same verdict: with the fewest consecutive failures, if the failure mode is permanent. */
+export async function shortestScenario(
+  exploreCase: ExploreCase,
+  { verdict, hits }: { verdict: CaseVerdict; hits: number },
+  context: TrialContext,
+): Promise<WrittenScenario | undefined> {
+  if (failureMode(exploreCase.class).meets === 'one') return undefined
   for (let times = 1; times < Math.min(hits, MAX_TIMES + 1); times++) {
     const shorter = await tryOnce(exploreCase, context, times)
-    if (!shorter) break
-    if (shorter.result.verdict === result.verdict)
-      return { ...trial, result: { ...result, scenario: shorter.result.scenario } }
+    if (!shorter) return undefined
+    if (shorter.result.verdict === verdict) return shorter.result.scenario ?? undefined
   }
-  return trial
+  return undefined
 }

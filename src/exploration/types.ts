@@ -1,6 +1,6 @@
 // Types of explorations: observed runs, and the results of cases.
 import type { FailureModeName, InjectionPoint } from '../contract/core/exploration.ts'
-import type { Finding } from '../contract/core/finding.ts'
+import type { ClientTimeout, Finding } from '../contract/core/finding.ts'
 import type { TraceRecord } from '../contract/core/trace.ts'
 import type { RuleReport } from '../contract/core/verification.ts'
 import type { ClientCall } from '../verdict/client-call.ts'
@@ -25,17 +25,40 @@ export interface ObservedCall {
   client: ClientCall
 }
 
+/** Why a run was ended that did not end by itself. */
+export interface Hang {
+  /**
+   * `silent`: nothing happened for too long. `endless`: it repeated one request too often. `long`: the whole run took
+   * too long.
+   */
+  kind: 'silent' | 'endless' | 'long'
+  /** Milliseconds since the last activity of the client. */
+  silentMs: number
+  /** The most frequent request, and how often it was made. */
+  repeats: number
+  /** Whether a call was in progress. */
+  isOpen: boolean
+  /** The timeout of the client if it is longer than those that are waited for. */
+  timeout?: ClientTimeout
+}
+
 /** One observed run of the command. */
 export interface ObservedRun {
   /** Exit code of the command; 128 plus the signal's number if a signal ended it. */
   code: number
   /** Whether it was ended by a signal that this program did not send. */
   crashed: boolean
-  /** Whether it was ended because it took too long. */
-  timedOut: boolean
+  /** Set if it was ended because it hung. */
+  hang?: Hang | undefined
   /** The user requested the end. */
   stopped: boolean
+  /** It was ended because the time of the exploration was up: nothing is known about it. */
+  canceled: boolean
+  /** Whether the command ended and left processes running. They were ended. */
+  leftProcesses: boolean
   tookMs: number
+  /** Milliseconds of the longest time without any activity of the client. */
+  longestPauseMs: number
   /** The client's calls, by session in order of arrival. */
   calls: ObservedCall[]
   /** Ids of the calls that are stored after the run: of very many calls only some are. */
@@ -49,7 +72,7 @@ export interface ObservedRun {
   recoveryPaths: RecoveryPathCounts
   /** The routing configurations of its calls. */
   routes: RouteSample[]
-  /** The end of its output. */
+  /** The end of what it printed, without secrets. */
   output: string
 }
 

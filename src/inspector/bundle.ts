@@ -8,8 +8,9 @@ const folder = join(import.meta.dir, 'page')
 /** Scripts that are evaluated on first use, so that they do not slow the start. */
 const PARTS = ['editor', 'chart'] as const
 
-/** The page, with a policy that allows only its own content. */
-export async function bundlePage(): Promise<string> {
+/** The page, with a policy that allows only its own content; `plugins` see its modules. */
+export async function bundlePage(plugins: Bun.BunPlugin[] = []): Promise<string> {
+  const built = (file: string, kind: 'js' | 'css') => buildFile(file, kind, plugins)
   const [first, main, style, ...parts] = await Promise.all([
     built('first.ts', 'js'),
     built('main.tsx', 'js'),
@@ -64,8 +65,9 @@ const FRAME = [
   '</a></header></div>',
 ].join('')
 
-async function built(file: string, kind: 'js' | 'css'): Promise<string> {
+async function buildFile(file: string, kind: 'js' | 'css', plugins: Bun.BunPlugin[]): Promise<string> {
   const result = await Bun.build({
+    plugins,
     entrypoints: [join(folder, file)],
     target: 'browser',
     ...(kind === 'js' && { format: 'iife' as const }),

@@ -3,8 +3,9 @@
 import type { CallRow } from '../contract/core/call-row.ts'
 import type { Exchange } from '../contract/core/exchange.ts'
 import type { ExplorationData } from '../contract/core/exploration.ts'
+import type { Finding } from '../contract/core/finding.ts'
 import type { StoredTrace } from '../contract/core/trace.ts'
-import type { Verification } from '../contract/core/verification.ts'
+import type { VerdictResult, Verification } from '../contract/core/verification.ts'
 import type { Waterfall } from '../contract/core/waterfall.ts'
 
 /** A call with all details. */
@@ -12,6 +13,33 @@ export interface ReportCall {
   trace: StoredTrace
   waterfall: Waterfall
   exchange: Exchange
+}
+
+/** A run of the command of `exec`. */
+export interface ReportedRun {
+  /** Its scenario and seed. */
+  name: string
+  verdict: VerdictResult
+  /** Why it is inconclusive; empty if it is conclusive. */
+  inconclusive: readonly string[]
+  /** Exit code of the command. */
+  code: number
+  /** Whether `--timeout` ended the command. */
+  timedOut: boolean
+  tookMs: number
+  /** Findings about the run as a whole. */
+  findings: readonly Finding[]
+  /** The calls of APIs that are not emulated, as lines. */
+  notEmulated: readonly string[]
+  /** The places of its sessions in `verdicts`, failed ones first. */
+  sessions: readonly number[]
+}
+
+/** What `exec` ran. */
+export interface ReportedExecution {
+  /** The command line. */
+  command: string
+  runs: readonly ReportedRun[]
 }
 
 /** The data of a report. */
@@ -27,6 +55,8 @@ export interface ReportData {
   left_out: number
   /** Verdicts by session. */
   verdicts: Verification[]
+  /** The runs of `exec`; absent in other reports. */
+  execution?: ReportedExecution
   /** The result of `explore`; absent in other reports. */
   exploration?: ExplorationData
 }

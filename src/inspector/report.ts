@@ -4,12 +4,13 @@ import type { CallRow } from '../contract/core/call-row.ts'
 import type { ExplorationData } from '../contract/core/exploration.ts'
 import type { Operation } from '../contract/core/operation.ts'
 import type { Verification } from '../contract/core/verification.ts'
+import type { TraceEvidence } from '../db/trace-evidence.ts'
 import type { TraceStore } from '../db/trace-store.ts'
 import { callWaterfall } from '../views/call-waterfall.ts'
 import { rowOf } from '../views/calls-page.ts'
 import { exchangeOf } from '../views/exchange.ts'
 import { REQUEST_HEAD } from '../views/sayings.ts'
-import type { ReportCall, ReportData } from './report-data.ts'
+import type { ReportCall, ReportData, ReportedExecution } from './report-data.ts'
 
 /** Maximum size of the details in characters: larger pages open slowly in a browser. */
 const MAX_CHARACTERS = 30_000_000
@@ -32,6 +33,7 @@ export interface ReportParts {
   now: number
   entries: readonly ReportEntry[]
   verdicts: readonly Verification[]
+  execution?: ReportedExecution | undefined
   exploration?: ExplorationData | undefined
 }
 
@@ -42,6 +44,7 @@ export async function reportOf({
   now,
   entries,
   verdicts,
+  execution,
   exploration,
 }: ReportParts): Promise<ReportData> {
   const read = await inFull(entries)
@@ -54,6 +57,7 @@ export async function reportOf({
     calls,
     left_out: entries.length - Object.keys(calls).length,
     verdicts: [...verdicts],
+    ...(execution && { execution }),
     ...(exploration && { exploration }),
   }
 }
@@ -98,20 +102,21 @@ export function entriesOf(source: CallReader, session?: string): ReportEntry[] {
 /** The calls of one of several runs in a file, by their ids. The run replaces the session's name. */
 export function entriesOfRun(source: CallReader, ids: readonly string[], run: string): ReportEntry[] {
   const { traces } = source
-  const own = new Set(ids)
-  return ids
-    .flatMap((id) => traces.around(id, 0))
+  const own = ids.flatMap((id) => traces.around(id, 0))
+  const bySession = Map.groupBy(own, ({ trace }) => trace.session)
+  return own
     .flatMap(({ seq }) => traces.span({ before: seq + 1, above: seq - 1, limit: 1, head: REQUEST_HEAD }).found)
-    .map((one) => ({ row: { ...rowOf(one), session: run }, read: () => fullCall(source, one.trace.id, own) }))
+    .map((one) => ({
+      row: { ...rowOf(one), session: run },
+      read: () => fullCall(source, one.trace.id, bySession.get(one.trace.session)),
+    }))
 }
 
-/** `own` are the calls among which other attempts of the client are searched; default: its neighbors. */
-function fullCall({ traces, operation }: CallReader, id: string, own?: ReadonlySet<string>): ReportCall {
+/** `own` are the calls of its session among which other attempts of the client are searched; default: its neighbors. */
+function fullCall({ traces, operation }: CallReader, id: string, own?: readonly TraceEvidence[]): ReportCall {
   const trace = traces.get(id)
   if (!trace) throw new Error(`the trace ${id} is gone`)
-  const calls = traces
-    .around(id, AROUND)
-    .filter((one) => one.trace.session === trace.session && (own?.has(one.trace.id) ?? true))
+  const calls = own ?? traces.around(id, AROUND).filter((one) => one.trace.session === trace.session)
   const waterfall = callWaterfall(trace, { calls, find: (one) => traces.get(one) })
   const path = operation(trace.operation)?.path
   return { trace, waterfall, exchange: exchangeOf({ trace, stored: traces.exchange(id), path }) }

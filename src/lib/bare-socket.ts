@@ -23,10 +23,20 @@ interface BareSocket {
 }
 
 /** The C library of a system, and its values of SOL_SOCKET and SO_LINGER. */
-const SYSTEMS: Partial<Record<NodeJS.Platform, { library: string; linger: [level: number, option: number] }>> = {
+interface SocketSystem {
+  library: string
+  linger: [level: number, option: number]
+}
+
+const SYSTEMS: Partial<Record<NodeJS.Platform, SocketSystem>> = {
   linux: { library: 'libc.so.6', linger: [1, 13] },
   darwin: { library: 'libSystem.B.dylib', linger: [0xffff, 0x80] },
 }
+
+/** How an operating system, by its name in Node, reaches its sockets; undefined where faults go through the HTTP server alone. */
+export const socketSystem = (platform: NodeJS.Platform = process.platform): SocketSystem | undefined =>
+  SYSTEMS[platform]
+
 /** SO_LINGER with a timeout of 0: closing sends a RST. */
 const RESET = new Int32Array([1, 0])
 const READING = 0
@@ -44,7 +54,7 @@ let calls: Calls | undefined
 
 /** Finds the open connection between two ends. Undefined if there is none, or if the system is not supported. */
 export async function bareSocket(ends: ConnectionEnds): Promise<BareSocket | undefined> {
-  const system = SYSTEMS[process.platform]
+  const system = socketSystem()
   if (!system) return undefined
   calls ??= (await import('bun:ffi')).dlopen(system.library, FUNCTIONS).symbols
   const { send, setsockopt, shutdown } = calls

@@ -101,12 +101,52 @@ const UUID = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g
 const WORD = /[A-Za-z0-9+_=-]{16,}/g
 
 /** A text with recognizable secrets masked: known kinds of keys, named ones, those in URLs. */
-export function withoutSecrets(text: string): string {
+export const withoutSecrets = (text: string): string => maskedText(text, () => false)
+
+/** Masks secrets, except named values of which `isPlain` says that they are none. */
+function maskedText(text: string, isPlain: (name: string, value: string) => boolean): string {
   return text
     .replace(USER_INFO, `$1${MASK}@`)
     .replace(SCHEME, `$1$2${MASK}`)
-    .replace(NAMED, `$1$2${MASK}`)
+    .replace(NAMED, (whole: string, name: string, between: string) =>
+      isPlain(name, whole.slice(name.length + between.length)) ? whole : `${name}${between}${MASK}`,
+    )
     .replace(KNOWN_KEY, MASK)
+}
+
+/** Names whose values are secrets whatever they look like. */
+const ALWAYS_SECRET = /passw|pwd|secret|pin$|otp$/i
+/** Whether a named value in the output of a program is none: counts of tokens, codes of errors. */
+const isPlainOutput = (name: string, value: string): boolean =>
+  !ALWAYS_SECRET.test(name) &&
+  (/^[-+]?\d{1,9}(?:\.\d+)?$/.test(value) || (/code$/i.test(name) && /^[A-Za-z_]+$/.test(value)))
+
+/** Variables whose values are secrets, and the shortest of them that is one. */
+const SECRET_VARIABLE = /key|token|secret|passw|credential/i
+const MIN_VALUE = 8
+
+/**
+ * Masks recognizable secrets in the output of a program, the values of variables that are named like secrets, and `more`
+ * values. Paths are none, nor are numbers and codes of errors.
+ * @example
+ * secretsHider({ STRIPE_KEY: 'opaque-value' })('pay with opaque-value') // => 'pay with (masked)'
+ * secretsHider({})('code: ENOENT, tokens: 12, api_key: abc1') // => 'code: ENOENT, tokens: 12, api_key: (masked)'
+ */
+export function secretsHider(
+  environment: Readonly<Record<string, string | undefined>>,
+  more: readonly string[] = [],
+): (text: string) => string {
+  const own = Object.entries(environment).flatMap(([name, value = '']) =>
+    SECRET_VARIABLE.test(name) && !/^[./~]/.test(value) ? [value] : [],
+  )
+  const values = [...own, ...more].filter(({ length }) => length >= MIN_VALUE)
+  // Of two values of which one contains the other, the longer one is masked whole.
+  values.sort((one, other) => other.length - one.length)
+  return (text) =>
+    maskedText(
+      values.reduce((rest, value) => rest.replaceAll(value, MASK), text),
+      isPlainOutput,
+    )
 }
 
 /** A text with the secrets of its URLs masked: their users, and named parameters. */

@@ -16,8 +16,15 @@ import { type Rule, ScenarioFile } from './schema.ts'
 const decoder = new TextDecoder()
 const nameOf = (path: string) => basename(path, extname(path))
 
-/** Names of the scenarios inside the executable. */
-export const shippedScenarios = (): string[] => listAssets('scenarios').map(nameOf)
+/** Names of the scenarios inside the executable: first the general ones, then past incidents. */
+export const shippedScenarios = (): string[] => {
+  const paths = listAssets('scenarios')
+  return [...paths.filter((path) => !INCIDENT.test(path)), ...paths.filter((path) => INCIDENT.test(path))].map(nameOf)
+}
+
+const INCIDENT = /(?:^|\/)incidents\//
+/** Whether a shipped scenario is a past incident of a provider. */
+export const isIncident = ({ location }: Pick<Scenario, 'location'>): boolean => INCIDENT.test(location)
 
 /**
  * Parses a scenario file.

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
 import { FAULT_POINTS } from '../contract/core/fault.ts'
 import { FindingKind } from '../contract/core/finding.ts'
+import { statedVersion } from '../contract/core/format-version.ts'
 import { HistoryModeSchema } from '../contract/core/history.ts'
 import { OutcomeKind } from '../contract/core/trace.ts'
 import { TASK_STATES } from '../contract/workspace/agent-task.ts'
@@ -183,11 +184,12 @@ export const Expectation = CallConditions.extend({
 export type Expectation = z.infer<typeof Expectation>
 
 /** Maximum number of rules, and of expectations, in a scenario. */
-const MAX_RULES = 1_000
+export const MAX_RULES = 1_000
 
 /** A scenario file. */
 export const ScenarioFile = z
   .strictObject({
+    version: statedVersion('scenario_file'),
     name: z
       .string()
       .regex(/^[\w.-]+$/, { error: "must contain only letters, digits, '.', '_' and '-'" })

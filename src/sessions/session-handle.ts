@@ -9,9 +9,9 @@ import type { RecordShapes } from '../db/record-shapes.ts'
 import { lastInstant } from '../db/snapshot.ts'
 import { type Clock, type LatencyMode, realClock, type TimeSettings, type VirtualClock } from '../lib/clock.ts'
 import { processSecret } from '../lib/ids.ts'
-import { monotonicMs } from '../lib/monotonic.ts'
 import { VIRTUAL_START, virtualClock } from '../lib/virtual-clock.ts'
 import { fileData, loadedMemoryData, memoryData, resetError, type SessionData } from './data.ts'
+import type { DataUsers, Discard } from './discards.ts'
 import type { GeneratedWith, SessionFolder } from './folder.ts'
 import { checkName } from './refusals.ts'
 import {
@@ -46,8 +46,8 @@ interface SlotOptions {
   jobLimits?: JobLimits | undefined
   /** Called for each generation after the first. */
   renewed(session: Session): void
-  /** Receives data that no generation uses any more; `isUsed` tells whether work of the session is in progress. */
-  discard(data: SessionData, isUsed: () => boolean): void
+  /** Receives data that no generation has any more. */
+  discard: Discard
 }
 
 /** A session as its owner sees it. */
@@ -89,6 +89,8 @@ const timeOf = (clock: Session['clock']): TimeSettings => ({
 interface Generation {
   clock: Session['clock']
   data: SessionData
+  /** Those of the data, in all generations that have it. */
+  users: DataUsers
 }
 
 /** State that all generations of a session share. */
@@ -106,23 +108,22 @@ interface Lineage {
 
 /** A session with its first generation. */
 function createSlot(options: SlotOptions): OwnedSession {
-  const { time: ownTime, instance, data, noVirtualClock, renewed } = options
+  const { time: ownTime, instance, data, noVirtualClock, renewed, discard } = options
   checkClock(ownTime.clock, noVirtualClock)
-  const discard = (data: SessionData) => options.discard(data, () => lineage.active > 0)
   const next = (change: Partial<Generation>, reason: ApiError): Session => {
     const before = current
-    const { clock, data } = generation
+    const { clock, data, users } = generation
     generation = { ...generation, ...change }
     current = beginGeneration(generation, lineage)
     before.end(reason)
-    if (data !== generation.data) discard(data)
+    if (data !== generation.data) discard(data, users)
     if (clock !== generation.clock && clock.kind === 'virtual') clock.end(reason)
     renewed(current)
     return current
   }
   const nextGeneration = (data: SessionData, clock: Session['clock'], reason: ApiError): Session => {
     beginning.makeAnew()
-    return next({ data, clock }, reason)
+    return next({ data, clock, users: { active: 0 } }, reason)
   }
   const handle: OwnedSession = {
     get current() {
@@ -167,7 +168,7 @@ function createSlot(options: SlotOptions): OwnedSession {
     forget: (reason) => current.end(reason),
     leave() {
       generation.data.leave()
-      discard(generation.data)
+      discard(generation.data, generation.users)
     },
     close() {
       current.end(resetError('the server was stopped'))
@@ -175,7 +176,11 @@ function createSlot(options: SlotOptions): OwnedSession {
     },
   }
   const lineage: Lineage = { ...options, slot: handle, active: 0 }
-  let generation: Generation = { clock: clockOf(ownTime), data: data(() => generation.clock.now()) }
+  let generation: Generation = {
+    clock: clockOf(ownTime),
+    data: data(() => generation.clock.now()),
+    users: { active: 0 },
+  }
   if (!options.isDefault) generation.clock = continuedClock(generation)
   let current = beginGeneration(generation, lineage)
   const origin = options.made ? 'made' : generation.data.restored ? 'restored' : 'called'
@@ -233,11 +238,11 @@ interface EndingSession extends Session {
   end(reason: ApiError): void
 }
 
-function beginGeneration({ clock, data }: Generation, lineage: Lineage): EndingSession {
+function beginGeneration({ clock, data, users }: Generation, lineage: Lineage): EndingSession {
   const { name, seed, approvals, history, isHome, jobLimits, slot } = lineage
   const ending = new AbortController()
   const running = new Set<AbortController>()
-  const among = { ending, running, lineage }
+  const among = { ending, running, users, lineage }
   return {
     name,
     seed,
@@ -319,6 +324,7 @@ interface SlotParts {
   folder: SessionFolder | undefined
   opened(): void
   renewed(session: Session): void
+  discard: Discard
 }
 
 /** The settings of a restored session that differ from the others. */
@@ -327,7 +333,7 @@ const settingsIn = (made: GeneratedWith | undefined) => made?.session as Session
 /** Creates a session, whose settings may differ from the others. */
 export function sessionHandleMaker(
   options: SessionsOptions,
-  { empty, folder, opened, renewed }: SlotParts,
+  { empty, folder, opened, renewed, discard }: SlotParts,
 ): (name: string, settings?: SessionSettings | 'called', made?: GeneratedWith) => OwnedSession {
   const { db, instance, keep = {}, shapes, noVirtualClock, jobLimits } = options
   const dataOf =
@@ -338,7 +344,6 @@ export function sessionHandleMaker(
       if (db === ':memory:') return loadedMemoryData(empty, { keep, now, shapes, opened })
       return fileData(openFile(db), { keep, now, shapes })
     }
-  const discard = createDiscards()
   return (name, settings, made) => {
     checkName(name)
     // A transient session leaves no file.
@@ -365,26 +370,6 @@ export function sessionHandleMaker(
   }
 }
 
-/** Work of an ended generation may still write its last lines for some turns. */
-const DISCARDED_AFTER_MS = 5_000
-
-/**
- * Closes unused data some time after it was replaced, when more is replaced. What is still used then is left to the
- * garbage collector.
- */
-function createDiscards(): SlotOptions['discard'] {
-  const discarded: { data: SessionData; isUsed: () => boolean; at: number }[] = []
-  return (data, isUsed) => {
-    if (!data.discard) return
-    const now = monotonicMs()
-    discarded.push({ data, isUsed, at: now })
-    while (discarded[0] && discarded[0].at + DISCARDED_AFTER_MS < now) {
-      const oldest = discarded.shift()
-      if (oldest?.isUsed() === false) oldest.data.discard?.()
-    }
-  }
-}
-
 /** Shared state of a generation's activities. */
 interface Activities {
   /** Aborts with the generation. */
@@ -393,6 +378,8 @@ interface Activities {
   running: Set<AbortController>
   /** Counts running ones, of all generations. */
   lineage: { active: number }
+  /** The same for generations with the same data. */
+  users: DataUsers
 }
 
 /**
@@ -409,6 +396,7 @@ class RunningActivity implements Activity, EventListenerObject {
     this.#client = client
     this.#among = among
     among.lineage.active++
+    among.users.active++
   }
 
   get signal(): AbortSignal {
@@ -425,6 +413,7 @@ class RunningActivity implements Activity, EventListenerObject {
     if (this.#isOver) return
     this.#isOver = true
     this.#among.lineage.active--
+    this.#among.users.active--
     if (!this.#joined) return
     this.#client.signal.removeEventListener('abort', this)
     this.#among.running.delete(this.#joined)

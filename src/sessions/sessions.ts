@@ -6,6 +6,7 @@ import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
 import { oneByOne } from '../lib/slices.ts'
 import { resetError } from './data.ts'
+import { createDiscards } from './discards.ts'
 import type { GeneratedWith } from './folder.ts'
 import { createTransient, limitLoaded, type SessionEntry, watchIdle } from './loaded-sessions.ts'
 import {
@@ -130,6 +131,7 @@ function registryOf(options: SessionsOptions) {
     empty,
     folder,
     opened: loadedLimit.opened,
+    discard: createDiscards(),
     renewed(session) {
       for (const listener of listeners) listener.renewed?.(session)
     },

@@ -103,13 +103,24 @@ function triesOf({ attempts, started_at }: TraceRecord, { zero, depth }: Drawn):
   })
 }
 
+/** The chains by the list of calls: a report draws each of them, and pairing takes most of that time. */
+const knownChains = new WeakMap<readonly TraceEvidence[], readonly (readonly ClientCall[])[]>()
+
+/** Calls of a client, each with those that repeat it. */
+function chainsIn(evidence: readonly TraceEvidence[]): readonly (readonly ClientCall[])[] {
+  const known = knownChains.get(evidence)
+  if (known) return known
+  const { chains } = judgeClient(clientCalls(evidence.filter(({ trace }) => !trace.internal))).pairing
+  knownChains.set(evidence, chains)
+  return chains
+}
+
 /**
  * The rows of the client's attempts that include a call, on the time of that call; only the call itself if there are no
  * others.
  */
 function clientRows(id: string, evidence: readonly TraceEvidence[]): WaterfallRow[] {
-  const calls = clientCalls(evidence.filter(({ trace }) => !trace.internal))
-  const chain = judgeClient(calls).pairing.chains.find((tries) => tries.some(({ trace }) => trace === id)) ?? []
+  const chain = chainsIn(evidence).find((tries) => tries.some(({ trace }) => trace === id)) ?? []
   const own = chain.findIndex(({ trace }) => trace === id)
   const begins = startsOf(chain)
   const zero = begins[own] ?? 0

@@ -9,7 +9,7 @@ type Received = NonNullable<Exchange['request']>
 interface RepeatedCall {
   trace: Pick<StoredTrace, 'session' | 'scenario' | 'stream' | 'request'>
   exchange: Exchange
-  /** Of the server, such as `http://127.0.0.1:4010`. */
+  /** Of the server, such as `http://127.0.0.1:8633`. */
   origin: string
   /** Whether it is repeated in a new session each time, in which its scenario restarts. */
   inNewSession?: boolean

@@ -118,9 +118,9 @@ describe('CORS', () => {
 test('host check: accepts the configured host name and rejects any other', async () => {
   const named = appWith({ host: 'Build.Example', token: ['secret'] })
   const status = async (host: string) => (await send(named, '/_understudy/health', { headers: { host } })).status
-  expect(await status('build.example:4010')).toBe(200)
-  expect(await status('localhost:4010')).toBe(200)
-  expect(await status('other.example:4010')).toBe(403)
+  expect(await status('build.example:8633')).toBe(200)
+  expect(await status('localhost:8633')).toBe(200)
+  expect(await status('other.example:8633')).toBe(403)
 })
 
 describe('session in the path', () => {

@@ -189,9 +189,9 @@ describe('valid chat request', () => {
     ['a charset', body, { 'content-type': 'application/json; charset=utf-8' }],
     ['a structured JSON type', body, { 'content-type': 'application/vnd.api+json' }],
     ['headers of a strict client', body, { accept: 'application/json;q=1, text/event-stream;q=0', cookie: '' }],
-    ['a loopback name as host', body, { host: 'app.localhost:4010' }],
-    ['the IPv6 loopback as host', body, { host: '[::1]:4010' }],
-    ['capital letters in the host', body, { host: 'LOCALHOST:4010' }],
+    ['a loopback name as host', body, { host: 'app.localhost:8633' }],
+    ['the IPv6 loopback as host', body, { host: '[::1]:8633' }],
+    ['capital letters in the host', body, { host: 'LOCALHOST:8633' }],
     ['capital letters in the scheme', body, { authorization: 'bearer any' }],
   ]
   test('is accepted with a 64-bit seed', async () => {

@@ -9,7 +9,9 @@ import { client } from '../support/in-process.ts'
 
 // Each test starts programs, on a machine that may be busy.
 setDefaultTimeout(60_000)
-const names = readdirSync(join(import.meta.dir, '..', '..', 'scenarios')).map((file) => file.replace(/\.yaml$/, ''))
+const names = readdirSync(join(import.meta.dir, '..', '..', 'scenarios')).flatMap((file) =>
+  file.endsWith('.yaml') ? [file.replace(/\.yaml$/, '')] : [],
+)
 
 /** What a program asks for where the usual would not meet the scenario. */
 interface Setting {

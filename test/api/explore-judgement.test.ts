@@ -61,6 +61,17 @@ const turns =
     messages.push({ role: 'assistant', content }, user(next(broken)))
     await ask({ messages, response_format })
   }
+/** Streams one tool call, and uses its arguments. */
+const streamedCharge =
+  (use: (args: { amount?: unknown }) => unknown): Act =>
+  async ({ post }) => {
+    const response = await post({ messages: [user('Charge it.')], tools: TOOLS, tool_choice: 'required', stream: true })
+    const pieces = (await response.text())
+      .split('\n')
+      .filter((line) => line.startsWith('data: {'))
+      .flatMap((line) => JSON.parse(line.slice(6)).choices[0]?.delta?.tool_calls ?? [])
+    use(JSON.parse(pieces.map((piece) => piece.function?.arguments ?? '').join('')))
+  }
 /** Asks three times, the text changed in between, and gives up in the end. */
 const retry =
   (change: (text: string) => string, giveUp: (error: unknown) => void): Act =>
@@ -216,6 +227,26 @@ const ROWS: Row[] = [
     class: 'wrong-arguments',
     verdict: 'swallowed',
     why: /did not retry/,
+  },
+  {
+    name: 'a streamed tool call whose arguments are not checked',
+    act: streamedCharge((args) => Number(args.amount)),
+    class: 'wrong-arguments',
+    verdict: 'swallowed',
+    why: /did not retry/,
+  },
+  {
+    name: 'a streamed tool call that is asked for again when its arguments are wrong',
+    act: (model) => {
+      const charge = () =>
+        streamedCharge(({ amount }) => {
+          if (typeof amount !== 'number') throw new Error('the amount is not a number')
+        })(model)
+      return charge().catch(charge)
+    },
+    class: 'wrong-arguments',
+    verdict: 'tolerated',
+    why: /retried successfully/,
   },
   {
     name: 'a 400 that is repeated until the command fails',

@@ -4,11 +4,10 @@ import { exploreLines } from '../../src/cli/print/explore-matrix.ts'
 import { exploreJunit } from '../../src/cli/print/explore-outputs.ts'
 import { repeater } from '../../src/cli/print/explore-repeat.ts'
 import { caseName, type FailureModeName } from '../../src/contract/core/exploration.ts'
-import { coverageOf } from '../../src/exploration/coverage.ts'
 import type { Exploration } from '../../src/exploration/explore.ts'
 import { exploreProblems } from '../../src/exploration/problems.ts'
 import { plainLines } from '../support/cli.ts'
-import { calling, exploreProgram, type Model, user } from '../support/explore.ts'
+import { calling, exploreProgram, type Model, reportOf, user } from '../support/explore.ts'
 
 const SOME: FailureModeName[] = ['server-error-once', 'reset', 'auth', 'server-error-forever', 'empty-response']
 const TOOLS = [{ type: 'function', function: { name: 'refund', parameters: { type: 'object' } } }]
@@ -21,11 +20,10 @@ async function refund({ ask }: Model): Promise<void> {
 }
 
 const problemsOf = ({ cases, points }: Exploration) => exploreProblems(cases, points)
-const reportOf = (found: Exploration) =>
+const linesOf = (found: Exploration) =>
   plainLines(
     exploreLines({
-      ...{ found, cases: found.cases, problems: problemsOf(found), fixed: [], width: 80 },
-      coverage: coverageOf(found.cases, found, found.recoveryPaths),
+      ...{ ...reportOf(found), width: 80 },
       repeat: repeater(['npm', 'test'], { seed: '5', timeout: '9s' }),
     }),
   )
@@ -89,7 +87,7 @@ test('explore problems: the report begins with the list, in 80 columns, and name
     calling(({ ask }) => ask({ messages: [user(prompt)] }).catch(() => {})),
     { classes: SOME },
   )
-  const lines = reportOf(found)
+  const lines = linesOf(found)
   const point = found.points[0]?.id
   expect(lines.slice(0, 9)).toEqual([
     'Understudy: explore: FAIL: 1 problem in 5 cases at 1 injection point',
@@ -119,7 +117,23 @@ test('explore problems: a correct program has none, and its report says so', asy
     { classes: SOME },
   )
   expect(problemsOf(found)).toEqual([])
-  expect(reportOf(found)[0]).toBe('Understudy: explore: PASS: no problem in 5 cases at 1 injection point')
+  expect(linesOf(found)[0]).toBe('Understudy: explore: PASS: no problem in 5 cases at 1 injection point')
+})
+
+test('explore output: keeps the last 16 kB in whole lines, without secrets', async () => {
+  const found = await exploreProgram(
+    (about) => {
+      for (let line = 0; line < 2_000; line++) about.say(`line ${line}: nothing special`)
+      about.say('api_key=abcd1234efgh code: ECONNRESET total_tokens: 12')
+      return calling(({ ask }) => ask({ messages: [user('Hi')] }).catch(() => {}))(about)
+    },
+    { classes: ['server-error-once'] },
+  )
+  for (const output of [found.baselineRun?.output ?? '', found.cases[0]?.output ?? '']) {
+    expect(Buffer.byteLength(output)).toBeWithin(15_000, 16_010)
+    expect(output).toMatch(/^…\nline \d+: nothing special\n/)
+    expect(output).toEndWith('api_key=(masked) code: ECONNRESET total_tokens: 12\n')
+  }
 })
 
 test('explore --case: runs only that case, and finds the same', async () => {
@@ -135,6 +149,8 @@ test('explore --case: runs only that case, and finds the same', async () => {
       { point: cell.point, name: cell.class, verdict: cell.verdict, mistake: cell.mistake },
     ])
     expect([one.skipped, one.saved]).toEqual([[], 0])
+    const number = whole.points.findIndex(({ id }) => id === cell.point) + 1
+    expect(linesOf(one).join('\n')).toMatch(new RegExp(`in 1 case at 1 injection point\\n[^]*\\n +p${number} *\\n`))
   }
 })
 
@@ -149,6 +165,31 @@ test('explore --case: runs a pair after its first case', async () => {
   const one = await exploreProgram(program, { only: caseName(pair) })
   expect(one.cases.map((cell) => [caseName(cell), cell.verdict])).toEqual([[caseName(pair), pair.verdict]])
   expect((await exploreProgram(program, { only: 'nothing.1-auth' })).cases).toEqual([])
+})
+
+test('explore JUnit: has the same names when calls run in parallel and in random order', async () => {
+  const system = (content: string) => ({ role: 'system', content })
+  const namesOf = async (seed: number) => {
+    let random = seed
+    const next = () => (random = (random * 16_807) % 2_147_483_647) / 2_147_483_647
+    const found = await exploreProgram(
+      calling(async ({ ask }) => {
+        const texts = Array.from({ length: 3 }, (_, index) => `Parcel ${seed} ${index}`)
+        const bodies = texts.flatMap((text) => [
+          { messages: [system('Be brief.'), user(text)] },
+          { messages: [system('Be kind.'), user(text)], response_format: { type: 'json_object' } },
+        ])
+        const shuffled = bodies.map((body) => ({ body, at: next() })).toSorted((one, other) => one.at - other.at)
+        await Promise.all(shuffled.map(({ body }) => ask(body)))
+      }),
+      { classes: ['server-error-once'], jobs: 2 },
+    )
+    const names = [...exploreJunit(found.cases).matchAll(/<testcase classname="([^"]+)" name="([^"]+)"/g)]
+    return names.map(([, suite, name]) => `${suite} ${name}`).toSorted()
+  }
+  const names = await namesOf(3)
+  expect(names.length).toBe(6)
+  expect(await namesOf(4)).toEqual(names)
 })
 
 test('explore JUnit: names no figure that changes from run to run, and only problems fail', async () => {

@@ -144,7 +144,7 @@ const ROWS = [
 test.each(ROWS)(
   'explore severity: is right for a program that %s',
   async (_, { program, classes, results, problems, fails }) => {
-    const { cases } = await exploreProgram(program, { classes, limitMs: 3_000 })
+    const { cases } = await exploreProgram(program, { classes, limitMs: 1_500 })
     expect(cases.map(({ class: name }) => name).toSorted()).toEqual(classes.toSorted())
     expect([...new Set(cases.map(({ verdict }) => String(verdict)))]).toEqual(results)
     expect([...new Set(cases.flatMap((cell) => problemKindOf(cell) ?? []))]).toEqual(problems)
@@ -176,4 +176,18 @@ test('explore severity: a tool that runs twice is severe under a terminal failur
     { classes: ['server-error-forever'] },
   )
   expect(cases.map(problemKindOf)).toContain('duplicate-side-effect')
+})
+
+test('explore severity: a swallowed error counts only when a second run confirms it', async () => {
+  let broken = 0
+  const program = calling(({ ask }) =>
+    ask(HI).catch(async () => {
+      if (broken++ > 0) await ask(HI)
+    }),
+  )
+  const { cases, runs } = await exploreProgram(program, { classes: ['server-error-once'] })
+  expect(cases.map(({ verdict, why }) => [verdict, why])).toEqual([
+    ['tolerated', expect.stringContaining('results varied between runs: swallowed, tolerated, tolerated')],
+  ])
+  expect(runs).toBe(3)
 })

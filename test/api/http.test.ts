@@ -72,7 +72,7 @@ describe('HTTP error', () => {
       'an invalid host',
       app,
       '/_understudy/health',
-      { headers: { host: 'evil.example:4010' } },
+      { headers: { host: 'evil.example:8633' } },
       403,
       'host_not_allowed',
       ['"evil.example"', 'loopback'],

@@ -44,8 +44,8 @@ test('instance header: names the process on every response', async () => {
 
 test('instance without a name: is named by host and port, and in traces only if the port was chosen', async () => {
   const [chosen, taken] = [await call('default', alone), await call('default', free)]
-  expect([instanceOf(chosen), instanceOf(taken)]).toEqual(['127.0.0.1:4010', '127.0.0.1:0'])
-  expect((await alone.traceOf(chosen)).instance).toBe('127.0.0.1:4010')
+  expect([instanceOf(chosen), instanceOf(taken)]).toEqual(['127.0.0.1:8633', '127.0.0.1:0'])
+  expect((await alone.traceOf(chosen)).instance).toBe('127.0.0.1:8633')
   expect(await free.traceOf(taken)).not.toHaveProperty('instance')
   expect((await named.traceOf(await call('traced'))).instance).toBe('b')
 })

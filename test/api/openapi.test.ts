@@ -100,6 +100,7 @@ test('OpenAPI document: has every route of the server and nothing else', () => {
       'post /a2a/{key}',
       'post /_understudy/tasks/{task_id}/approve',
       'post /_understudy/tasks/{task_id}/reject',
+      'get /_understudy/workspace',
       'get /_understudy/fixtures',
       'put /_understudy/fixtures',
       'delete /_understudy/fixtures',

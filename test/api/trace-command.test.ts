@@ -210,9 +210,9 @@ describe('trace command error', () => {
     ['another server', () => ['list', '--url', stranger.url.href], 1, ['is not an Understudy server (status 200)']],
     [
       'a missing address',
-      () => ['list', '--url', 'localhost:4010'],
+      () => ['list', '--url', 'localhost:8633'],
       2,
-      ['--url must be an address', 'got "localhost:4010"', 'http://127.0.0.1:4010'],
+      ['--url must be an address', 'got "localhost:8633"', 'http://127.0.0.1:8633'],
     ],
     ['an invalid token', () => ['list', '--url', server.url, '--token', 'wrong'], 1, ['--token']],
     ['a missing file', () => ['list', '--db', 'nowhere.db'], 1, ['nowhere.db', '--db']],

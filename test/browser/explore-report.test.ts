@@ -19,8 +19,9 @@ const post = (body) => fetch(base + '/chat/completions', {
   body: JSON.stringify({ model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hi' }], ...body }),
 })
 console.log(${JSON.stringify(evil)})
+console.error('\\x1b[31mred\\x1b[0m \\x07bell, api_key=opaque1234, ' + process.env.PARCEL_TOKEN)
 for (let tries = 0; tries < 2 && !(await post({})).ok; tries++);
-try { for await (const _ of (await post({ stream: true })).body); } catch {}
+try { for await (const _ of (await post({ stream: true })).body); } catch { console.log('the stream broke off') }
 `
 const FILE = join(folder.path, 'report.html')
 let browser: InspectorBrowser
@@ -34,7 +35,12 @@ beforeAll(async () => {
   ])
   const child = Bun.spawn(
     [EXECUTABLE, 'explore', ...classes, '--html', FILE, '--seed', '5', '--', process.execPath, "it's a program.mjs"],
-    { cwd: folder.path, env: { PATH: process.env.PATH ?? '' }, stdout: 'ignore', stderr: 'ignore' },
+    {
+      cwd: folder.path,
+      env: { PATH: process.env.PATH ?? '', PARCEL_TOKEN: 'my-opaque-value' },
+      stdout: 'ignore',
+      stderr: 'ignore',
+    },
   )
   ;[browser] = await Promise.all([inspectorBrowser(), child.exited])
   page = await browser.open(String(pathToFileURL(FILE)))
@@ -74,14 +80,45 @@ test('explore report: shows verdict, calls, output, command and scenario of a ca
   await page.getByRole('link', { name: /^swallowed: cut-stream at/ }).click()
   const cell = page.getByRole('region', { name: 'Case', exact: true })
   await cell.getByText('the client received the fault and did not retry').waitFor()
-  expect(await cell.getByRole('listitem').count()).toBe(2)
-  expect(await cell.getByRole('region', { name: 'Output' }).textContent()).toContain(evil)
+  const output = (await cell.getByRole('region', { name: 'Output', exact: true }).textContent()) ?? ''
+  expect(output).toContain(evil)
+  expect(output).toContain('red \\u0007bell, api_key=(masked), (masked)\nthe stream broke off')
+  expect(/opaque1234|my-opaque-value/.test(readFileSync(FILE, 'utf8'))).toBe(false)
   const command = (await cell.getByRole('region', { name: 'Command' }).textContent()) ?? ''
   expect(command).toMatch(
     /^understudy explore --case chat\.completions-\w+\.1-cut-stream --seed 5 -- \S+ 'it'\\''s a program.mjs'$/,
   )
   expect(await page.evaluate(() => (globalThis as { hit?: number }).hit)).toBeUndefined()
   expect(readFileSync(FILE, 'utf8').split('<script>window.hit').length).toBe(1)
+})
+
+test('explore report: marks the broken call in the timeline of the run', async () => {
+  const rows = page.getByRole('table', { name: 'Timeline of the run' }).getByRole('row')
+  expect(await rows.allTextContents()).toEqual([
+    expect.stringMatching(/^chat\.completionsHisucceeded \(200\) in /),
+    expect.stringMatching(/^chat\.completions streamHi.*fault injected: cut-stream/),
+  ])
+  expect(await page.locator('.line.broken').count()).toBe(1)
+})
+
+test('explore report: shows what differs from the baseline run', async () => {
+  const difference = page.getByRole('region', { name: 'Difference to the baseline run' })
+  const rows = difference.getByRole('table').getByRole('row')
+  const cells = (await rows.allTextContents()).map((text) => text.replace(/[\d.]+ m?s/g, 'T'))
+  expect(cells).toEqual(['this runbaseline run', 'Exit code00', 'DurationTT', 'Calls22'])
+  expect(await difference.getByRole('listitem').allTextContents()).toEqual([
+    expect.stringMatching(/^changed Hi disconnected/),
+  ])
+  expect(await difference.locator('.cm-changedLine, .cm-inlineChangedLine').allTextContents()).toEqual([
+    'the stream broke off',
+  ])
+  await page.getByRole('link', { name: /^tolerated: server-error-once at/ }).click()
+  await difference.getByText('Same output.').waitFor()
+  expect(await difference.getByRole('listitem').allTextContents()).toEqual([
+    'changed Hi HTTP error (500), not succeeded (200)',
+    'added Hi not in the baseline run',
+  ])
+  await page.getByRole('link', { name: /^swallowed: cut-stream at/ }).click()
 })
 
 test('explore report: marks a derived case in the matrix and in its panel', async () => {
@@ -97,7 +134,8 @@ test('explore report: marks a derived case in the matrix and in its panel', asyn
 
 test('explore report: shows a call of a run as every call, and closing it leads back', async () => {
   const cell = page.getByRole('region', { name: 'Case', exact: true })
-  await cell.getByRole('listitem').filter({ hasText: 'evidence' }).getByRole('link').click()
+  const broken = cell.getByRole('row').filter({ hasText: 'fault injected' })
+  await broken.getByRole('link').click()
   await page.getByRole('table', { name: 'Timeline of the call' }).waitFor()
   expect(await page.getByRole('region', { name: 'Call', exact: true }).textContent()).toContain('cut-stream at')
   await page.getByRole('button', { name: 'Close the call' }).click()

@@ -42,13 +42,13 @@ describe('page of another origin', () => {
     ['a site whose browser sends only its origin', { origin: EVIL }],
     [
       'another port of this machine',
-      { origin: 'http://localhost:3000', 'sec-fetch-site': 'same-site', host: 'localhost:4010' },
+      { origin: 'http://localhost:3000', 'sec-fetch-site': 'same-site', host: 'localhost:8633' },
     ],
-    ['the same port by another name', { origin: 'http://localhost:4010', host: '127.0.0.1:4010' }],
+    ['the same port by another name', { origin: 'http://localhost:8633', host: '127.0.0.1:8633' }],
     ['a file or a sandboxed frame', { origin: 'null' }],
     ['a browser that leaves the origin out', { 'sec-fetch-site': 'cross-site' }],
-    ["a name that begins like the server's", { origin: 'http://localhost:4010.evil.example', host: 'localhost:4010' }],
-    ['several origins', { origin: 'http://localhost:4010, http://evil.example', host: 'localhost:4010' }],
+    ["a name that begins like the server's", { origin: 'http://localhost:8633.evil.example', host: 'localhost:8633' }],
+    ['several origins', { origin: 'http://localhost:8633, http://evil.example', host: 'localhost:8633' }],
   ]
   test.each(rows)('is rejected: %s', async (_, page) => {
     for (const [index, [method, path]] of CHANGES.entries()) {
@@ -81,10 +81,10 @@ describe.each(every)('%s %s and origins', (_, __, index) => {
     ['from programs that name no site', { 'sec-fetch-mode': 'cors' }],
     [
       "from the server's own pages",
-      { origin: 'http://localhost:4010', 'sec-fetch-site': 'same-origin', host: 'localhost:4010' },
+      { origin: 'http://localhost:8633', 'sec-fetch-site': 'same-origin', host: 'localhost:8633' },
     ],
     ["from the server's own pages behind TLS", { origin: 'https://localhost', host: 'localhost' }],
-    ['by the other loopback name', { origin: 'http://[::1]:4010', host: '[::1]:4010' }],
+    ['by the other loopback name', { origin: 'http://[::1]:8633', host: '[::1]:8633' }],
     ['from the address bar', { 'sec-fetch-site': 'none' }],
   ]
   test.each(rows)('is accepted %s', async (_, page) => {

@@ -189,8 +189,8 @@ test('workspace: counts the records of each resource without calls of the worksp
   const link = page.getByRole('navigation', { name: 'Resources' }).getByRole('link', { name: /^Tools/ })
   await link.locator('.count', { hasText: String(data.length) }).waitFor()
   await page.locator('summary').first().waitFor()
-  // A scenario counts those calls: only the list that is shown is one of them.
-  expect(asked.filter((path) => path.startsWith('/v2/'))).toEqual(['/v2/tools'])
+  // A scenario counts calls of the workspace API.
+  expect(asked.filter((path) => path.startsWith('/v2/'))).toEqual([])
 })
 
 test('agents: names tasks by their questions', async () => {

@@ -1,6 +1,6 @@
 // The inspector as a report opened from disk: on narrow and dark screens, accessible, and behind a token.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import axe from 'axe-core'
@@ -114,11 +114,54 @@ test('HTML report: shows what a command did', async () => {
     { cwd: folder.path },
   )
   const page = await browser.open(String(pathToFileURL(file)))
-  await page.getByText('2 calls').waitFor()
+  await page.getByRole('heading', { name: '1 of 2 runs failed' }).waitFor()
+  const outage = page.getByRole('region', { name: 'Run outage' })
+  await outage.getByRole('heading', { name: 'outage: 1 problem found' }).waitFor()
+  expect(await outage.locator('.facts').textContent()).toMatch(/^Exit code0Scenario and seedoutageDuration/)
+  const call = outage.getByRole('table', { name: 'Timeline of the run' }).getByRole('row')
+  expect(await call.textContent()).toContain('fault injected: the outage')
+  await call.getByRole('link').click()
+  await page.getByRole('table', { name: 'Timeline of the call' }).waitFor()
   await page.evaluate(() => void (location.hash = '#/scenarios'))
   await page.getByRole('region', { name: 'Session outage: outage' }).waitFor()
   await page.getByRole('region', { name: 'Session bad-key: bad-key' }).waitFor()
   await page.context().close()
+})
+
+test('HTML report: begins with the verdict, the command, its exit code and failed sessions', async () => {
+  const file = join(folder.path, 'sessions.html')
+  const program = join(folder.path, 'sessions.mjs')
+  writeFileSync(
+    program,
+    `const ask = (session) => fetch(process.env.OPENAI_BASE_URL + '/chat/completions', { method: 'POST', headers: { authorization: 'Bearer session:' + session, 'content-type': 'application/json' }, body: JSON.stringify({ model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hi' }] }) })
+while (!(await ask('a-patient')).ok) await new Promise((resolve) => setTimeout(resolve, 400))
+await ask('b-hasty')
+process.exit(7)`,
+  )
+  const scenario = join(folder.path, 'once.yaml')
+  writeFileSync(
+    scenario,
+    'name: once\nrules:\n  - name: first\n    when: { calls: 1 }\n    fault: { type: http-error, status: 503 }\n',
+  )
+  await run(['exec', '--html', file, '--scenario', scenario, '--', process.execPath, program], { cwd: folder.path })
+  for (const width of [1280, 400]) {
+    const page = await browser.open(String(pathToFileURL(file)), { width })
+    const text = (await page.locator('.result').textContent()) ?? ''
+    expect(text).toMatch(
+      /^FAILThe command failed with exit code 7; 1 of 2 sessions failedCommand.*sessions\.mjsExit code7/,
+    )
+    expect(await page.locator('details.session summary').allTextContents()).toEqual([
+      'fail b-hasty 1 call, scenario once',
+      'pass a-patient 2 calls, scenario once',
+    ])
+    expect(await page.locator('details.session[open]').count()).toBe(1)
+    await page.getByText('a-patient').click()
+    await page.getByRole('table', { name: 'Timeline of the run' }).nth(1).waitFor()
+    expect(await overflows(page)).toBe(0)
+    expect(await barriers(page, WCAG)).toEqual([])
+    await page.screenshot({ path: screenshotPath(`result-${width}`) })
+    await page.context().close()
+  }
 })
 
 test.each([false, true])('HTML report: has no serious accessibility problem in a file (dark: %p)', async (dark) => {

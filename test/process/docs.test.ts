@@ -11,9 +11,20 @@ import { runCommand } from '../support/cli.ts'
 import { emptyFolder, run } from '../support/server.ts'
 
 const ROOT = join(import.meta.dir, '..', '..')
+/** Names of the scenarios in a folder. */
+const scenarioNames = (folder: string) =>
+  readdirSync(join(ROOT, folder)).flatMap((file) => (file.endsWith('.yaml') ? [basename(file, '.yaml')] : []))
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
-const pages = ['README.md', 'CONTRIBUTING.md', 'bench/README.md', ...new Glob('docs/**/*.md').scanSync(ROOT)].sort()
-/** Every page but the two for people who change Understudy. */
+const pages = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'SECURITY.md',
+  'CODE_OF_CONDUCT.md',
+  'bench/README.md',
+  ...new Glob('docs/**/*.md').scanSync(ROOT),
+].sort()
+/** Every page but those for people who change Understudy. */
 const guides = pages.filter((page) => page === 'README.md' || page.startsWith('docs/'))
 
 /** A block of code: its language, its text, and the line above it. */
@@ -30,6 +41,9 @@ const blocks: Block[] = guides.flatMap((page) => {
 
 /** Files of other programs, which are looked at no further. */
 const FOREIGN = ['prometheus.yml', 'compose.yaml']
+
+/** A step with the action of this repository, from a checkout or as it is published. */
+const ACTION = /uses: (?:\.|[\w.-]+)\/understudy(?:@|\n|$)/
 
 /** A step of a workflow. */
 interface Step {
@@ -74,14 +88,14 @@ describe('documentation examples', () => {
   const said = (block: Block) => `${block.page}: ${block.code.split('\n')[0]}`
 
   const yaml = blocks.filter(({ language }) => language === 'yaml')
-  const isWorkflow = ({ code }: Block) => code.includes('uses: OWNER/understudy')
+  const isWorkflow = ({ code }: Block) => ACTION.test(code)
   test.each(yaml.filter(isWorkflow).map((block) => [said(block), block] as const))(
     '%s: has a workflow with valid inputs',
     (_, block) => {
       const { inputs } = Bun.YAML.parse(read('action.yml')) as { inputs: object }
       const parsed = Bun.YAML.parse(block.code) as { jobs?: Record<string, { steps: Step[] }> } | Step[]
       const steps = Array.isArray(parsed) ? parsed : Object.values(parsed.jobs ?? {}).flatMap((job) => job.steps)
-      const own = steps.filter(({ uses }) => uses?.startsWith('OWNER/understudy'))
+      const own = steps.filter(({ uses }) => uses !== undefined && ACTION.test(`uses: ${uses}`))
       expect(own.flatMap((step) => Object.keys(step.with ?? {})).filter((name) => !(name in inputs))).toEqual([])
       if (block.before.includes('`examples/')) expect(isFile(block)).toBe(true)
     },
@@ -178,6 +192,8 @@ describe('documented names', () => {
       '--platform',
       '--isolation',
       '--from-literal',
+      '--prefix',
+      '--save-dev',
       '--data-raw',
     ]
     expect(missing(/(?<=[\s`])--[a-z][\w-]+/g, (name) => known.has(name) || others.includes(name))).toEqual([])
@@ -195,8 +211,13 @@ describe('documented names', () => {
   })
 
   test('include the right numbers of fault types and shipped scenarios in the README', () => {
-    const [, types, scenarios] = /(\d+) fault types, (\d+) ready-made scenarios/.exec(read('README.md')) ?? []
-    expect([types, scenarios].map(Number)).toEqual([faultKinds.length, readdirSync(join(ROOT, 'scenarios')).length])
+    const [, ...numbers] =
+      /(\d+) fault types, (\d+) ready-made scenarios, (\d+) \[past incidents\]/.exec(read('README.md')) ?? []
+    expect(numbers.map(Number)).toEqual([
+      faultKinds.length,
+      scenarioNames('scenarios').length,
+      scenarioNames('scenarios/incidents').length,
+    ])
   })
 
   test('include every fault type and no other in docs/reference/faults.md', () => {
@@ -208,7 +229,7 @@ describe('documented names', () => {
   test('include every shipped scenario in docs/scenarios.md', () => {
     const [, table = ''] = /\| scenarios \| names \|\n([\s\S]*?)\n\n/.exec(read('docs/scenarios.md')) ?? []
     const told = [...table.matchAll(/`([\w-]+)`/g)].map(([, name = '']) => name)
-    const shipped = readdirSync(join(ROOT, 'scenarios')).map((name) => basename(name, '.yaml'))
+    const shipped = scenarioNames('scenarios')
     expect(told.sort()).toEqual(shipped.sort())
   })
 })

@@ -36,6 +36,9 @@ try {
 } catch {}
 process.exit(process.argv.includes('red') ? 7 : 0)
 `
+/** The least hang limit of a run, and the number of runs without faults. */
+const HANG_LIMIT_MS = 10_000
+const BASELINE_RUNS = 2
 /** What becomes of each class at the whole call, and at the stream. */
 const WHOLE = {
   'server-error-once': 'tolerated',
@@ -198,6 +201,32 @@ describe('explore', () => {
     )
   })
 
+  test('offers exec with a scenario only where it fails in the same way, and --case elsewhere', async () => {
+    const { cases } = first.report
+    const offers = cases.flatMap(({ result, scenario, failure_mode: mode }) => {
+      const [, command = ''] =
+        /^# To reproduce: (.*)$/m.exec(scenario ? readFileSync(join(cwd, scenario), 'utf8') : '') ?? []
+      return scenario ? [{ result, mode, scenario, command }] : []
+    })
+    expect(offers.length).toBeGreaterThan(15)
+    const byExec = offers.filter(({ command }) => command.startsWith('understudy exec '))
+    expect(new Set(byExec.map(({ result }) => result))).toEqual(new Set(['failed']))
+    expect(byExec.length).toBe(offers.filter(({ result }) => result === 'failed').length)
+    for (const { mode, command, scenario } of byExec) {
+      expect(command).toContain(`--scenario ${scenario} -- `)
+      const began = performance.now()
+      const { stdout, code } = await run('sh', '-c', `exec ${command.replace('understudy', EXECUTABLE)}`)
+      expect([mode, code, stdout]).toEqual([
+        mode,
+        1,
+        expect.stringContaining('FAIL: the command failed with exit code 1'),
+      ])
+      expect(performance.now() - began).toBeLessThan(HANG_LIMIT_MS)
+    }
+    for (const { command } of offers.filter((one) => !byExec.includes(one)))
+      expect(command).toStartWith('understudy explore --case ')
+  })
+
   test('groups what is wrong into few problems, the worst first', () => {
     expect(first.report.problems.map(({ kind, severity, calls }) => [kind, severity, ...calls])).toEqual([
       ['lost-work', 'error', 'chat.completions stream, call 2: "Go on"'],
@@ -209,20 +238,22 @@ describe('explore', () => {
   })
 
   test('prints commands that reproduce their problems and leave the exploration as it is', async () => {
-    const state = readFileSync(join(cwd, 'explore', 'state.json'), 'utf8')
+    const state = readFileSync(join(cwd, 'explore', 'state.jsonl'), 'utf8')
     const withoutFigures = (text: string) => text.replace(/\d+(\.\d+)?/g, 'N')
     for (const { command, kind, message } of first.report.problems) {
       const again = command.replace('understudy explore', `${EXECUTABLE} explore --json`)
+      const began = performance.now()
       // The executable must be the child of this process, which it watches.
       const { stdout, stderr, code } = await run('sh', '-c', `exec ${again}`)
       expect([again, code, stderr]).toEqual([again, 3, ''])
-      const { problems, cases } = JSON.parse(stdout) as Report
+      const { problems, cases, runs } = JSON.parse(stdout) as Report
+      expect(performance.now() - began).toBeLessThan((runs + BASELINE_RUNS) * HANG_LIMIT_MS)
       expect([problems.map((one) => [one.kind, withoutFigures(one.message)]), cases.length]).toEqual([
         [[kind, withoutFigures(message)]],
         1,
       ])
     }
-    expect(readFileSync(join(cwd, 'explore', 'state.json'), 'utf8')).toBe(state)
+    expect(readFileSync(join(cwd, 'explore', 'state.jsonl'), 'utf8')).toBe(state)
   })
 
   test('saves the calls of all runs, with their injection points', async () => {
@@ -292,7 +323,7 @@ const MISTAKES: [string[], string][] = [
   [['--budget', 'soon'], '--budget must be a duration such as 90s or 10m, got "soon"'],
   [['--known-failures', 'nothing.yaml'], 'nothing.yaml'],
   [['--case', 'chat.completions-1.1-auth'], '--case "chat.completions-1.1-auth" is not a case of this command'],
-  [['--out', 'never', '--resume'], '--resume requires never/state.json'],
+  [['--out', 'never', '--resume'], '--resume requires never/state.jsonl'],
   [['--out', 'program.mjs'], '--out "program.mjs" cannot be created'],
   [
     ['--known-failures', 'misspelt.yaml'],

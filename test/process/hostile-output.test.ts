@@ -204,6 +204,7 @@ test("hostile text in the action's summary: is Markdown text on one line", () =>
     derived: false,
   }
   const explored = exploreSummary(NASTY, {
+    ...{ verdict: 'inconclusive', inconclusive: [name] },
     problems: [{ kind: name, severity: 'error', message: name, calls: [name], failure_modes: [name], command: name }],
     injection_points: [{ id: name, label: name }],
     cases: [cell],

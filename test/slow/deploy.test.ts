@@ -2,6 +2,8 @@
 import { describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { RUN } from '../../release/image.ts'
+import { ARCHITECTURES, LIBRARY_NAMES } from '../../release/libraries.ts'
 import { platforms } from '../../src/build/platforms.ts'
 import { readConfig } from '../../src/config.ts'
 import { VERSION } from '../../src/version.ts'
@@ -9,7 +11,7 @@ import { VERSION } from '../../src/version.ts'
 const ROOT = join(import.meta.dir, '..', '..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const HAPROXY = Bun.which('haproxy') ?? (existsSync('/usr/sbin/haproxy') ? '/usr/sbin/haproxy' : null)
-const PORT = 4010
+const PORT = 8633
 
 /** What a variable is set to in Kubernetes, or where from. */
 interface Variable {
@@ -90,10 +92,10 @@ describe('Dockerfile', () => {
   })
 
   test('builds existing platforms with an existing script', () => {
-    for (const cpu of ['x64', 'arm64']) expect(platforms as readonly string[]).toContain(`linux-${cpu}-musl`)
+    for (const cpu of ['x64', 'arm64']) expect(platforms as readonly string[]).toContain(`linux-${cpu}`)
     const { scripts } = JSON.parse(read('package.json')) as { scripts: object }
     expect(scripts).toHaveProperty('build')
-    expect(all('RUN').some((line) => line.includes('npm run build -- --platform "linux-$cpu-musl"'))).toBe(true)
+    expect(all('RUN').some((line) => line.includes('npm run build -- --platform "linux-$cpu"'))).toBe(true)
   })
 
   test('sees only what the build reads', () => {
@@ -119,6 +121,36 @@ describe('Dockerfile', () => {
     expect(all('ARG')).toContain(`VERSION=${VERSION}`)
     const labels = ['title', 'description', 'licenses', 'version', 'revision']
     for (const label of labels) expect(all('LABEL').join()).toContain(`org.opencontainers.image.${label}=`)
+  })
+})
+
+describe('Dockerfile and published image', () => {
+  test('agree on how the program runs', () => {
+    const seconds = (option: string) => Number(new RegExp(`--${option}=(\\d+)s`).exec(all('HEALTHCHECK').join())?.[1])
+    const exec = (name: string) => JSON.parse(all(name).at(-1) ?? '')
+    expect({
+      User: all('USER').join(),
+      ExposedPorts: { [`${all('EXPOSE').join()}/tcp`]: {} },
+      Env: Object.entries(environment).map(([name, value]) => `${name}=${value}`),
+      Entrypoint: exec('ENTRYPOINT'),
+      Cmd: exec('CMD'),
+      Volumes: { [all('VOLUME').join()]: {} },
+      WorkingDir: all('WORKDIR').at(-1),
+      StopSignal: all('STOPSIGNAL').join(),
+      Healthcheck: {
+        Test: ['CMD', '/understudy', 'health'],
+        Interval: seconds('interval') * 1e9,
+        Timeout: seconds('timeout') * 1e9,
+        StartPeriod: seconds('start-period') * 1e9,
+      },
+    } as object).toEqual(structuredClone(RUN))
+  })
+
+  test('have the same libraries', () => {
+    const copied = all('COPY').filter((line) => line.includes('--from=libraries'))
+    for (const name of LIBRARY_NAMES) expect(copied.join()).toContain(`/usr/lib/*-linux-gnu/${name} `)
+    for (const { loader } of Object.values(ARCHITECTURES))
+      expect(copied.some((line) => line.endsWith(` /${loader.split('/')[0]}/`))).toBe(true)
   })
 })
 
@@ -206,10 +238,10 @@ describe('Kubernetes manifests', () => {
 })
 
 describe.skipIf(!HAPROXY)('haproxy.cfg', () => {
-  const places = { BIND: ':4010', A: '127.0.0.1:4011', B: '127.0.0.1:4012', C: '127.0.0.1:4013' }
+  const places = { BIND: ':8633', A: '127.0.0.1:8634', B: '127.0.0.1:8635', C: '127.0.0.1:8636' }
   test.each([
     ['with addresses', places],
-    ['with names that do not resolve yet', { ...places, A: 'a.invalid:4010', BY_NAME: '1' }],
+    ['with names that do not resolve yet', { ...places, A: 'a.invalid:8633', BY_NAME: '1' }],
   ])('is valid %s', (_, env) => {
     const { exitCode, stderr } = Bun.spawnSync([HAPROXY ?? '', '-c', '-f', 'deploy/haproxy.cfg'], { cwd: ROOT, env })
     expect([stderr.toString(), exitCode]).toEqual([expect.any(String), 0])

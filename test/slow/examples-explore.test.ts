@@ -7,11 +7,10 @@ import { join } from 'node:path'
 import { exploreLines } from '../../src/cli/print/explore-matrix.ts'
 import { repeater } from '../../src/cli/print/explore-repeat.ts'
 import type { ExploreProblem, FailureModeName, ProblemKind } from '../../src/contract/core/exploration.ts'
-import { coverageOf } from '../../src/exploration/coverage.ts'
 import type { Exploration } from '../../src/exploration/explore.ts'
 import { exploreProblems } from '../../src/exploration/problems.ts'
 import { plainLines } from '../support/cli.ts'
-import { exploreProgram } from '../support/explore.ts'
+import { exploreProgram, reportOf } from '../support/explore.ts'
 import type { Program, Surroundings } from '../support/programs/surroundings.ts'
 
 // The programs wait by themselves, for seconds.
@@ -169,10 +168,8 @@ test('docs/explore.md: shows what the first example prints', async () => {
   const shown =
     /```\n(Understudy: [\s\S]*?)```/.exec(readFileSync(join(root, 'docs', 'explore.md'), 'utf8'))?.[1] ?? 'nothing'
   const { found, problems } = await resultOf('careless ticket-tool')
-  const { cases } = found
   const repeat = repeater(['npx', 'vitest', 'run'], {})
-  const coverage = coverageOf(cases, found, found.recoveryPaths)
-  const lines = plainLines(exploreLines({ found, cases, fixed: [], coverage, problems, repeat, width: 80 }))
+  const lines = plainLines(exploreLines({ ...reportOf(found), problems, repeat, width: 80 }))
   const printed = lines.map((line) => line.trimEnd())
   expect(shown.split('\n').filter((line) => !printed.includes(line))).toEqual([])
 })

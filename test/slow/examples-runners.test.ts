@@ -24,7 +24,7 @@ test('vitest example: passes', async () => {
     ...['--', 'node', 'node_modules/vitest/vitest.mjs', 'run', '--no-color', '--testTimeout=30000', '-t', 'hears when'],
   ])
   expect([bad.code, bad.said]).toEqual([0, expect.stringMatching(/Tests +1 passed/)])
-  const [run] = JSON.parse(bad.said.split('\n').find((line) => line.startsWith('{"runs"')) ?? '').runs
+  const [run] = JSON.parse(bad.said.split('\n').find((line) => line.startsWith('{"format_version"')) ?? '').runs
   const session = { session: expect.stringMatching(/^a-customer-hears-when-/), ok: true, attempts: 3 }
   expect(run.sessions).toEqual([expect.objectContaining(session)])
 }, 60_000)
@@ -80,7 +80,7 @@ test('pytest example: passes', async () => {
 // Their explorations are in test/api/examples-explore.test.ts.
 const NODE = ['node', '--test']
 test.each([
-  ['ticket-tool', [join(root, 'node_modules', '.bin', 'vitest'), 'run']],
+  ['ticket-tool', [join(root, 'tools', 'node_modules', '.bin', 'vitest'), 'run']],
   ['summarizer', NODE],
   ['parcel-agent', NODE],
 ])(

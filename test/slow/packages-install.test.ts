@@ -1,17 +1,17 @@
 // The npm packages: they install from a registry or a file without any script, bring this platform's executable, and run it.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packedPackages } from '../support/packages.ts'
-import { type Registry, startRegistry } from '../support/registry.ts'
+import { type LocalRegistry, startLocalRegistry } from '../../release/local-registry.ts'
+import { packedPackages, SCOPE, tarballName } from '../support/packages.ts'
 import { emptyFolder } from '../support/server.ts'
 
 const folders: ReturnType<typeof emptyFolder>[] = []
-let registry: Registry
+let registry: LocalRegistry
 let tarballs: string
 beforeAll(async () => {
   tarballs = await packedPackages()
-  registry = startRegistry(tarballs)
+  registry = await startLocalRegistry(tarballs)
 })
 afterAll(async () => {
   await registry.stop()
@@ -45,19 +45,19 @@ const platform = `${process.platform}-${process.arch}`
 const manifestOf = (cwd: string, name: string) =>
   JSON.parse(readFileSync(join(cwd, 'node_modules', name, 'package.json'), 'utf8'))
 
-test('npm install understudy: installs one executable that npx runs', async () => {
+test('command package: npm installs one executable, which npx runs', async () => {
   const cwd = folder()
-  const { code, complaint } = await npm(cwd, ['npm', 'install', '--save-dev', 'understudy'])
+  const { code, complaint } = await npm(cwd, ['npm', 'install', '--save-dev', '@understudy/cli'])
   expect([code, complaint]).toEqual([0, ''])
-  expect(readdirSync(join(cwd, 'node_modules', '@understudy'))).toEqual([platform])
+  expect(readdirSync(join(cwd, 'node_modules', SCOPE)).sort()).toEqual(['cli', platform].sort())
   const { os, cpu, libc, scripts } = manifestOf(cwd, `@understudy/${platform}`)
   expect({ os, cpu, scripts }).toEqual({ os: [process.platform], cpu: [process.arch], scripts: undefined })
   if (process.platform === 'linux') expect(libc).toEqual(['glibc'])
-  expect(manifestOf(cwd, 'understudy').scripts).toBeUndefined()
+  expect(manifestOf(cwd, '@understudy/cli').scripts).toBeUndefined()
 
-  const said = await npm(cwd, ['npx', 'understudy', '--version'])
+  const said = await npm(cwd, ['npx', '@understudy/cli', '--version'])
   expect([said.code, said.said.trim()]).toEqual([0, version])
-  const wrong = await npm(cwd, ['npx', 'understudy', 'serve', '--port', 'x'])
+  const wrong = await npm(cwd, ['npx', '@understudy/cli', 'serve', '--port', 'x'])
   expect([wrong.code, wrong.complaint]).toEqual([
     2,
     expect.stringContaining('--port must be a number from 0 to 65535, got "x"'),
@@ -80,27 +80,47 @@ async function served(cwd: string) {
 
 test('test helper package: installs into an empty folder, finds the executable, and needs nothing else', async () => {
   const cwd = folder()
-  const file = join(tarballs, `understudy-test-${version}.tgz`)
+  const file = join(tarballs, `${tarballName('test')}-${version}.tgz`)
   expect((await npm(cwd, ['npm', 'install', file])).code).toBe(0)
-  expect(readdirSync(join(cwd, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['@understudy'])
-  expect(readdirSync(join(cwd, 'node_modules', '@understudy')).sort()).toEqual([platform, 'test'].sort())
+  expect(readdirSync(join(cwd, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual([SCOPE])
+  expect(readdirSync(join(cwd, 'node_modules', SCOPE)).sort()).toEqual([platform, 'test'].sort())
   const text =
     "const { openSession } = await import('@understudy/test'); const { understudy } = await openSession({ title: 'x' }); console.log(understudy.session)"
   const { code, said } = await npm(cwd, ['node', '--input-type=module', '--eval', text])
   expect([code, said]).toEqual([0, expect.stringMatching(/^x-[0-9a-f]{8}\n$/)])
 }, 60_000)
 
-test('command without the platform package: names the missing package and accepts that of musl', async () => {
+test('bun add @understudy/cli: installs the executable and runs it', async () => {
   const cwd = folder()
-  await npm(cwd, ['npm', 'install', '--omit=optional', 'understudy'])
-  expect(existsSync(join(cwd, 'node_modules', '@understudy'))).toBe(false)
-  const { code, complaint } = await npm(cwd, ['npx', 'understudy', '--version'])
-  expect([code, complaint]).toEqual([1, expect.stringContaining(`@understudy/${platform} is not installed`)])
+  const added = await npm(cwd, [process.execPath, 'add', '--dev', `--registry=${registry.url}`, '@understudy/cli'])
+  expect([added.code, added.complaint]).toEqual([0, expect.not.stringContaining('error')])
+  expect(readdirSync(join(cwd, 'node_modules', SCOPE)).sort()).toEqual(['cli', platform].sort())
+  expect((await npm(cwd, [join(cwd, 'node_modules', '.bin', 'understudy'), '--version'])).said.trim()).toBe(version)
+}, 60_000)
+
+test('command without the platform package: names the platform and the download, and accepts the package of musl', async () => {
+  const cwd = folder()
+  await npm(cwd, ['npm', 'install', '--omit=optional', '@understudy/cli'])
+  expect(readdirSync(join(cwd, 'node_modules', SCOPE))).toEqual(['cli'])
+  const { code, complaint } = await npm(cwd, ['npx', '@understudy/cli', '--version'])
+  expect([code, complaint]).toEqual([1, expect.stringContaining(`the executable for ${platform} is missing`)])
+  expect(complaint).toContain(`npm install @understudy/${platform}@${version}`)
+  expect(complaint).toContain(`download understudy-${platform}.tar.gz`)
   if (process.platform !== 'linux') return
   // As where the C library is musl: its package alone is there.
-  const musl = join(cwd, 'node_modules', '@understudy', `${platform}-musl`)
+  const musl = join(cwd, 'node_modules', SCOPE, `${platform}-musl`)
   mkdirSync(join(musl, 'bin'), { recursive: true })
   writeFileSync(join(musl, 'package.json'), '{}')
   writeFileSync(join(musl, 'bin', 'understudy'), '#!/bin/sh\necho musl\n', { mode: 0o755 })
-  expect((await npm(cwd, ['npx', 'understudy', '--version'])).said).toBe('musl\n')
+  expect((await npm(cwd, ['npx', '@understudy/cli', '--version'])).said).toBe('musl\n')
+}, 60_000)
+
+test('command on another platform: lists the platforms that have an executable', async () => {
+  const cwd = folder()
+  await npm(cwd, ['npm', 'install', '--omit=optional', '@understudy/cli'])
+  const launcher = join(cwd, 'node_modules', '@understudy', 'cli', 'bin', 'understudy.mjs')
+  const elsewhere = "Object.defineProperty(process, 'platform', { value: 'sunos' })"
+  const { code, complaint } = await npm(cwd, ['node', '--import', `data:text/javascript,${elsewhere}`, launcher])
+  expect([code, complaint]).toEqual([1, expect.stringContaining(`there is no executable for sunos-${process.arch}`)])
+  expect(complaint).toContain('available: linux-x64, linux-arm64,')
 }, 60_000)

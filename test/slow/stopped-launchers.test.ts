@@ -2,6 +2,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { SCOPE } from '../support/packages.ts'
 import { EXECUTABLE, emptyFolder, run } from '../support/server.ts'
 
 const root = join(import.meta.dir, '..', '..')
@@ -9,9 +10,9 @@ const folder = emptyFolder()
 afterAll(folder.remove)
 const cwd = folder.path
 mkdirSync(join(cwd, 'node_modules', '.bin'), { recursive: true })
-cpSync(join(root, 'packages', 'cli'), join(cwd, 'node_modules', 'understudy'), { recursive: true })
-chmodSync(join(cwd, 'node_modules', 'understudy', 'bin', 'understudy.mjs'), 0o755)
-symlinkSync('../understudy/bin/understudy.mjs', join(cwd, 'node_modules', '.bin', 'understudy'))
+cpSync(join(root, 'packages', 'cli'), join(cwd, 'node_modules', SCOPE, 'cli'), { recursive: true })
+chmodSync(join(cwd, 'node_modules', SCOPE, 'cli', 'bin', 'understudy.mjs'), 0o755)
+symlinkSync(`../${SCOPE}/cli/bin/understudy.mjs`, join(cwd, 'node_modules', '.bin', 'understudy'))
 const SERVE = 'understudy serve --port 0 --db :memory:'
 const scripts = { serve: SERVE, more: `${SERVE}; true`, nested: 'npm run more --' }
 writeFileSync(join(cwd, 'package.json'), JSON.stringify({ name: 'project', private: true, scripts }))

@@ -63,6 +63,7 @@ const RECORDS: readonly ExampleCall[] = [
   { id: 'listDatasetVersions', keep: ownVersion },
   ...['getDatasetVersion', 'deleteDatapoint', 'clearDataset', 'deleteDataset'].map((id) => ({ id })),
   { id: 'createFile', keep: own('file_id') },
+  { id: 'viewWorkspace', query: '?path=/v2/files' },
   { id: 'createKnowledgeBase', keep: own('knowledge_id') },
   { id: 'createDatasource', body: ({ file_id }) => ({ display_name: 'Returns', file_id }), keep: own('datasource_id') },
   { id: 'getDatasource', until: ({ status }) => status === 'completed' },

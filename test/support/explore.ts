@@ -1,11 +1,14 @@
 // Explorations of small programs, which are functions of this process: each run has a server of its own, as under the command.
 
+import type { ExploreReport } from '../../src/cli/print/explore-matrix.ts'
 import { reportAsJson } from '../../src/cli/print/explore-outputs.ts'
+import { type NotEmulatedByPath, type NotEmulatedCalls, notEmulatedReasons } from '../../src/cli/run/not-emulated.ts'
 import { commandProgram, observer } from '../../src/cli/run/observe.ts'
 import { type Config, readConfig } from '../../src/config.ts'
 import { coverageOf } from '../../src/exploration/coverage.ts'
 import { type Exploration, type ExploreOptions, explore } from '../../src/exploration/explore.ts'
 import { exploreProblems } from '../../src/exploration/problems.ts'
+import { explorationVerdict } from '../../src/exploration/verdict.ts'
 import { testIo } from './cli.ts'
 import { runInProcess } from './in-process.ts'
 import { type Program, pass, type Surroundings } from './programs/surroundings.ts'
@@ -63,10 +66,16 @@ export const calling =
     return act({ post, ask, wait: (ms) => pass(about, ms), env, fetch })
   }
 
+interface ProgramOptions extends Partial<Omit<ExploreOptions, 'run'>> {
+  settings?: Partial<Config>
+  leaveEnv?: readonly string[]
+  notEmulated?: NotEmulatedByPath
+}
+
 /** Explores a program as the command does, on virtual clocks. */
 export async function exploreProgram(
   program: Program,
-  { settings = {}, ...more }: Partial<Omit<ExploreOptions, 'run'>> & { settings?: Partial<Config> } = {},
+  { settings = {}, leaveEnv = [], notEmulated = new Map(), ...more }: ProgramOptions = {},
 ): Promise<Exploration> {
   const config: Config = {
     ...{ ...readConfig({}, {}), port: 0, db: ':memory:' },
@@ -74,20 +83,27 @@ export async function exploreProgram(
     ...settings,
   }
   const io = testIo()
+  const own = commandProgram(io, ['a program'], config, { run: runInProcess(program), leaveEnv, notEmulated })
   return explore({
     ...{ classes: [], depth: 1, jobs: 1, prune: true, limitMs: undefined, before: new Map() },
-    run: observer({ io, program: commandProgram(io, ['a program'], config, runInProcess(program)), config }),
+    run: observer({ io, program: own, config }),
     hasTime: () => true,
     notify() {},
     ...more,
   })
 }
 
+/** The report of an exploration without known failures; `refused` are its calls of APIs that are not emulated. */
+export function reportOf(found: Exploration, refused: readonly NotEmulatedCalls[] = []): Omit<ExploreReport, 'width'> {
+  const { cases, points } = found
+  const coverage = coverageOf(cases, found, found.recoveryPaths)
+  return {
+    ...{ found, cases, coverage, fixed: [], notEmulated: refused, repeat: String },
+    problems: exploreProblems(cases, points),
+    judgement: explorationVerdict({ cases, points, coverage, leftProcesses: false }, notEmulatedReasons(refused)),
+  }
+}
+
 /** An exploration as `--json` says it; the scenario of a cell is in the exploration itself. */
-export const jsonOf = (found: Exploration) =>
-  reportAsJson(found, found.cases, {
-    coverage: coverageOf(found.cases, found, found.recoveryPaths),
-    problems: exploreProblems(found.cases, found.points),
-    files: new Map(),
-    repeat: String,
-  })
+export const jsonOf = (found: Exploration, refused?: readonly NotEmulatedCalls[]) =>
+  reportAsJson(found, found.cases, { ...reportOf(found, refused), files: new Map() })

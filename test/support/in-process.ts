@@ -19,7 +19,7 @@ export const client =
  */
 export const runInProcess =
   (program: Program, sleep: (ms: number) => Promise<void> = Bun.sleep): RunChild =>
-  async (_, __, { env, timeout, output }) => {
+  async (_, __, { env, timeout, expires, cancels, output }) => {
     const over = new AbortController()
     const print = (text: string) => {
       if (typeof output === 'number') writeSync(output, `${text}\n`)
@@ -32,8 +32,10 @@ export const runInProcess =
       },
     )
     const late = new Promise<undefined>((resolve) => {
+      const end = () => resolve(undefined)
+      for (const signal of [expires, cancels]) signal?.addEventListener('abort', end, { signal: over.signal })
       if (timeout === undefined) return
-      const timer = setTimeout(() => resolve(undefined), timeout)
+      const timer = setTimeout(end, timeout)
       over.signal.addEventListener('abort', () => clearTimeout(timer))
     })
     const code = await Promise.race([run, late])

@@ -145,7 +145,10 @@ export function modelProgram(program: readonly Step[], more: Partial<Config> = {
       const run = await perform(program, understudy)
       runs.set(own, run)
       const { code } = run
-      const end = { crashed: false, timedOut: false, stopped: false, tookMs: 1, output: '' }
+      const end = {
+        ...{ crashed: false, stopped: false, leftProcesses: false, tookMs: 1, longestPauseMs: 1 },
+        output: '',
+      }
       return { ...end, code, url: 'http://localhost', requests: new Map(), stop: async () => {} }
     },
   })

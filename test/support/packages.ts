@@ -1,10 +1,19 @@
 // The packages as people install them, and projects that have them.
-import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { readSettings } from '../../release/settings.ts'
 import { EXECUTABLE, emptyFolder } from './server.ts'
 
+/** The scope of the packages. */
+export const SCOPE = readSettings().npmScope
+/** Name of a tarball of theirs, without the version. */
+export const tarballName = (name: string): string => `${SCOPE.slice(1)}-${name}`
+
 const root = join(import.meta.dir, '..', '..')
-const installed = (name: string) => join(root, 'node_modules', name)
+/** Where a package is installed: with what the program needs, or apart from it, as test runners and what they need. */
+const installed = (name: string) =>
+  [root, join(root, 'tools')].map((folder) => join(folder, 'node_modules', name)).find((path) => existsSync(path)) ??
+  name
 
 let packing: Promise<string> | undefined
 
@@ -42,9 +51,9 @@ export async function makeProject(files: Record<string, string> | string, links:
     write('package.json', JSON.stringify({ name: 'project', private: true }))
     for (const [name, text] of Object.entries(files)) write(name, text)
   }
-  const helper = join(folder.path, 'node_modules', '@understudy', 'test')
+  const helper = join(folder.path, 'node_modules', SCOPE, 'test')
   mkdirSync(helper, { recursive: true })
-  const [tarball] = new Bun.Glob('understudy-test-*.tgz').scanSync(await packedPackages())
+  const [tarball] = new Bun.Glob(`${tarballName('test')}-*.tgz`).scanSync(await packedPackages())
   const file = join(await packedPackages(), tarball ?? '')
   if (Bun.spawnSync(['tar', '-xzf', file, '-C', helper, '--strip-components=1']).exitCode !== 0) throw new Error(file)
   for (const name of links) {

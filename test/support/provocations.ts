@@ -140,6 +140,11 @@ export const PROVOCATIONS: readonly Provocation[] = [
   { name: 'an invalid resource name', only: namesOne, change: named('no%20name') },
   { name: 'an operation that is not allowed on the default record', only: namesOne, change: named('default') },
   { name: 'an unknown parameter', only: reads, change: asking('unknown=1') },
+  {
+    name: 'an unknown path of the workspace',
+    only: ({ id }) => id === 'viewWorkspace',
+    change: asking('path=/v2/nothing'),
+  },
   { name: 'an unknown cursor', only: reads, change: asking(`starting_after=${UNKNOWN}`) },
   {
     name: 'a body that is not JSON or a form',

@@ -11,9 +11,9 @@ import { createUnderstudy, type Understudy } from '../../src/deps.ts'
 import { APP_KINDS, type AppKind, ask, CAREFUL_LIMIT_MS, type Connection, type Manner, type Seen } from './apps.ts'
 import { postRaw, type RawResponse } from './raw-http.ts'
 
-/** The shipped scenarios, by name. */
+/** The shipped scenarios but past incidents, by name. */
 export const SCENARIOS: readonly string[] = readdirSync(join(import.meta.dir, '..', '..', 'scenarios'))
-  .map((file) => file.replace(/\.yaml$/, ''))
+  .flatMap((file) => (file.endsWith('.yaml') ? [file.replace(/\.yaml$/, '')] : []))
   .sort()
 
 /** How long a client may wait in silence, in ms: longer than careful apps do. */

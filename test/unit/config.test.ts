@@ -94,7 +94,7 @@ const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string 
   ],
   instance: [
     ['a', 'a'],
-    ['127.0.0.1:4010', '127.0.0.1:4010'],
+    ['127.0.0.1:8633', '127.0.0.1:8633'],
     ['c-0.local', 'c-0.local'],
   ],
   instance_strict: [
@@ -301,7 +301,7 @@ test('workspace of a token: is set only in the file', () => {
 test('settings: have defaults and are immutable', () => {
   const config = readConfig({}, withFile('# nothing\n'))
   expect(config).toMatchObject({
-    port: 4010,
+    port: 8633,
     db: 'understudy.db',
     on_unmatched: 'generate',
     tools: 'requested',
@@ -322,6 +322,6 @@ test('serve help: has every setting with its default', async () => {
     if (isList(key)) expect(text).toContain('repeatable')
     else if (typeof fallback === 'string') expect(help).toContain(`(default: ${fallback})`)
   }
-  expect(help).toContain('(default: 4010)')
+  expect(help).toContain('(default: 8633)')
   expect(help).toContain('(default: 32MiB)')
 })

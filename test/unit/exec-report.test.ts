@@ -101,12 +101,28 @@ test('JUnit report: has a case for the command, each session, finding and expect
   )
   expect(xml).toContain('<testcase classname="s" name="session a" time="0.000"/>')
   expect(xml).toMatch(
-    /<testcase classname="s\.b" name="early-retry: [^"]+" time="0\.500"><failure message="[^"]+t1, t2/,
+    /<testcase classname="s\.b" name="early-retry in chat\.completions" time="0\.500"><failure message="[^"]+t1, t2/,
   )
   expect(xml).toContain(
-    'name="gave-up: a warning" time="0.500"><system-out>warning: a warning (t1, t2, t3, t4)</system-out>',
+    'name="gave-up in chat.completions" time="0.500"><system-out>warning: a warning (t1, t2, t3, t4)</system-out>',
   )
   expect(xml).toContain('<testcase classname="s.b" name="two" time="2.250"><failure message="one"/></testcase>')
+})
+
+test('JUnit report: names findings without figures, which differ in every run, and each once', () => {
+  const namesOf = (waited: number) => {
+    const message = `retried after ${waited} ms`
+    const findings = [finding({ message }), finding({ message: `${message} again` }), finding({ operation: null })]
+    const xml = junit([runOf({ findings: [finding({ message })], sessions: [verification('a', { findings })] })])
+    return [...xml.matchAll(/ name="(early[^"]*)"/g)].map(([, name]) => name)
+  }
+  expect(namesOf(17)).toEqual([
+    'early-retry in chat.completions',
+    'early-retry in chat.completions',
+    'early-retry in chat.completions (2)',
+    'early-retry',
+  ])
+  expect(namesOf(18)).toEqual(namesOf(17))
 })
 
 test('JUnit report: is valid XML whatever the texts', () => {

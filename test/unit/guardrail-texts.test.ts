@@ -62,7 +62,7 @@ const FOUND: [kind: string | null, text: string][] = [
   [IP, '2001:db8:85a3::8a2e:370:7334'],
   [null, 'version 10.2.0.1'],
   [null, 'v1.2.3.4 is out'],
-  [null, 'http://127.0.0.1:4010 and 0.0.0.0'],
+  [null, 'http://127.0.0.1:8633 and 0.0.0.0'],
   [null, '300.1.2.3'],
   [null, 'section 1.2.3.4.5'],
   [null, 'std::vector, a::b, ::1 at 12:30:45'],

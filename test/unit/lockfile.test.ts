@@ -1,10 +1,10 @@
-// package-lock.json: every machine installs what was meant.
+// The lock files: every machine installs what was meant.
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-test('lockfile: has a checksum of every package on every platform', () => {
-  const lock = readFileSync(join(import.meta.dir, '..', '..', 'package-lock.json'), 'utf8')
+test.each(['.', 'tools'])('lockfile in %s: has a checksum of every package on every platform', (folder) => {
+  const lock = readFileSync(join(import.meta.dir, '..', '..', folder, 'package-lock.json'), 'utf8')
   const { packages } = JSON.parse(lock) as { packages: Record<string, { integrity?: string; link?: boolean }> }
   const unlocked = Object.entries(packages).filter(([path, { integrity, link }]) => path !== '' && !integrity && !link)
   expect(unlocked.map(([path]) => path)).toEqual([])

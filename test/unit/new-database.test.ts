@@ -66,3 +66,9 @@ test('empty database file and link: are filled where they are', () => {
   }
   expect(existsSync(fileOf('target.db'))).toBe(true)
 })
+
+test('database in memory: caches few of its pages, which are in memory twice then', () => {
+  const database = openClone(newDatabase('memory'))
+  expect(database.pragma('cache_size', { simple: true })).toBe(-64)
+  database.close()
+})

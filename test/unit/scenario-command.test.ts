@@ -11,27 +11,38 @@ const folder = emptyFolder()
 const cwd = folder.path
 afterAll(folder.remove)
 const scenarios = join(import.meta.dir, '..', '..', 'scenarios')
-const names = readdirSync(scenarios)
-  .map((file) => file.replace(/\.yaml$/, ''))
-  .sort()
+const namesIn = (path: string) =>
+  readdirSync(path)
+    .flatMap((file) => (file.endsWith('.yaml') ? [file.replace(/\.yaml$/, '')] : []))
+    .sort()
+const general = namesIn(scenarios)
+const incidents = namesIn(join(scenarios, 'incidents'))
+const names = [...general, ...incidents]
 
 test('scenario list: prints one line for each shipped scenario', async () => {
   const { code, stdout, stderr } = await runCommand(['scenario', 'list'], { cwd })
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   const lines = stdout.trimEnd().split('\n')
-  expect(lines.map((line) => line.split(' ')[0] ?? '')).toEqual(names)
+  expect(lines.map((line) => line.split(' ')[0] ?? '')).toEqual([...general, '', 'Past', ...incidents])
   expect(lines.find((line) => line.startsWith('black-hole '))).toMatch(/^black-hole +No call ever gets a response\.$/)
 })
 
 test('scenario list --json: has the name, description and needs of each', async () => {
   const { stdout } = await runCommand(['scenario', 'list', '--json'], { cwd })
-  const listed = JSON.parse(stdout) as { name: string; description: string; needs: object }[]
+  const listed = JSON.parse(stdout) as {
+    name: string
+    description: string
+    needs: object
+    incident: boolean
+  }[]
   expect(listed.map(({ name }) => name)).toEqual(names)
   expect(listed.find(({ name }) => name === 'brown-out')).toEqual({
     name: 'brown-out',
     description: expect.any(String),
     needs: { calls: 4, elapsed: 30_000 },
+    incident: false,
   })
+  expect(listed.filter(({ incident }) => incident).map(({ name }) => name)).toEqual(incidents)
   expect(listed.find(({ name }) => name === 'outage')?.needs).toEqual({})
 })
 

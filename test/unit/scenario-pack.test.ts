@@ -12,7 +12,7 @@ setDefaultTimeout(30_000)
 const folder = emptyFolder()
 afterAll(folder.remove)
 const scenarios = join(import.meta.dir, '..', '..', 'scenarios')
-const names = readdirSync(scenarios).map((file) => file.replace(/\.yaml$/, ''))
+const names = readdirSync(scenarios).flatMap((file) => (file.endsWith('.yaml') ? [file.replace(/\.yaml$/, '')] : []))
 
 interface Rehearsal {
   traces: TraceRecord[]

@@ -2,12 +2,11 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { exportVariable, info, saveState, setFailed, setOutput, summary } from '@actions/core'
-import { counted } from '../../../src/lib/units.ts'
 import { type Inputs, readInputs, workFolder } from './inputs.ts'
 import { install } from './install.ts'
 import { leaveServer, runShown } from './process.ts'
 import { uploadReport } from './report.ts'
-import { type ExecRun, type ExploreReport, errorsOf, execSummary, exploreSummary, wrongLines } from './verdict.ts'
+import { type ExecRun, type ExploreReport, execSummary, exploreSummary, exploreVerdict, wrongLines } from './verdict.ts'
 
 /** Runs the step. */
 export async function main(): Promise<void> {
@@ -76,6 +75,5 @@ async function explore(executable: string, { flags, run, cwd }: Inputs, html: st
   await summary.addRaw(exploreSummary(run, report)).write()
   setOutput('ok', code === 0)
   if (code === 0) return
-  const problems = counted(errorsOf(report).length, 'problem')
-  setFailed(`FAIL: ${problems} (exit code ${code}); see the job summary`)
+  setFailed(`${exploreVerdict(report)} (exit code ${code}); see the job summary`)
 }

@@ -27,6 +27,8 @@ export interface ExecRun {
 }
 /** What `explore --json` prints. */
 export interface ExploreReport {
+  verdict: 'pass' | 'fail' | 'inconclusive'
+  inconclusive: readonly string[]
   problems: readonly {
     kind: string
     severity: string
@@ -119,16 +121,23 @@ export function wrongLines({ name, findings, sessions }: ExecRun, text: (given: 
 export const errorsOf = ({ problems }: Pick<ExploreReport, 'problems'>): ExploreReport['problems'] =>
   problems.filter(({ severity }) => severity === 'error')
 
+/** The verdict on an exploration in a few words. */
+export function exploreVerdict({ verdict, inconclusive, problems }: ExploreReport): string {
+  if (verdict === 'inconclusive') return `INCONCLUSIVE: ${inconclusive.join('; ')}`
+  const failed = errorsOf({ problems }).length
+  return failed > 0 ? `FAIL: ${counted(failed, 'problem')}` : 'no problem'
+}
+
 /** The problems of an exploration as Markdown, and its matrix: rows are failure modes, columns calls. */
-export function exploreSummary(command: string, { problems, injection_points: points, cases }: ExploreReport): string {
+export function exploreSummary(command: string, report: ExploreReport): string {
+  const { problems, injection_points: points, cases } = report
   const tried = points.filter(({ id }) => cases.some((one) => one.injection_point === id))
   const classes = [...new Set(cases.map((one) => one.failure_mode))]
   const signOf = (point: string, name: string) => {
     const cell = cases.find((one) => one.injection_point === point && one.failure_mode === name)
     return cell ? `${mark(cell.result)} ${cell.result}${cell.derived ? ' (derived)' : ''}` : ''
   }
-  const failed = errorsOf({ problems }).length
-  const verdict = `${failed > 0 ? `FAIL: ${counted(failed, 'problem')}` : 'no problem'} in ${counted(cases.length, 'case')}`
+  const verdict = `${cellText(exploreVerdict(report))} in ${counted(cases.length, 'case')}`
   return [
     `### Understudy explore ${codeText(command)}: ${verdict}`,
     '',

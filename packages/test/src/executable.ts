@@ -10,8 +10,10 @@ export class UnderstudyError extends Error {
 
 const windows = process.platform === 'win32'
 const NAME = windows ? 'understudy.exe' : 'understudy'
+/** The scope that this package is published under; the command and the executables of the platforms are too. */
+const [SCOPE] = JSON.parse(readFileSync(join(__dirname, '..', 'package.json'), 'utf8')).name.split('/')
 /** The package that has the executable of this platform. */
-const PLATFORM_PACKAGE = `@understudy/${process.platform}-${process.arch}`
+const PLATFORM_PACKAGE = `${SCOPE}/${process.platform}-${process.arch}`
 
 /** Path of the executable; throws `UnderstudyError` that says where it was looked for. */
 export function findExecutable(option?: string): string {
@@ -25,7 +27,7 @@ export function findExecutable(option?: string): string {
       'the Understudy executable was not found. Searched:',
       "  - the option 'executable' of startUnderstudy: not set",
       '  - the environment variable UNDERSTUDY_BIN: not set',
-      `  - the package ${PLATFORM_PACKAGE}: not installed (run npm install --save-dev understudy)`,
+      `  - the package ${PLATFORM_PACKAGE}: not installed (it comes with ${SCOPE}/cli)`,
       `  - a checkout that contains ${process.cwd()}: no dist/${NAME} (run npm run build)`,
     ].join('\n'),
   )

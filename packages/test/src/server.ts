@@ -30,8 +30,8 @@ export interface UnderstudyServer extends ServerAddress {
   stop(): Promise<void>
 }
 
-const SERVERS = Symbol.for('@understudy/test servers')
-const CHOSEN = Symbol.for('@understudy/test chosen')
+const SERVERS = Symbol.for('understudy test servers')
+const CHOSEN = Symbol.for('understudy test chosen')
 interface Registry {
   [SERVERS]?: Map<string, Promise<UnderstudyServer>>
   [CHOSEN]?: string

@@ -1,8 +1,10 @@
 // The page on fixture files.
+
 import type { z } from 'zod'
 import { PROMPT_NAMES } from '../../answers/template.ts'
 import { CallMatch } from '../../backends/fixture/match-schema.ts'
 import type { FixtureSubject } from '../../contract/core/fixture-subject.ts'
+import { FORMATS } from '../../contract/core/formats.ts'
 import { ToolMatch, toolCalls } from '../../contract/core/tool-fixture.ts'
 import { ErrorScript } from '../../contract/router/script.ts'
 import { fixtureSubjects } from '../../endpoints/index.ts'
@@ -35,6 +37,7 @@ export const fixtureFilesPage = (): string =>
     table(
       ['key', 'meaning'],
       [
+        ['`version`', `Version of the file format: ${FORMATS.fixture_file}.`],
         ['`name`', 'Name of the fixture in traces. Default: the file name.'],
         ['`match`', 'Which calls get it; every key must match.'],
         ['`reply`', 'The response.'],

@@ -10,7 +10,7 @@ export const modelsPage = (): string =>
   page(
     'Models',
     `The server has limits and prices of these models. The newest entry is of ${MODEL_TABLE_DATE}, and some are older. Another model name works too: it has no limits, and its calls have no cost.`,
-    block('sh', "curl http://127.0.0.1:4010/v1/models -H 'authorization: Bearer any'"),
+    block('sh', "curl http://127.0.0.1:8633/v1/models -H 'authorization: Bearer any'"),
     'An id with a date or a version, such as `gpt-4o-2024-08-06` or `mistral-large-latest`, has the facts of the listed id that it begins with. Prices are in US dollars for a million tokens at the standard rate. Discounts for cached input and surcharges for long input are not included.',
     ...PROVIDERS.filter(({ models }) => Object.keys(models).length > 0).flatMap(({ name, models }) => [
       `## Models of ${name}`,

@@ -40,6 +40,8 @@ export const OTHER_VARIABLES: Readonly<Record<string, string>> = {
   UNDERSTUDY_TOKEN:
     'Token for that server. For `serve` it is the setting `token`. `exec` and `explore` set it for their command.',
   UNDERSTUDY_CLOCK_URL: 'Set by `exec`: the address at which a test moves the clock of the run.',
+  UNDERSTUDY_RUN: 'Set by `explore`: the number of the run, from 1.',
+  UNDERSTUDY_RUN_DIR: 'Set by `explore`: an empty folder for the files of the run, which is deleted after it.',
   UNDERSTUDY_BIN: 'Path of the executable, for `@understudy/test`. `exec` and `explore` set it for their command.',
   UNDERSTUDY_PARENT: 'Process id: the server ends when that process does.',
 }

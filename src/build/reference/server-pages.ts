@@ -1,6 +1,5 @@
 // The pages on what a server sends and offers: headers, control API, metrics, JSON reports.
-
-import { ExecJson, ExploreJson, RehearseJson } from '../../cli/print/report-schemas.ts'
+import { DriftJson, ExecJson, ExploreJson, RehearseJson } from '../../cli/print/report-schemas.ts'
 import { readConfig } from '../../config.ts'
 import {
   COMMON_HEADERS,
@@ -77,7 +76,7 @@ export const headersPage = (): string =>
     'Understudy sends and reads headers that begin with `x-understudy-`. They say what happened to a call, and choose its session and scenario.',
     block(
       'sh',
-      "curl -i http://127.0.0.1:4010/v1/models -H 'authorization: Bearer any' -H 'x-understudy-session: test-1'",
+      "curl -i http://127.0.0.1:8633/v1/models -H 'authorization: Bearer any' -H 'x-understudy-session: test-1'",
     ),
     '## Headers of every response',
     table(['header', 'meaning'], headerRows(COMMON_HEADERS)),
@@ -96,7 +95,7 @@ export const controlPage = ({ control }: ServerFacts): string =>
   page(
     'Control API',
     'The control API controls a server and shows what it recorded: sessions, clock, scenarios, fixtures, traces and verdicts. Swagger at `/swagger` shows bodies and responses, and sends requests.',
-    block('sh', "curl http://127.0.0.1:4010/_understudy/verify -H 'authorization: Bearer session:test-1'"),
+    block('sh', "curl http://127.0.0.1:8633/_understudy/verify -H 'authorization: Bearer session:test-1'"),
     'A request acts on the session of its token, its header or its path; see [Sessions and time](../sessions.md).',
     '## Endpoints of the control API',
     table(
@@ -116,7 +115,7 @@ export const metricsPage = ({ metrics }: ServerFacts): string =>
   page(
     'Metrics',
     '`/_understudy/metrics` returns the metrics of a server in the text format of Prometheus. This page lists all of them.',
-    block('sh', 'curl http://127.0.0.1:4010/_understudy/metrics'),
+    block('sh', 'curl http://127.0.0.1:8633/_understudy/metrics'),
     '[Telemetry](../telemetry.md#metrics) shows how to scrape them.',
     '## All metrics',
     table(
@@ -149,6 +148,7 @@ export const reportsPage = (): string =>
           '`understudy explore --json` or `--json-file FILE`',
           '`understudy schema explore-report`',
         ],
+        ['report of drift', '`understudy drift --json`', '`understudy schema drift-report`'],
         ['report of rehearse', '`understudy rehearse --json`', '`understudy schema rehearse-report`'],
       ],
     ),
@@ -162,6 +162,8 @@ export const reportsPage = (): string =>
     keyTable(CassetteReport, { io: 'output', depth: 6 }),
     '## Report of explore',
     keyTable(ExploreJson, { io: 'output', depth: 4 }),
+    '## Report of drift',
+    keyTable(DriftJson, { io: 'output', depth: 4 }),
     '## Report of rehearse',
     keyTable(RehearseJson, { io: 'output', depth: 1 }),
     '`report` is a verdict. A trace has the keys that Swagger shows for `GET /_understudy/traces/{id}`.',

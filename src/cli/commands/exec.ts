@@ -2,8 +2,10 @@
 import { Command } from 'commander'
 import { NOT_EMULATED_APIS } from '../../compat/not-emulated.ts'
 import { type Config, ConfigError } from '../../config.ts'
+import { FORMATS } from '../../contract/core/formats.ts'
 import { printableJson } from '../../lib/printable.ts'
 import type { CommandIo } from '../io.ts'
+import { shellLine } from '../print/explore-repeat.ts'
 import { junit } from '../print/junit.ts'
 import type { Printer } from '../print/output.ts'
 import { writeOutputFile } from '../print/output-file.ts'
@@ -135,7 +137,7 @@ export async function exec(
   }
   if (file !== undefined) writeOutputFile(file, junit(runs))
   if (jsonFile !== undefined) writeOutputFile(jsonFile, `${reportJson(runs)}\n`)
-  if (html !== undefined && report) await report.write(html, command.join(' '))
+  if (html !== undefined && report) await report.write(html, shellLine(command), runs)
   return exitCodeOf(runs)
 }
 
@@ -155,7 +157,8 @@ function refuseSeveralRecordings({ record, scenario }: Config, { seed = [] }: Ex
   throw new ConfigError('--record runs the command once: use --scenario and --seed once at most')
 }
 
-const reportJson = (runs: readonly SuiteRun[]) => printableJson({ runs: runs.map(runAsJson) })
+const reportJson = (runs: readonly SuiteRun[]) =>
+  printableJson({ format_version: FORMATS.reports, runs: runs.map(runAsJson) })
 
 function print(stdout: Printer, runs: readonly SuiteRun[], json: boolean): void {
   if (json) stdout.text(reportJson(runs))

@@ -2,43 +2,37 @@
 // handle.
 
 import { existsSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
+import { NOT_EMULATED_APIS } from '../../compat/not-emulated.ts'
 import { type Config, ConfigError, type Environment } from '../../config.ts'
-import {
-  type CaseResult,
-  type CoverageNumbers,
-  FAILURE_MODES,
-  type FailureModeName,
-} from '../../contract/core/exploration.ts'
+import { caseName, FAILURE_MODES, type FailureModeName } from '../../contract/core/exploration.ts'
+import { FORMATS } from '../../contract/core/formats.ts'
 import { openRunFile } from '../../db/run-file.ts'
 import { coverageOf } from '../../exploration/coverage.ts'
 import { type Exploration, explore } from '../../exploration/explore.ts'
-import { acceptKnownFailures, KNOWN_FILE, readKnownFailures } from '../../exploration/known-failures.ts'
+import { acceptKnownFailures, isKnownFailure, KNOWN_FILE, readKnownFailures } from '../../exploration/known-failures.ts'
 import { exploreProblems } from '../../exploration/problems.ts'
-import { isError } from '../../exploration/severity.ts'
+import { MAX_TIMEOUT_MS } from '../../exploration/run-limits.ts'
+import { type ExplorationVerdict, explorationVerdict } from '../../exploration/verdict.ts'
 import { realClock } from '../../lib/clock.ts'
 import { suggestion } from '../../lib/likely-name.ts'
 import { printableJson } from '../../lib/printable.ts'
 import type { CommandIo } from '../io.ts'
 import { writeExploration } from '../print/explore-html.ts'
 import { exploreLines } from '../print/explore-matrix.ts'
-import {
-  coverageAsJson,
-  exploreJunit,
-  keptState,
-  RUNS,
-  reportAsJson,
-  writeScenarios,
-} from '../print/explore-outputs.ts'
+import { coverageAsJson, exploreJunit, RUNS, reportAsJson, writeScenarios } from '../print/explore-outputs.ts'
 import { exploreProgress } from '../print/explore-progress.ts'
-import { repeater, shellLine } from '../print/explore-repeat.ts'
+import { isJudgedAlone, repeater, scenarioRepeater, shellLine } from '../print/explore-repeat.ts'
 import { writeOutputFile } from '../print/output-file.ts'
 import { fittedReport } from '../print/report.ts'
 import type { ExploreJson } from '../print/report-schemas.ts'
 import { drawingWidth } from '../print/terminal.ts'
 import { addCoverage, readCoverage } from '../run/coverage-file.ts'
+import { keptState } from '../run/explore-state.ts'
 import { announceAddresses } from '../run/listen.ts'
+import { leftVariables, type NotEmulatedByPath, notEmulatedReasons } from '../run/not-emulated.ts'
 import { commandProgram, observer, routeRunner } from '../run/observe.ts'
 import { NOT_PASSED, STOPPED } from '../run/suite-run.ts'
 import { commandConfig, durationOf, rejectUnwritable, seedOf } from './command-flags.ts'
@@ -52,6 +46,7 @@ interface Options extends Record<string, unknown> {
   budget?: string
   jobs?: string
   timeout?: string
+  hangLimit?: string
   knownFailures?: string
   out: string
   seed?: string
@@ -60,6 +55,7 @@ interface Options extends Record<string, unknown> {
   junit?: string
   html?: string
   coverage?: string
+  leaveEnv?: string[]
   json?: boolean
   jsonFile?: string
 }
@@ -82,10 +78,11 @@ export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
     .option('--case <ID>', 'only this case, named by injection point and failure mode, as the report prints it')
     .option('--depth <1|2>', 'faults per run: 2 also tries pairs of consecutive calls', '1')
     .option('--budget <TIME>', 'time limit, such as 5m; the most informative cases run first')
-    .option('--jobs <NUMBER>', `number of parallel runs, up to ${MAX_JOBS}`, '1')
+    .option('--jobs <NUMBER>', `number of parallel runs, up to ${MAX_JOBS} (default: the number of processors)`)
+    .option('--timeout <TIME>', 'longest timeout of a client that is waited for (default: 2m)')
     .option(
-      '--timeout <TIME>',
-      'time after which a run counts as hung (default: three times the baseline run, but at least 10s longer than it)',
+      '--hang-limit <TIME>',
+      'time without any activity of the client after which a run counts as hung, beside Retry-After and declared timeouts (default: five times the longest pause of the baseline, at least 6s)',
     )
     .option(
       '--known-failures <FILE>',
@@ -105,6 +102,11 @@ export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
       '--coverage <FILE>',
       'count in this file, across runs, which configured recovery paths (retry, each fallback, ...) were exercised',
     )
+    .option(
+      '--leave-env <NAME>',
+      `do not point this variable to an address that refuses calls: ${NOT_EMULATED_APIS.map(({ variable }) => variable).join(', ')}; repeatable`,
+      repeated,
+    )
     .option('--json', 'print the report as JSON, on the last line')
     .option('--json-file <FILE>', 'write the report as JSON to this file')
   addSettingFlags(command, OWN)
@@ -117,7 +119,7 @@ export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
         'otherwise',
         '  0  PASS: no problem, apart from warnings and accepted cases',
         '  3  FAIL: at least one problem',
-        '  3  INCONCLUSIVE: no fault was injected',
+        '  3  INCONCLUSIVE: no fault was injected, or an API was called that is not emulated',
       ].join('\n'),
     )
     .action(exiting((typed: string[], options: Options) => exploration(io, typed, options)))
@@ -132,50 +134,90 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   log.useFormat(config.log)
   const depth = numberOf('depth', options.depth, 2) === 2 ? 2 : 1
   const classes = (options.failureMode ?? []).map(classOf)
-  const jobs = numberOf('jobs', options.jobs, MAX_JOBS)
+  const cores = Math.min(MAX_JOBS, availableParallelism())
+  // For a single case it is not worth finding out whether runs may be parallel.
+  const jobs = only === undefined ? numberOf('jobs', options.jobs ?? String(cores), MAX_JOBS) : 1
   const budget = options.budget === undefined ? undefined : durationOf('--budget', options.budget)
-  const limitMs = options.timeout === undefined ? undefined : durationOf('--timeout', options.timeout)
+  const timeoutMs = options.timeout === undefined ? MAX_TIMEOUT_MS : durationOf('--timeout', options.timeout)
+  const limitMs = options.hangLimit === undefined ? undefined : durationOf('--hang-limit', options.hangLimit)
   const written = { '--junit': junit, '--html': html, '--coverage': recoveryPaths, '--json-file': jsonFile }
   for (const [flag, path] of Object.entries(written)) if (path !== undefined) rejectUnwritable(flag, path)
   announceAddresses(io, config)
   const before = recoveryPaths === undefined ? {} : readCoverage(recoveryPaths)
   const known = readKnown(options.knownFailures)
-  const state = keptState(out, { command, seed: config.seed }, resume)
+  const leaveEnv = leftVariables(options.leaveEnv ?? [])
+  const notEmulated: NotEmulatedByPath = new Map()
+  const warn = (message: string) => log.line('warn', message)
+  const state = keptState(out, { command, seed: config.seed }, { resume, warn })
   const file = openRunFile(`${out}/${RUNS}`, { add: resume, bytes: config.keep_trace_bytes })
   const progress = exploreProgress(io)
   const player = config.forwarding.upstreams.length > 0 ? undefined : routeRunner(io, config)
   const began = realClock.now()
-  const found = await explore({
-    ...{ classes, only, depth, jobs, prune, limitMs, before: state.before },
-    run: observer({ io, program: commandProgram(io, command, config), config, file }),
+  const [over, ended] = [new AbortController(), new AbortController()]
+  if (budget !== undefined)
+    realClock.sleep(budget, ended.signal).then(
+      () => over.abort(),
+      () => {},
+    )
+  // Between two runs there is no command that a signal could end.
+  let interrupted = false
+  const stopListening = io.signals.onStop(() => {
+    interrupted = true
+    over.abort()
+  })
+  const result = await explore({
+    ...{ classes, only, depth, jobs, prune, limitMs, timeoutMs, before: state.before },
+    isKnown: (result) => isKnownFailure(known, result),
+    over: over.signal,
+    run: observer({ io, program: commandProgram(io, command, config, { leaveEnv, notEmulated }), config, file }),
     runRoute: only === undefined ? player?.play : undefined,
-    hasTime: () => budget === undefined || realClock.now() - began < budget,
+    hasTime: (ms = 0) => budget === undefined || realClock.now() - began + ms < budget,
     notify(one) {
       state.add(one.tried)
-      progress.show(one)
+      if (one.isNew) progress.show(one)
     },
   }).finally(() => {
-    state.save()
+    ended.abort()
+    stopListening()
     progress.end()
     player?.close()
     file.close()
   })
-  if (found.failedBaseline) return refuseRed(io, found.failedBaseline, json === true)
+  const found: Exploration = { ...result, stopped: result.stopped || interrupted }
+  if (found.failedBaseline) return refuseRed(io, found.failedBaseline, found.baselines, json === true)
   if (only !== undefined && found.cases.length === 0 && !found.stopped) throw new ConfigError(unknownCase(only, found))
   const isWhole = classes.length === 0 && only === undefined && found.skipped.length === 0
   const { cases, fixed } = acceptKnownFailures(found.cases, known, isWhole)
   const problems = exploreProblems(cases, found.points)
   const coverage = coverageOf(cases, found, found.recoveryPaths)
-  const files = writeScenarios(out, cases)
-  const report = { found, cases, problems, fixed, coverage, repeat: repeater(command, options) }
-  if (html !== undefined) await writeExploration(html, `${out}/${RUNS}`, { ...report, command: shellLine(command) })
+  const repeat = repeater(command, options)
+  const repeatScenario = scenarioRepeater(command, options)
+  const files = writeScenarios(out, cases, { repeat, repeatScenario, warn })
+  const refused = [...notEmulated.values()]
+  const { points, leftProcesses } = found
+  const judgement = explorationVerdict({ cases, points, coverage, leftProcesses }, notEmulatedReasons(refused))
+  const report = {
+    ...{ found, cases, problems, fixed, coverage, judgement },
+    notEmulated: refused,
+    repeat,
+  }
   const asJson = printableJson(reportAsJson(found, cases, { ...report, files }))
-  if (jsonFile !== undefined) writeOutputFile(jsonFile, `${asJson}\n`)
   if (json) stdout.text(asJson)
   else stdout.lines(['', ...fittedReport(exploreLines({ ...report, width: drawingWidth(stdout) }), stdout.width)])
+  // If a file cannot be written, the report has been printed.
+  if (jsonFile !== undefined) writeOutputFile(jsonFile, `${asJson}\n`)
+  if (html !== undefined)
+    await writeExploration(html, `${out}/${RUNS}`, {
+      ...report,
+      command: shellLine(command),
+      scenarioCommand(cell) {
+        const path = files.get(caseName(cell))
+        return path !== undefined && isJudgedAlone(cell) ? repeatScenario(path) : null
+      },
+    })
   if (recoveryPaths !== undefined) addCoverage(recoveryPaths, before, [found.recoveryPaths])
   if (junit !== undefined) writeOutputFile(junit, exploreJunit(cases))
-  return exitCode(cases, found, coverage)
+  return exitCode(found, judgement)
 }
 
 function configOf({ seed, ...flags }: Options, env: Environment): Config {
@@ -221,16 +263,22 @@ const readKnown = (named: string | undefined) =>
 
 const NONE = { of: 0, all: 0 }
 const NOTHING_EXPLORED: ExploreJson = {
+  format_version: FORMATS.reports,
+  verdict: 'fail',
   ...{
+    inconclusive: [],
     problems: [],
     injection_points: [],
     cases: [],
     recovery_paths: {},
     routes: [],
     not_run: [],
+    not_emulated: [],
     dropped: 0,
     runs: 0,
     runs_saved: 0,
+    serial_reason: null,
+    left_processes: false,
   },
   coverage: coverageAsJson({ delivered: NONE, tolerated: NONE, recoveryPaths: NONE }),
 }
@@ -239,22 +287,22 @@ const NOTHING_EXPLORED: ExploreJson = {
 function refuseRed(
   { stdout, stderr, log }: CommandIo,
   { code, stopped, output }: NonNullable<Exploration['failedBaseline']>,
+  { runs, failed }: Exploration['baselines'],
   json: boolean,
 ): number {
   stderr.raw(output)
-  if (json) stdout.json({ ...NOTHING_EXPLORED, baseline_failure: { code, output } } satisfies ExploreJson)
+  if (json) stdout.json({ ...NOTHING_EXPLORED, baseline_failure: { code, output, runs, failed } } satisfies ExploreJson)
   log.line(
     'error',
     stopped
       ? 'stopped during the baseline run: nothing was explored'
-      : `the command failed without any fault (exit code ${code}), so nothing was explored: fix the command first`,
+      : failed < runs
+        ? `the command is flaky: it failed in ${failed} of ${runs} runs without any fault (exit code ${code}), so its results would prove nothing: fix the command first`
+        : `the command failed without any fault (exit code ${code}), so nothing was explored: fix the command first`,
   )
   return stopped ? STOPPED : code
 }
 
-/** If no fault was injected, nothing is proved: that is no success. */
-function exitCode(results: readonly CaseResult[], { stopped }: Exploration, { delivered }: CoverageNumbers): number {
-  if (stopped) return STOPPED
-  if (delivered.of === 0) return NOT_PASSED
-  return results.some(isError) ? NOT_PASSED : 0
-}
+/** If nothing is proved, that is no success. */
+const exitCode = ({ stopped }: Exploration, { verdict }: ExplorationVerdict): number =>
+  stopped ? STOPPED : verdict === 'pass' ? 0 : NOT_PASSED

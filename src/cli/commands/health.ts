@@ -18,7 +18,7 @@ export const healthCommand = ({ env, stdout }: CommandIo): Command =>
     )
     .option(
       '--url <URL>',
-      'server address (default: UNDERSTUDY_URL, else http://127.0.0.1 with port UNDERSTUDY_PORT or 4010)',
+      'server address (default: UNDERSTUDY_URL, else http://127.0.0.1 with port UNDERSTUDY_PORT or 8633)',
     )
     .action(async (flags: { url?: string }) => stdout.line(await healthOf(serverAddress(env, flags).url)))
 

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { type Config, ConfigError, readConfig, serverAddress } from '../../config.ts'
+import { FORMATS } from '../../contract/core/formats.ts'
 import { outcomeText } from '../../contract/core/outcome-text.ts'
 import type { TraceRecord } from '../../contract/core/trace.ts'
 import type { Verification } from '../../contract/core/verification.ts'
@@ -118,7 +119,7 @@ async function rehearse(io: CommandIo, nameOrFile: string, options: Options): Pr
   const data = await tracesOf(`/s/${session}`, ofAgents ? undefined : number, (path) => ask(path))
   const found = ofOwnCalls((await ask(`/s/${session}/_understudy/verify`)) as Verification, scenario)
   close()
-  print(io.stdout, { traces: data.reverse(), report: found }, options)
+  print(io.stdout, { format_version: FORMATS.reports, traces: data.reverse(), report: found }, options)
   return found.verdict === 'pass' ? 0 : NOT_PASSED
 }
 

@@ -8,7 +8,7 @@ import { fixtureSubjects } from '../../endpoints/index.ts'
 import { SeedSchema } from '../../resources/seeds/seed-file.ts'
 import { ScenarioFile } from '../../scenarios/schema.ts'
 import type { CommandIo } from '../io.ts'
-import { ExecJson, ExploreJson, RehearseJson } from '../print/report-schemas.ts'
+import { DriftJson, ExecJson, ExploreJson, RehearseJson } from '../print/report-schemas.ts'
 
 const schemas: Record<string, () => object> = {
   fixture: fixtureFileSchema,
@@ -18,6 +18,7 @@ const schemas: Record<string, () => object> = {
   verdict: () => outputSchema('Understudy verdict of a session, as GET /_understudy/verify returns it', Verification),
   'exec-report': () => outputSchema('Understudy report of exec --json', ExecJson),
   'explore-report': () => outputSchema('Understudy report of explore --json', ExploreJson),
+  'drift-report': () => outputSchema('Understudy report of drift --json', DriftJson),
   'rehearse-report': () => outputSchema('Understudy report of rehearse --json', RehearseJson),
 }
 

@@ -74,6 +74,8 @@ async function serve(io: CommandIo, config: Config): Promise<number> {
   const outside = addresses.length > 0 && { addresses }
   const facts = { url, pid: process.pid, mode, db, ...extra, version: VERSION, ...outside, ...warned }
   const ready = JSON.stringify(facts)
+  // Whoever reads that the server is ready may stop it at once.
+  const ended = stopped(io, servers, { understudy, config })
   if (config.ready_file) {
     writePrivateFile(config.ready_file, `${ready}\n`)
   }
@@ -81,7 +83,7 @@ async function serve(io: CommandIo, config: Config): Promise<number> {
   if (config.json) stdout.text(ready)
   else if (log.isJson) stdout.text(jsonLine('info', 'ready', facts))
   else stdout.lines(readyLines(url, db, understudy, config))
-  const code = await stopped(io, servers, { understudy, config })
+  const code = await ended
   const { cassettes } = understudy
   // Where standard output is read by a program, people read the other.
   const printer = config.json || log.isJson ? io.stderr : stdout

@@ -1,4 +1,4 @@
-// understudy trace export: writes calls with all details as one page that works without a server.
+// understudy trace export: writes calls with all details, as one page that works without a server, or as JSON.
 import { ConfigError, type Environment } from '../../config.ts'
 import type { CallRow } from '../../contract/core/call-row.ts'
 import type { Exchange } from '../../contract/core/exchange.ts'
@@ -12,6 +12,7 @@ import { operationNamed } from '../../endpoints/index.ts'
 import { reportPage } from '../../inspector/page-file.ts'
 import { entriesOf, type ReportEntry, type ReportParts, reportOf } from '../../inspector/report.ts'
 import { realClock } from '../../lib/clock.ts'
+import { printableJson } from '../../lib/printable.ts'
 import { counted } from '../../lib/units.ts'
 import { VERSION } from '../../version.ts'
 import type { CommandIo } from '../io.ts'
@@ -23,21 +24,28 @@ import { ALL_SESSIONS } from '../run/trace-source.ts'
 interface ExportOptions extends ServerFlags {
   db?: string
   html?: string
+  json?: string
 }
 
 /**
- * Writes the page.
- * @throws ConfigError without `--html`
+ * Writes the page, or the traces as JSON, which `scenario from` reads.
+ * @throws ConfigError without `--html` and `--json`
  */
 export async function exportTraces(
   { env, stderr }: Pick<CommandIo, 'env' | 'stderr'>,
   options: ExportOptions,
 ): Promise<void> {
-  const { html: file, db } = options
-  if (file === undefined) throw new ConfigError('trace export requires --html <FILE>')
+  const { html, json, db } = options
+  if (html === undefined && json === undefined)
+    throw new ConfigError('trace export requires --html <FILE> or --json <FILE>')
   const { entries, verdicts } = db === undefined ? await ofServer(env, options) : ofFile(db, options.session)
-  await writeReport(file, { title: titleOf(options), entries, verdicts })
-  stderr.line(`wrote ${counted(entries.length, 'call')} to ${file}`)
+  if (html !== undefined) await writeReport(html, { title: titleOf(options), entries, verdicts })
+  if (json !== undefined) {
+    const traces = await Promise.all(entries.map(async ({ read }) => (await read())?.trace))
+    writeOutputFile(json, `${printableJson({ traces: traces.filter((trace) => trace !== undefined) }, 2)}\n`)
+  }
+  const files = [html, json].filter((file) => file !== undefined)
+  stderr.line(`wrote ${counted(entries.length, 'call')} to ${files.join(' and ')}`)
 }
 
 const titleOf = ({ session, db, url }: ExportOptions) =>
@@ -46,7 +54,7 @@ const titleOf = ({ session, db, url }: ExportOptions) =>
 /** Writes a report as a page. */
 export async function writeReport(
   file: string,
-  parts: Pick<ReportParts, 'title' | 'entries' | 'verdicts' | 'exploration'>,
+  parts: Pick<ReportParts, 'title' | 'entries' | 'verdicts' | 'execution' | 'exploration'>,
 ): Promise<void> {
   writeOutputFile(file, await reportPage(await reportOf({ ...parts, version: VERSION, now: realClock.now() })))
 }

@@ -32,7 +32,7 @@ export function traceCommand(io: CommandIo): Command {
   const sub = (name: string, description: string) => {
     const command = new Command(name).description(description)
     command
-      .option('--url <URL>', 'server address (default: UNDERSTUDY_URL, else http://127.0.0.1:4010)')
+      .option('--url <URL>', 'server address (default: UNDERSTUDY_URL, else http://127.0.0.1:8633)')
       .option('--token <TOKEN>', 'token for the server')
       .option('--db <FILE>', 'read this database file instead of calling a server')
       .option('--session <NAME>', 'session name, or all (default: default; with --db: all)')
@@ -71,12 +71,13 @@ export function traceCommand(io: CommandIo): Command {
   )
   trace
     .command('export')
-    .description('write calls as a self-contained HTML page')
-    .option('--url <URL>', 'server address (default: UNDERSTUDY_URL, else http://127.0.0.1:4010)')
+    .description('write calls as a self-contained HTML page, or as JSON for scenario from')
+    .option('--url <URL>', 'server address (default: UNDERSTUDY_URL, else http://127.0.0.1:8633)')
     .option('--token <TOKEN>', 'token for the server')
     .option('--db <FILE>', 'read this database file instead of calling a server')
     .option('--session <NAME>', 'session name (default: all)')
-    .option('--html <FILE>', 'file to write')
+    .option('--html <FILE>', 'page to write')
+    .option('--json <FILE>', 'JSON file to write')
     .action((_: Options, command: Command) => exportTraces(io, command.optsWithGlobals()))
   return trace
 }

@@ -13,12 +13,15 @@ import type { Exploration } from '../../exploration/explore.ts'
 import { failureModes } from '../../exploration/failure-modes.ts'
 import type { KnownFailure } from '../../exploration/known-failures.ts'
 import { TARGET_LABELS } from '../../exploration/routes.ts'
+import type { ExplorationVerdict } from '../../exploration/verdict.ts'
 import { counted } from '../../lib/units.ts'
 import { CASE_STYLES, type CaseStyle, DERIVED, LEFT_OUT } from '../../views/case-style.ts'
 import { explorationSentence } from '../../views/problem-text.ts'
+import type { NotEmulatedCalls } from '../run/not-emulated.ts'
 import { problemLines } from './explore-problems.ts'
 import { paint } from './output.ts'
 import { lengthOf } from './overview.ts'
+import { notEmulatedLines } from './report.ts'
 
 const COLOURS: Readonly<Record<CaseStyle['tone'], Parameters<typeof paint>[0]>> = {
   good: 'green',
@@ -39,6 +42,9 @@ export interface ExploreReport {
   fixed: readonly KnownFailure[]
   coverage: CoverageNumbers
   problems: readonly ExploreProblem[]
+  judgement: ExplorationVerdict
+  /** Calls of APIs that are not emulated. */
+  notEmulated: readonly NotEmulatedCalls[]
   /** The command that runs a case again. */
   repeat(caseId: string): string
   width: number
@@ -63,12 +69,10 @@ export function exploreLines(report: ExploreReport): string[] {
 }
 
 /** The verdict in a few words. Cases that were not run do not count as passed. */
-function verdictLine({ found, cases, problems, coverage }: ExploreReport): string {
-  const sentence = explorationSentence({ problems, cases, points: found.points })
-  if (problems.some(({ severity }) => severity === 'error')) return `${paint('red', 'FAIL')}: ${sentence}`
-  const unproved = (why: string) => `${paint('yellow', 'INCONCLUSIVE')}: ${why}`
-  if (found.points.length === 0) return unproved('no call to a model or an agent was received')
-  if (coverage.delivered.of === 0) return unproved('no fault was injected')
+function verdictLine({ found, cases, problems, judgement: { verdict, inconclusive } }: ExploreReport): string {
+  const sentence = explorationSentence({ problems, cases })
+  if (verdict === 'fail') return `${paint('red', 'FAIL')}: ${sentence}`
+  if (verdict === 'inconclusive') return `${paint('yellow', 'INCONCLUSIVE')}: ${inconclusive.join('; ')}`
   const partly = found.skipped.length > 0 || found.dropped > 0 ? '; other cases were not run' : ''
   return `${paint('green', 'PASS')}: ${sentence}${partly}`
 }
@@ -76,14 +80,18 @@ function verdictLine({ found, cases, problems, coverage }: ExploreReport): strin
 /** Rows are failure modes, columns injection points; as many columns side by side as fit. */
 function matrixLines({ found, cases, width }: Pick<ExploreReport, 'found' | 'cases' | 'width'>): string[] {
   const shown = new Set([...cases, ...found.skipped.filter(({ why }) => why === 'time')].map(({ point }) => point))
-  const tried = found.points.filter(({ id }) => shown.has(id))
+  const similar = new Set(found.skipped.flatMap(({ point, why }) => (why === 'similar' ? [point] : [])))
+  const tried = found.points
+    .filter(({ id }) => !similar.has(id))
+    .map((point, index) => ({ ...point, number: index + 1 }))
+    .filter(({ id }) => shown.has(id))
   const by = new Map(cases.map((result) => [caseName(result), result]))
   const skipped = new Set(found.skipped.map(caseName))
   const wide = Math.max(1, Math.floor((width - NAME) / COLUMN))
   const lines: string[] = []
   for (let first = 0; first < tried.length; first += wide) {
     const block = tried.slice(first, first + wide)
-    lines.push(`${''.padEnd(NAME)}${block.map((_, index) => `p${first + index + 1}`.padEnd(COLUMN)).join('')}`)
+    lines.push(`${''.padEnd(NAME)}${block.map(({ number }) => `p${number}`.padEnd(COLUMN)).join('')}`)
     for (const { name } of failureModes) {
       const signs = block.map((point) => signOf(caseName({ point: point.id, class: name }), by, skipped))
       if (signs.some((sign) => sign !== undefined))
@@ -106,14 +114,15 @@ function signOf(name: string, by: ReadonlyMap<string, CaseResult>, skipped: Read
 const inColumn = (sign: ReturnType<typeof signOf>): string =>
   `${sign?.text ?? ''}${' '.repeat(COLUMN - (sign?.wide ?? 0))}`
 
-const pointLine = ({ id, label, model, unstable, discovered }: InjectionPoint, index: number): string[] => {
+const pointLine = (point: InjectionPoint & { number: number }): string[] => {
+  const { id, label, model, unstable, discovered, number } = point
   const marks = [
     ...(model === null ? [] : [model]),
     ...(unstable ? ['unstable'] : []),
     ...(discovered ? ['discovered'] : []),
     id,
   ]
-  return [`  p${String(index + 1).padEnd(COLUMN)}${label}`, `       ${paint('dim', marks.join(', '))}`]
+  return [`  p${String(number).padEnd(COLUMN)}${label}`, `       ${paint('dim', marks.join(', '))}`]
 }
 
 /** Which faults of a configuration the gateway hides from the client. */
@@ -149,14 +158,23 @@ function leftLines({ skipped }: Exploration): string[] {
   ]
 }
 
-function summaryLines({ found, coverage }: ExploreReport): string[] {
+function summaryLines({ found, coverage, notEmulated }: ExploreReport): string[] {
   const { delivered, tolerated, recoveryPaths } = coverage
   const share = ({ of, all }: { of: number; all: number }) => `${of} of ${all}`
   const unstable = found.points.filter((point) => point.unstable)
   return [
-    `  runs      ${found.runs}, ${found.saved} saved by pruning; baseline ${lengthOf(found.quietMs)}; hang timeout ${lengthOf(found.limitMs)}`,
+    `  runs      ${found.runs}, ${found.saved} saved by pruning; baseline ${lengthOf(found.quietMs)}; hang limit ${lengthOf(found.limitMs)} without activity`,
+    ...(found.serialReason === null
+      ? []
+      : [`  serial    the command cannot run in parallel: ${found.serialReason}; its runs were made one at a time`]),
+    ...(found.leftProcesses
+      ? [
+          '  left      the command ends and leaves processes running, which are ended with each run: calls that they make later are not tested',
+        ]
+      : []),
     `  coverage  faults: ${share(delivered)} injected, ${share(tolerated)} tolerated; recovery paths: ${share(recoveryPaths)}`,
     ...leftLines(found),
+    ...notEmulatedLines(notEmulated).map((text) => `  ${paint('yellow', 'not emulated')} ${text}`),
     ...(found.dropped > 0
       ? [
           `  ${paint('red', 'missing')}   ${counted(found.dropped, 'call')} got no fault because their traces were dropped or reset: raise --keep-traces or --keep-trace-bytes`,

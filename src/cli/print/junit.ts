@@ -53,7 +53,9 @@ function casesOf(run: SuiteRun): JunitCase[] {
   return [
     { suite, name: 'the command', took, failure: code === 0 ? undefined : why },
     ...unproved,
-    ...findings.map((finding) => caseOf(finding, { suite, took, strict })),
+    ...findings.map((finding, index) =>
+      caseOf(finding, { suite, name: nameOf(finding, findings, index), took, strict }),
+    ),
     ...run.sessions.flatMap((session) => sessionCases(session, run)),
   ]
 }
@@ -76,9 +78,9 @@ function sessionCases(report: RunSession, { name: suite, strict, times }: SuiteR
   ]
   return [
     { suite, name: `session ${label}`, took, failure: broken.length === 0 ? undefined : broken.join('; '), output },
-    ...findings.map((finding) => {
+    ...findings.map((finding, index) => {
       const spans = finding.traces.flatMap((id) => times.get(session)?.get(id) ?? [])
-      return caseOf(finding, { suite: own, took: spanOf(spans), strict })
+      return caseOf(finding, { suite: own, name: nameOf(finding, findings, index), took: spanOf(spans), strict })
     }),
     ...expectations.map(({ expected, actual, met }) => ({
       ...{ suite: own, name: expected, took },
@@ -87,17 +89,23 @@ function sessionCases(report: RunSession, { name: suite, strict, times }: SuiteR
   ]
 }
 
+/** Names a finding without its figures: CI systems follow a case by its name, from run to run. */
+function nameOf({ kind, operation }: Finding, findings: readonly Finding[], index: number): string {
+  const same = findings.slice(0, index).filter((one) => one.kind === kind && one.operation === operation).length
+  return `${kind}${operation === null ? '' : ` in ${operation}`}${same === 0 ? '' : ` (${same + 1})`}`
+}
+
 function caseOf(
   finding: Finding,
-  { suite, took, strict }: { suite: string; took: number; strict: boolean },
+  { suite, name, took, strict }: { suite: string; name: string; took: number; strict: boolean },
 ): JunitCase {
-  const { kind, severity, message, traces, accepted } = finding
+  const { severity, message, traces, accepted } = finding
   const evidence = traces.length > 0 ? ` (${traces.join(', ')})` : ''
   const full = `${message}${evidence}`
   const failed = failsVerdict(finding, strict)
   const word = accepted ? 'accepted' : severity
   return {
-    ...{ suite, name: `${kind}: ${message}`, took },
+    ...{ suite, name, took },
     ...(failed ? { failure: full } : { output: `${word}: ${full}` }),
   }
 }

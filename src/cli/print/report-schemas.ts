@@ -10,13 +10,29 @@ import {
   VERDICTS,
 } from '../../contract/core/exploration.ts'
 import { Finding } from '../../contract/core/finding.ts'
+import { ReportVersion } from '../../contract/core/format-version.ts'
 import { OutcomeKind, TraceRecord } from '../../contract/core/trace.ts'
 import { EarlierVerdict, VerdictResult, Verification } from '../../contract/core/verification.ts'
+import { DRIFT_RESULTS } from '../../drift/drift.ts'
+import { CHANGE_KINDS, DRIFT_SEVERITIES } from '../../drift/severities.ts'
 
 const count = z.int().min(0)
 const recoveryPaths = z
   .record(z.string(), count)
   .describe('Recovery paths that the calls configure, by name, with how often each was exercised.')
+
+const notEmulated = (counts: string) =>
+  z
+    .array(
+      z.object({
+        api: z.string().describe('The API.'),
+        variable: z.string().describe('The environment variable that led its client to this server.'),
+        method: z.string().describe('HTTP method.'),
+        path: z.string().describe('The path of the API, without its query.'),
+        count: z.int().min(1).describe(counts),
+      }),
+    )
+    .describe('Calls of APIs that are not emulated. Each was refused, so the result is not a pass.')
 
 /** A session of a run, or a part of it that ended before the command did. */
 const RunSession = Verification.extend(
@@ -51,17 +67,7 @@ export const ExecRun = z.object({
     .array(RunSession)
     .describe('The verdict on each session, or each part of one, failed ones first. Keys as in a verdict.'),
   recovery_paths: recoveryPaths,
-  not_emulated: z
-    .array(
-      z.object({
-        api: z.string().describe('The API.'),
-        variable: z.string().describe('The environment variable that led its client to this server.'),
-        method: z.string().describe('HTTP method.'),
-        path: z.string().describe('The path of the API, without its query.'),
-        count: z.int().min(1).describe('Number of calls.'),
-      }),
-    )
-    .describe('Calls of APIs that are not emulated. Each was refused, so the run is not a pass.'),
+  not_emulated: notEmulated('Number of calls.'),
   url: z.string().describe('The base address that the command received.'),
   db: z.string().nullable().describe('The file of `--db` with the calls; null without one.'),
   cassettes: CassetteReport.nullable().describe(
@@ -71,12 +77,20 @@ export const ExecRun = z.object({
 export type ExecRun = z.infer<typeof ExecRun>
 
 /** The report of `understudy exec --json`. */
-export const ExecJson = z.object({ runs: z.array(ExecRun).describe('One run for each scenario and seed.') })
+export const ExecJson = z.object({
+  format_version: ReportVersion,
+  runs: z.array(ExecRun).describe('One run for each scenario and seed.'),
+})
 
 const Share = z.object({ count: count.describe('How many.'), total: count.describe('Of how many.') })
 
 /** The report of `understudy explore --json`. */
 export const ExploreJson = z.object({
+  format_version: ReportVersion,
+  verdict: VerdictResult.describe(
+    'Verdict: `fail` if a problem is an error, or if the command failed without a fault.',
+  ),
+  inconclusive: z.array(z.string()).readonly().describe('Why the exploration proves nothing; empty when it does.'),
   problems: z
     .array(
       z.object({
@@ -165,13 +179,21 @@ export const ExploreJson = z.object({
       }),
     )
     .describe('Cases that were not tried.'),
+  not_emulated: notEmulated('Most calls of one run.'),
   dropped: count.describe('Calls of a baseline run whose traces were dropped or deleted.'),
   runs: count.describe('Runs of the command.'),
   runs_saved: count.describe('Runs that were not needed, because their results were derived.'),
+  serial_reason: z
+    .string()
+    .nullable()
+    .describe('Why runs were not parallel although `--jobs` allows it; null if they were.'),
+  left_processes: z.boolean().describe('Whether the command left processes running, which were ended with each run.'),
   baseline_failure: z
     .object({
       code: z.int().describe('Exit code of the command.'),
       output: z.string().describe('The last of what it printed.'),
+      runs: count.describe('Number of runs without a fault.'),
+      failed: count.describe('How many of them failed: not all, if the command is flaky.'),
     })
     .optional()
     .describe('Only if the command failed without any fault. Nothing was explored then.'),
@@ -180,7 +202,51 @@ export type ExploreJson = z.infer<typeof ExploreJson>
 
 /** The report of `understudy rehearse --json`. */
 export const RehearseJson = z.object({
+  format_version: ReportVersion,
   traces: z.array(TraceRecord).describe('The traces of the built-in calls.'),
   report: Verification.describe('The verdict on them.'),
 })
 export type RehearseJson = z.infer<typeof RehearseJson>
+
+/** The report of `understudy drift --json`. */
+export const DriftJson = z.object({
+  exit_code: z.int().describe('Exit code of the command: 0, 4 or 5.'),
+  cost: z
+    .object({
+      usd: z.number().describe('Cost of the requests by list price, in USD.'),
+      unpriced_requests: count.describe('Requests of unknown price, which count as 0.'),
+    })
+    .describe('What asking again cost.'),
+  requests: z
+    .array(
+      z.object({
+        cassette: z.string().describe('Session of the cassette.'),
+        file: z.string().describe('File of the cassette.'),
+        line: count.describe('Line of the recorded request.'),
+        request: z
+          .object({
+            provider: z.string().describe('Provider.'),
+            operation: z.string().describe('Operation.'),
+            model: z.string().describe('Name of the model at its provider.'),
+          })
+          .describe('The recorded request.'),
+        result: z
+          .enum(DRIFT_RESULTS)
+          .describe('Result. `skipped`: only failures were recorded, which are not provoked again.'),
+        reason: z.string().nullable().describe('Why nothing was compared; null if something was.'),
+        changes: z
+          .array(
+            z.object({
+              kind: z.enum(CHANGE_KINDS).describe('Kind of the change.'),
+              severity: z.enum(DRIFT_SEVERITIES).describe('Severity.'),
+              where: z.string().describe('The field, event or header.'),
+              recorded: z.string().nullable().describe('What it was when recorded; null where that says nothing.'),
+              live: z.string().nullable().describe('What it is now; null where that says nothing.'),
+            }),
+          )
+          .describe('Changes, the most severe first.'),
+      }),
+    )
+    .describe('The recorded requests, in the order of the cassettes.'),
+})
+export type DriftJson = z.infer<typeof DriftJson>

@@ -11,6 +11,7 @@ import type {
 } from '../../contract/core/verification.ts'
 import { counted } from '../../lib/units.ts'
 import { recoveryPathLines } from '../run/coverage-file.ts'
+import type { NotEmulatedCalls } from '../run/not-emulated.ts'
 import { type RunSession, type SuiteRun, sessionLabel } from '../run/suite-run.ts'
 import { cassetteLines } from './cassette-lines.ts'
 import { paint } from './output.ts'
@@ -48,7 +49,7 @@ export function runLines(run: SuiteRun): string[] {
 }
 
 /** The calls of APIs that are not emulated, by API, and what that means. */
-function notEmulatedLines(calls: SuiteRun['not_emulated']): string[] {
+export function notEmulatedLines(calls: readonly NotEmulatedCalls[]): string[] {
   if (calls.length === 0) return []
   const apis = Map.groupBy(calls, ({ api, variable }) => `${api} (${variable})`)
   const lines = [...apis].map(([api, same]) => {

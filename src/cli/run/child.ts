@@ -2,11 +2,16 @@
 import { constants } from 'node:os'
 import { ConfigError } from '../../config.ts'
 import { realClock } from '../../lib/clock.ts'
+import { processSystem } from '../../lib/processes.ts'
 import type { CommandIo } from '../io.ts'
 import type { StopCause } from './stop-signals.ts'
 
+const system = processSystem()
+
 /** How a command ended. */
 export interface ChildEnd {
+  /** The id of its process, which is that of its group. Undefined for a program of this process. */
+  pid?: number
   /** Its exit code; 128 plus the number of the signal that ended it; 124 for a timeout. */
   code: number
   timedOut: boolean
@@ -20,6 +25,15 @@ interface ChildOptions {
   cwd?: string | undefined
   /** Milliseconds until it is ended; unlimited if omitted. */
   timeout?: number | undefined
+  /** Ends it like a timeout. */
+  expires?: AbortSignal | undefined
+  /** Ends it because its result is not needed. */
+  cancels?: AbortSignal | undefined
+  /**
+   * Milliseconds that it may take to stop before it is killed, also after Ctrl-C. Default: 5 s; after Ctrl-C, until the
+   * next one.
+   */
+  grace?: number | undefined
   /** The target of its output, default ours; a number is an open file. */
   output?: 'inherit' | 'ignore' | number | undefined
 }
@@ -58,9 +72,10 @@ export async function runChild(
   let stopped: NodeJS.Signals | undefined
   let stoppedAt = 0
   const later = (ms: number, act: () => void) => realClock.sleep(ms, ended.signal).then(act, () => {})
+  const { grace, timeout, expires, cancels } = options
   const end = (signal: NodeJS.Signals) => {
-    signalGroup(child, signal)
-    void later(GRACE_MS, () => signalGroup(child, 'SIGKILL'))
+    system.signalAll(child, signal)
+    void later(grace ?? GRACE_MS, () => system.signalAll(child, 'SIGKILL'))
   }
   passOn = (cause) => {
     const now = realClock.now()
@@ -69,33 +84,39 @@ export async function runChild(
     if (stopped !== undefined && signal !== 'SIGINT' && cause !== 'launcher' && now - stoppedAt < TWICE_MS) return
     // A user who asks twice will not wait. The same Ctrl-C may also arrive from our launcher.
     if (stopped !== undefined && signal === 'SIGINT') {
-      if (now - stoppedAt >= TWICE_MS) signalGroup(child, 'SIGKILL')
+      if (now - stoppedAt >= TWICE_MS) system.signalAll(child, 'SIGKILL')
       return
     }
     stopped = signal
     stoppedAt = now
-    // A test runner may take its time after its own Ctrl-C: a second one ends it. On Windows the console has sent it
-    // already.
-    if (signal === 'SIGINT') {
-      if (process.platform !== 'win32') signalGroup(child, signal)
+    // A test runner may take its time after its own Ctrl-C: a second one ends it.
+    if (signal === 'SIGINT' && grace === undefined) {
+      system.interrupt(child)
       void later(INTERRUPT_GRACE_MS, () => log.line('warn', STILL_RUNS))
       return
     }
     end(signal)
   }
-  if (options.timeout !== undefined) {
-    void later(options.timeout, () => {
-      timedOut = true
-      end('SIGTERM')
-    })
+  const expire = () => {
+    timedOut = true
+    end('SIGTERM')
   }
+  if (timeout !== undefined) void later(timeout, expire)
+  whenAborted(expires, ended.signal, expire)
+  whenAborted(cancels, ended.signal, () => end('SIGTERM'))
   await child.exited
   ended.abort()
   // Ends what it has left behind.
-  if (timedOut) signalGroup(child, 'SIGKILL')
+  if (timedOut || cancels?.aborted) system.signalAll(child, 'SIGKILL')
   guard?.kill('SIGKILL')
   hearNoMore()
-  return { code: timedOut ? TIMED_OUT : codeOf(child), timedOut, stopped }
+  return { pid: child.pid, code: timedOut ? TIMED_OUT : codeOf(child), timedOut, stopped }
+}
+
+/** Acts when a signal aborts, also if it has already; not after the end of the command. */
+function whenAborted(signal: AbortSignal | undefined, ended: AbortSignal, act: () => void): void {
+  if (signal?.aborted) act()
+  else signal?.addEventListener('abort', act, { once: true, signal: ended })
 }
 
 /**
@@ -108,7 +129,7 @@ type Guard = Bun.Subprocess<'pipe', 'ignore', 'ignore'>
 
 /** A process that ends a command, with all it has started, if we are killed. Undefined without process groups. */
 function startGuard(): Guard | undefined {
-  if (process.platform === 'win32') return undefined
+  if (!system.hasGroups) return undefined
   try {
     const io = { stdin: 'pipe', stdout: 'ignore', stderr: 'ignore' } as const
     return Bun.spawn(['/bin/sh', '-c', GUARD], { ...io, detached: true })
@@ -140,7 +161,7 @@ function start(command: readonly string[], { env, cwd, output = 'inherit' }: Chi
       stdout: output,
       stderr: output,
       // A group of its own: a signal then reaches all of it, once.
-      detached: process.platform !== 'win32',
+      detached: system.hasGroups,
     })
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
@@ -151,16 +172,3 @@ function start(command: readonly string[], { env, cwd, output = 'inherit' }: Chi
 
 const codeOf = ({ exitCode, signalCode }: Bun.Subprocess): number =>
   exitCode ?? 128 + (signalCode ? constants.signals[signalCode as NodeJS.Signals] : 0)
-
-function signalGroup(child: Bun.Subprocess, signal: NodeJS.Signals): void {
-  if (process.platform === 'win32') {
-    // Without process groups, this ends the command and its children.
-    if (child.exitCode === null) Bun.spawnSync(['taskkill', '/pid', String(child.pid), '/t', '/f'])
-    return
-  }
-  try {
-    process.kill(-child.pid, signal)
-  } catch {
-    // All of it has ended.
-  }
-}

@@ -28,6 +28,7 @@ const CALLED = /^\/(?:v1|v2|messages|a2a)(?:\/|$)/
  */
 export function withClientTime({ app, ...rest }: Understudy, real: () => number = realClock.now): Understudy {
   const clients = new Map<string, ClientTime>()
+  rest.sessions.watch({ removed: (name) => void clients.delete(name) })
   const clientOf = (name: string): ClientTime => {
     const known = clients.get(name)
     if (known) return known

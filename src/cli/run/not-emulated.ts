@@ -28,21 +28,16 @@ export interface NotEmulatedCalls {
 const MAX_PATHS = 50
 const MAX_PATH_LENGTH = 200
 
-/** Wraps the program so that it rejects calls of APIs that are not emulated; `calls` has them by method and path. */
-export function withNotEmulated(
-  { app, ...rest }: Understudy,
-  calls: Map<string, NotEmulatedCalls>,
-  onFirst: (call: NotEmulatedCalls) => void = () => {},
-): Understudy {
+/** The calls by variable, method and path. */
+export type NotEmulatedByPath = Map<string, NotEmulatedCalls>
+
+/** Wraps the program so that it rejects calls of APIs that are not emulated, and counts them in `calls`. */
+export function withNotEmulated({ app, ...rest }: Understudy, calls: NotEmulatedByPath): Understudy {
   const note = (call: Omit<NotEmulatedCalls, 'count'>) => {
     const key = `${call.variable} ${call.method} ${call.path}`
     const found = calls.get(key)
     if (found) found.count++
-    else if (calls.size < MAX_PATHS) {
-      const first = { ...call, count: 1 }
-      if (![...calls.values()].some(({ api }) => api === call.api)) onFirst(first)
-      calls.set(key, first)
-    }
+    else if (calls.size < MAX_PATHS) calls.set(key, { ...call, count: 1 })
   }
   return {
     ...rest,
@@ -84,6 +79,14 @@ export async function leadHere(
       apis.map((api) => [api.variable, addressFor(api.http2 && port ? port.url : url, api)]),
     ),
     stop: () => port?.stop(),
+  }
+}
+
+/** Adds the calls of one of several runs: of equal ones, the most of a run count. */
+export function mergeCalls(all: NotEmulatedByPath, run: NotEmulatedByPath): void {
+  for (const [key, call] of run) {
+    const count = Math.max(call.count, all.get(key)?.count ?? 0)
+    if (all.has(key) || all.size < MAX_PATHS) all.set(key, { ...call, count })
   }
 }
 

@@ -1,29 +1,34 @@
 // One run of the explored command against a temporary server, and what was observed.
-import { closeSync, fstatSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs'
+import { closeSync, fstatSync, mkdirSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Config, clientEnvironment } from '../../config.ts'
+import { storageError } from '../../contract/core/storage-error.ts'
 import type { RunFile } from '../../db/run-file.ts'
+import type { TraceStore } from '../../db/trace-store.ts'
 import { createUnderstudy, type Understudy } from '../../deps.ts'
 import { isAnswered } from '../../exploration/baseline.ts'
 import { toScenarioFile } from '../../exploration/case-scenario.ts'
 import { seenIn } from '../../exploration/observe.ts'
 import type { RunRoute } from '../../exploration/routes.ts'
-import type { RunCommand } from '../../exploration/trial.ts'
-import type { ObservedCall, ObservedRun } from '../../exploration/types.ts'
-import { realClock } from '../../lib/clock.ts'
+import type { RunCommand, RunOrder } from '../../exploration/trial.ts'
+import type { Hang, ObservedCall, ObservedRun } from '../../exploration/types.ts'
+import { everySoOften, realClock } from '../../lib/clock.ts'
+import { secretsHider } from '../../lib/secrets.ts'
 import { fixedSource } from '../../scenarios/load.ts'
 import type { CommandIo } from '../io.ts'
 import { type ChildEnd, type RunChild, runChild } from './child.ts'
 import { collectAfter } from './idle-collection.ts'
+import { endLeftProcesses } from './left-processes.ts'
 import { listen, serverUrl } from './listen.ts'
-import { leadHere, type NotEmulatedCalls, withNotEmulated } from './not-emulated.ts'
+import { leadHere, mergeCalls, type NotEmulatedByPath, withNotEmulated } from './not-emulated.ts'
+import { RunActivity, withActivity } from './run-activity.ts'
 import { countingRequests, judgeSessions } from './suite.ts'
 
 /** The session of the command if it names none. */
 export const HOME = 'explore'
 /** Maximum stored output of a command, in bytes. */
-const MAX_OUTPUT = 8_000
+const MAX_OUTPUT = 16_000
 /**
  * Maximum number of calls that are stored from one run: if there are more, those at both ends, and those that a fault
  * or a finding concerns.
@@ -31,7 +36,11 @@ const MAX_OUTPUT = 8_000
 const MAX_KEPT = { calls: 300, atBegin: 100, atEnd: 100, shown: 100 }
 
 /** How a command ended that called a server. */
-interface CommandEnd extends Pick<ObservedRun, 'code' | 'crashed' | 'timedOut' | 'stopped' | 'tookMs' | 'output'> {
+interface CommandEnd
+  extends Pick<
+    ObservedRun,
+    'code' | 'crashed' | 'hang' | 'stopped' | 'leftProcesses' | 'tookMs' | 'longestPauseMs' | 'output'
+  > {
   /** The URL that it called, and the number of calls by session. */
   url: string
   requests: ReadonlyMap<string, number>
@@ -40,7 +49,7 @@ interface CommandEnd extends Pick<ObservedRun, 'code' | 'crashed' | 'timedOut' |
 }
 
 /** Runs the explored program against a server of its own. */
-type RunProgram = (understudy: Understudy, limitMs: number | null) => Promise<CommandEnd>
+type RunProgram = (understudy: Understudy, order: Omit<RunOrder, 'scenario'>) => Promise<CommandEnd>
 
 /** Shared options of a command's runs. */
 interface ObserveOptions {
@@ -52,31 +61,35 @@ interface ObserveOptions {
 }
 
 /** Runs a program for an exploration, each time against a new server. */
-export const observer =
-  ({ io, program, config, file }: ObserveOptions): RunCommand =>
-  async ({ scenario, limitMs }) => {
+export const observer = ({ io, program, config, file }: ObserveOptions): RunCommand => {
+  const store = callStore(io, file)
+  return async ({ scenario, ...order }) => {
     const source = scenario && fixedSource({ ...toScenarioFile(scenario), location: scenario.name })
     const understudy = createUnderstudy(config, io.log.report, { scenarios: source ? [source] : [], home: HOME })
     const { sessions } = understudy
     const stops: CommandEnd['stop'][] = []
     let calls = 0
     try {
-      const { url, requests, stop, ...end } = await program(understudy, limitMs)
+      const { url, requests, stop, ...end } = await program(understudy, order)
       stops.push(stop)
-      const ended = end.stopped || end.timedOut ? 'stopped' : end.code === 0 ? 'unknown' : 'badly'
+      const isOver = () => end.stopped || order.cancels?.aborted === true
+      if (isOver()) return { ...end, ...UNSEEN }
+      const ended = end.hang ? 'stopped' : end.code === 0 ? 'unknown' : 'badly'
       const [token] = config.token
       const { verdicts } = await judgeSessions({ understudy, url, token, round: { label: HOME }, requests, ended })
-      const seen = seenIn(sessions)
+      if (isOver()) return { ...end, ...UNSEEN }
+      const seen = await seenIn(sessions, order.cancels)
+      if (isOver()) return { ...end, ...UNSEEN }
       calls = seen.calls.length
       // Parts of a session that a reset or a deletion ended have no traces any more.
       const judged = verdicts.reduce((sum, one) => sum + one.calls, 0)
       const findings = verdicts.flatMap((one) => one.findings.map((finding) => ({ session: one.session, finding })))
-      const kept = keptCalls(seen.calls, findings)
       const traces = sessions.list().map((session) => session.traces)
-      const renamed = file ? await file.keep(traces, (id) => kept.has(id)) : new Map()
+      const { kept, renamed } = await store(traces, keptCalls(seen.calls, findings))
       return withIds(renamed, {
         ...end,
         ...seen,
+        canceled: false,
         kept,
         findings,
         dropped: traces.reduce((sum, store) => sum + store.dropped(), 0) + Math.max(0, judged - calls),
@@ -88,6 +101,29 @@ export const observer =
       collectAfter(calls)
     }
   }
+}
+
+/** Stores calls of runs. When that fails, as on a full disk, it warns, and stores those of later runs no more. */
+function callStore({ log }: Pick<CommandIo, 'log'>, file: RunFile | undefined) {
+  let failed = false
+  return async (traces: readonly TraceStore[], kept: ReadonlySet<string>) => {
+    try {
+      if (!failed)
+        return { kept, renamed: (await file?.keep(traces, (id) => kept.has(id))) ?? new Map<string, string>() }
+    } catch (error) {
+      if (!storageError(error)) throw error
+      if (!failed) log.line('warn', `the calls of later runs are not stored: ${(error as Error).message}`)
+      failed = true
+    }
+    return { kept: new Set<string>(), renamed: new Map<string, string>() }
+  }
+}
+
+/** A run that was ended before there was anything to judge. */
+const UNSEEN = {
+  canceled: true,
+  ...{ calls: [], recoveryPaths: {}, routes: [], kept: new Set<string>(), findings: [], dropped: 0, rules: [] },
+}
 
 function keptCalls(calls: readonly ObservedCall[], findings: ObservedRun['findings']): Set<string> {
   const { calls: most, atBegin, atEnd, shown } = MAX_KEPT
@@ -103,45 +139,72 @@ function keptCalls(calls: readonly ObservedCall[], findings: ObservedRun['findin
   ])
 }
 
-/**
- * A program that is a command.
- * @param run how it is run, default as a process
- */
+/** How long a command may take to stop, in ms: its result is known by then. */
+const GRACE_MS = 500
+/** How often it is checked whether a run waits or hangs, in ms. */
+const CHECK_MS = 50
+
+/** How the runs of a command differ from the default. */
+interface ProgramOptions {
+  /** How it is run, default as a process. */
+  run?: RunChild
+  /** Variables of APIs that are not emulated, to be left as they are. */
+  leaveEnv?: readonly string[]
+  /** Receives the calls of these APIs. */
+  notEmulated?: NotEmulatedByPath
+}
+
+/** A program that is a command. Each run has a number and an empty folder of its own. */
 export function commandProgram(
   io: CommandIo,
   command: readonly string[],
   config: Config,
-  run: RunChild = runChild,
+  { run = runChild, leaveEnv = [], notEmulated = new Map() }: ProgramOptions = {},
 ): RunProgram {
-  // Every run of the command makes these calls.
-  const told = new Set<string>()
-  const tell = ({ api, variable }: NotEmulatedCalls) => {
-    if (told.has(api)) return
-    told.add(api)
-    io.log.line('warn', `the command calls ${api} (${variable}), which is not emulated: nothing of it is explored`)
-  }
-  return async (understudy, limitMs) => {
+  const hidden = secretsHider(io.env, [...config.token, ...Object.keys(config.tokens)])
+  let runs = 0
+  return async (understudy, { limits, wait, cancels }) => {
     const requests = new Map<string, number>()
-    const covered = withNotEmulated(understudy, new Map(), tell)
+    const activity = new RunActivity(realClock.passed)
+    const refused: NotEmulatedByPath = new Map()
+    const covered = withNotEmulated(withActivity(understudy, activity), refused)
     const servers = await listen(config, countingRequests(covered, requests))
     const url = serverUrl(config, servers[0]?.port)
-    const leads = await leadHere(covered, url, io.env)
-    const env = { ...clientEnvironment(io.env, url, HOME, config.token[0]), ...leads.variables }
+    const leads = await leadHere(covered, url, io.env, leaveEnv)
+    const scratch = scratchFolder()
+    const own = { UNDERSTUDY_RUN: String(++runs), UNDERSTUDY_RUN_DIR: scratch.folder }
+    const env = { ...clientEnvironment(io.env, url, HOME, config.token[0]), ...leads.variables, ...own }
     const stop = () => {
       leads.stop()
       return Promise.all(servers.map((server) => server.stop(true)))
     }
-    const printed = scratchFile()
     const began = realClock.now()
+    const expires = new AbortController()
+    let hang: Hang | undefined
+    const stopChecks = everySoOften(CHECK_MS, () => {
+      wait(activity.isWaiting)
+      hang ??= limits ? activity.hangs(limits) : undefined
+      if (hang) expires.abort()
+    })
     try {
-      const end = await run(io, command, { env, timeout: limitMs ?? undefined, output: printed.descriptor })
+      const options = { env, expires: expires.signal, cancels, grace: GRACE_MS, output: scratch.descriptor }
+      const end = await run(io, command, options).finally(stopChecks)
       const tookMs = realClock.now() - began
-      return { ...endOf(end), tookMs, output: printed.tail(MAX_OUTPUT), url, requests, stop }
+      const { longestPauseMs } = activity
+      const variable = `UNDERSTUDY_RUN_DIR=${scratch.folder}`
+      const leftProcesses = end.pid !== undefined && (await endLeftProcesses({ group: end.pid, variable }))
+      const output = hidden(scratch.tail(MAX_OUTPUT))
+      return {
+        ...endOf(end),
+        ...(end.timedOut && { hang }),
+        ...{ leftProcesses, tookMs, longestPauseMs, output, url, requests, stop },
+      }
     } catch (error) {
       await stop()
       throw error
     } finally {
-      printed.remove()
+      mergeCalls(notEmulated, refused)
+      scratch.remove()
     }
   }
 }
@@ -167,7 +230,7 @@ export function routeRunner({ log }: Pick<CommandIo, 'log'>, config: Config): { 
         .then((answer) => answer.text())
         .catch(() => {})
       const session = sessions.find(name)
-      const seen = seenIn({ list: () => [session] })
+      const seen = await seenIn({ list: () => [session] })
       sessions.delete(name)
       return seen
     },
@@ -193,33 +256,32 @@ function withIds(renamed: ReadonlyMap<string, string>, run: ObservedRun): Observ
 /** An exit code above this contains a signal's number. */
 const SIGNALS = 128
 
-const endOf = ({
+const endOf = ({ code, timedOut, stopped }: ChildEnd): Pick<ObservedRun, 'code' | 'crashed' | 'stopped'> => ({
   code,
-  timedOut,
-  stopped,
-}: ChildEnd): Pick<ObservedRun, 'code' | 'crashed' | 'timedOut' | 'stopped'> => ({
-  code,
-  timedOut,
   stopped: stopped !== undefined,
   crashed: code > SIGNALS && !timedOut && stopped === undefined,
 })
 
-/** A temporary file for output, deleted after reading. */
-function scratchFile() {
-  const folder = mkdtempSync(join(tmpdir(), 'understudy-'))
-  const descriptor = openSync(join(folder, 'output'), 'w+')
+/** A temporary folder for a run, with a file beside it for its output. */
+function scratchFolder() {
+  const parent = mkdtempSync(join(tmpdir(), 'understudy-'))
+  const folder = join(parent, 'run')
+  mkdirSync(folder)
+  const descriptor = openSync(join(parent, 'output'), 'w+')
   return {
+    folder,
     descriptor,
-    /** The last bytes of output, as text. */
+    /** The last bytes of output, as text; of a longer one only whole lines, if there are several. */
     tail(most: number): string {
       const { size } = fstatSync(descriptor)
       const bytes = Buffer.alloc(Math.min(size, most))
       readSync(descriptor, bytes, 0, bytes.length, size - bytes.length)
-      return bytes.toString('utf8')
+      const text = bytes.toString('utf8')
+      return size > most ? `…\n${text.slice(text.indexOf('\n') + 1)}` : text
     },
     remove() {
       closeSync(descriptor)
-      rmSync(folder, { recursive: true })
+      rmSync(parent, { recursive: true, force: true, maxRetries: 2 })
     },
   }
 }

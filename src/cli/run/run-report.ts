@@ -1,15 +1,34 @@
 // Collects the runs of exec for a page, before their servers end.
-import type { Verification } from '../../contract/core/verification.ts'
+import type { VerdictResult, Verification } from '../../contract/core/verification.ts'
 import { operationNamed } from '../../endpoints/index.ts'
 import { entriesOf, inFull, ofRun, type ReportEntry } from '../../inspector/report.ts'
+import type { ReportedRun } from '../../inspector/report-data.ts'
 import type { Session } from '../../sessions/sessions.ts'
 import { writeReport } from '../commands/trace-export.ts'
+import { notEmulatedLines } from '../print/report.ts'
+import type { SuiteRun } from './suite-run.ts'
 
 /** The runs so far. */
 export interface RunReport {
   /** Adds the calls of a run, in full, and its verdicts. */
   add(run: string, sessions: readonly Session[], verdicts: readonly Verification[]): Promise<void>
-  write(file: string, title: string): Promise<void>
+  /** Writes the page of these runs. */
+  write(file: string, command: string, results: readonly SuiteRun[]): Promise<void>
+}
+
+/** The places of some verdicts among all, failed ones first. */
+function failedFirst(some: readonly Verification[], all: readonly Verification[]): number[] {
+  const rank = ({ verdict }: Verification) => ORDER.indexOf(verdict)
+  return some.toSorted((one, other) => rank(one) - rank(other)).map((one) => all.indexOf(one))
+}
+const ORDER: readonly VerdictResult[] = ['fail', 'inconclusive', 'pass']
+
+function reportedRun(run: SuiteRun, sessions: readonly number[]): ReportedRun {
+  const { name, verdict, inconclusive, code, timed_out: timedOut, took_ms: tookMs, findings, not_emulated } = run
+  return {
+    ...{ name, verdict, inconclusive, code, timedOut, tookMs, findings, sessions },
+    notEmulated: notEmulatedLines(not_emulated),
+  }
 }
 
 /** An empty report. */
@@ -21,12 +40,16 @@ export function runReport(): RunReport {
       const calls = await inFull(sessions.flatMap(({ traces }) => entriesOf({ traces, operation: operationNamed })))
       runs.push({ name, entries: calls.map(({ row, call }) => ({ row, read: () => call })), verdicts })
     },
-    write(file, title) {
+    write(file, command, results) {
       const parts = runs.length === 1 ? runs : runs.map(({ name, entries, verdicts }) => ofRun(name, entries, verdicts))
+      const verdicts = parts.flatMap((part) => part.verdicts)
       return writeReport(file, {
-        title,
+        ...{ title: `understudy exec -- ${command}`, verdicts },
         entries: parts.flatMap(({ entries }) => entries),
-        verdicts: parts.flatMap(({ verdicts }) => verdicts),
+        execution: {
+          command,
+          runs: results.map((run, index) => reportedRun(run, failedFirst(parts[index]?.verdicts ?? [], verdicts))),
+        },
       })
     },
   }

@@ -21,7 +21,7 @@ export interface ServerPlace extends Pick<CommandIo, 'env'> {
 /** Adds those flags to a command. */
 export const withServer = (command: Command): Command =>
   command
-    .option('--url <URL>', 'server address (default: UNDERSTUDY_URL, else http://127.0.0.1:4010)')
+    .option('--url <URL>', 'server address (default: UNDERSTUDY_URL, else http://127.0.0.1:8633)')
     .option('--token <TOKEN>', 'token for the server')
     .option('--session <NAME>', 'session name (default: default)')
 

@@ -1,6 +1,6 @@
 // What stops a running command: signals, and the end of the launcher that started it.
-import { readFileSync } from 'node:fs'
 import { whenParentEnds } from '../../lib/parent-process.ts'
+import { processSystem } from '../../lib/processes.ts'
 
 /** The cause of a stop; `launcher` is a launcher that ended without a signal, as by `kill -9`. */
 export type StopCause = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'launcher'
@@ -18,6 +18,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** The stop signals of this process. */
 export function processStops(): StopSignals {
   const listeners = new Set<(cause: StopCause) => void>()
+  const { ignoresHangup } = processSystem()
   return {
     onStop(hear) {
       const signals = SIGNALS.filter((signal) => signal !== 'SIGHUP' || !ignoresHangup())
@@ -35,18 +36,5 @@ export function processStops(): StopSignals {
         for (const hear of listeners) hear('launcher')
       })
     },
-  }
-}
-
-/** The first signal, in the mask of ignored ones. */
-const HANGUP = 1n
-/** Whether our launcher wants us to outlive the terminal, as `nohup` does. Only Linux reports it. */
-function ignoresHangup(): boolean {
-  if (process.platform !== 'linux') return false
-  try {
-    const mask = /^SigIgn:\s*([\da-f]+)/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]
-    return mask !== undefined && (BigInt(`0x${mask}`) & HANGUP) !== 0n
-  } catch {
-    return false
   }
 }

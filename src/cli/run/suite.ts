@@ -135,7 +135,7 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
     await file?.keep(understudy.sessions.list().map(({ traces }) => traces))
     const not_emulated = [...notEmulated.values()]
     await collected?.add(round.name, understudy.sessions.list(), withReasons(judged.verdicts, not_emulated))
-    const { recoveryPaths: recovery_paths } = seenIn(understudy.sessions)
+    const { recoveryPaths: recovery_paths } = await seenIn(understudy.sessions)
     return asRun({
       ...judged,
       recovery_paths,

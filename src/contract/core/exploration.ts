@@ -1,5 +1,6 @@
 // The result of an exploration: injection points, the result of each case, and the coverage.
 import type { OutcomeKind } from './trace.ts'
+import type { VerdictResult } from './verification.ts'
 
 /** The failure modes: what a gateway can do to a client. */
 export const FAILURE_MODES = [
@@ -94,10 +95,11 @@ export const PROBLEM_KINDS = [
   'crashed',
   'misbehaved',
   'failed',
+  'long-timeout',
   'silent-failure',
   'not-tolerated',
 ] as const
-/** A kind of problem: the last two are warnings. */
+/** A kind of problem: the last three are warnings. */
 export type ProblemKind = (typeof PROBLEM_KINDS)[number]
 /** Errors fail an exploration, warnings do not. */
 export const PROBLEM_SEVERITIES = ['error', 'warning'] as const
@@ -124,12 +126,16 @@ export interface CaseResult {
   mistake: CaseMistake | null
   /** The calls that are the evidence. */
   traces: string[]
-  /** All calls of its session in the run that is the evidence. */
+  /** The stored calls of its session in the run that is the evidence. */
   calls: string[]
+  /** Number of its other calls, which are not stored: there are very many. */
+  unstored: number
   /** The scenario that reproduces it; null if there is none. */
   scenario: WrittenScenario | null
-  /** The last output of the command; null if it was not run. */
+  /** The last output of the command, without secrets; null if it was not run. */
   output: string | null
+  /** The exit code of the command; null if it was not run. */
+  code: number | null
   tookMs: number | null
   /** Whether the verdict is that of another run, which was identical for the client. */
   derived: boolean
@@ -200,22 +206,48 @@ export interface RouteTable {
   outcomes: RouteOutcome[]
 }
 
+/** A call of a run beside that of the baseline run. */
+export interface CallDifference {
+  /** Its trace; null if only the baseline run has it. */
+  call: string | null
+  /** The trace of the baseline run; null if only this run has it. */
+  baseline: string | null
+  change: 'same' | 'changed' | 'added' | 'missing'
+  /** What has changed. */
+  details: string[]
+}
+
 /** A case as the page shows it. */
 export interface ReportedCase
   extends Pick<
     CaseResult,
-    'point' | 'class' | 'verdict' | 'why' | 'traces' | 'calls' | 'output' | 'tookMs' | 'derived'
+    'point' | 'class' | 'verdict' | 'why' | 'traces' | 'calls' | 'unstored' | 'output' | 'code' | 'tookMs' | 'derived'
   > {
+  /** The calls into which the fault was injected. */
+  broken: string[]
+  /** Its calls beside those of the baseline run; null if not all calls of both are stored. */
+  difference: CallDifference[] | null
+  /** Whether it printed what the baseline run printed, apart from times. */
+  sameOutput: boolean
   /** Its scenario as YAML; null if it cannot be reproduced. */
   scenario: string | null
   /** The command that reproduces it. */
   repeat: string
+  /** The command that reproduces it by its scenario file, without the baseline; null if none does. */
+  repeatScenario: string | null
 }
 
 /** An exploration as the page shows it. */
 export interface ExplorationData {
   /** The command line. */
   command: string
+  verdict: VerdictResult
+  /** Why it is inconclusive; empty if it is conclusive. */
+  inconclusive: readonly string[]
+  /** The calls of APIs that are not emulated, as lines. */
+  notEmulated: readonly string[]
+  /** The baseline run. */
+  baseline: { output: string; code: number; tookMs: number } | null
   points: Pick<
     InjectionPoint,
     'id' | 'operation' | 'stream' | 'model' | 'session' | 'turn' | 'nth' | 'unstable' | 'discovered' | 'label'

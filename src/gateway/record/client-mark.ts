@@ -77,8 +77,8 @@ const GRPC_UNITS: Record<string, number> = { H: 3_600_000, M: 60_000, S: 1_000, 
 /** Default timeout of the SDKs that send `x-stainless-*`; openai-node sends a timeout header only for a call with its own. */
 const STAINLESS_DEFAULT_MS = 600_000
 
-/** The client's timeout; undefined when no header declares it. SDKs round a timeout below one second to 0. */
-function timeoutOf(headers: Headers): ClientTimeout | undefined {
+/** The timeout in the headers of a client; undefined when none declares it. SDKs round a timeout below one second to 0. */
+export function timeoutOf(headers: Headers): ClientTimeout | undefined {
   for (const name of TIMEOUTS) {
     const seconds = Number(headers.get(name) ?? Number.NaN)
     if (seconds > 0) return { ms: seconds * 1_000 }

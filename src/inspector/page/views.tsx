@@ -6,6 +6,7 @@ import type { IconName } from './ui/icons.tsx'
 import { AgentsView } from './views/agents.tsx'
 import { CallsView } from './views/calls.tsx'
 import { CompareView } from './views/compare.tsx'
+import { ResultView } from './views/result.tsx'
 import { ScenariosView } from './views/scenarios.tsx'
 import { SessionsView } from './views/sessions.tsx'
 import { Start } from './views/start.tsx'
@@ -41,7 +42,19 @@ const EXPLORATION: View = {
   show: () => <ExploreView />,
 }
 
-/** The views of a server, or those of a report. An exploration report starts with the exploration. */
+const RESULT: View = {
+  id: 'result',
+  label: 'Result',
+  icon: 'sessions',
+  inReport: true,
+  show: () => <ResultView />,
+}
+
+/** The views of a server, or those of a report, which starts with its result. */
 export const viewsHere: readonly View[] = reportData
-  ? [...(reportData.exploration ? [EXPLORATION] : []), ...VIEWS.filter(({ inReport }) => inReport)]
+  ? [
+      ...(reportData.exploration ? [EXPLORATION] : []),
+      ...(reportData.execution ? [RESULT] : []),
+      ...VIEWS.filter(({ inReport }) => inReport),
+    ]
   : VIEWS

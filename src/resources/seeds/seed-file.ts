@@ -3,6 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
+import { statedVersion } from '../../contract/core/format-version.ts'
 import type { Problem } from '../../contract/core/problem.ts'
 import { ContactBody } from '../../contract/workspace/contact.ts'
 import { DatapointBody, DatasetBody } from '../../contract/workspace/dataset.ts'
@@ -29,6 +30,7 @@ const changes = { changes: z.array(EvaluatorPatch.strict()).default([]) }
 const project = { project: z.string().optional() }
 /** The schema of a seed file. */
 export const SeedSchema = z.strictObject({
+  version: statedVersion('seed_file'),
   projects: z.array(ProjectBody.strict()).default([]),
   contacts: z.array(ContactBody.strict()).default([]),
   tools: z

@@ -85,7 +85,7 @@ function player(port: number, masks: Masks) {
     const payload = body instanceof Form ? body.bytes : typeof body === 'string' ? body : JSON.stringify(body)
     const content = payload === undefined ? undefined : Buffer.from(payload as string)
     const lines = Object.entries({
-      host: 'localhost:4010',
+      host: 'localhost:8633',
       authorization: 'Bearer any',
       connection: 'close',
       ...(session && { 'x-understudy-session': session }),

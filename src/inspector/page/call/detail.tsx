@@ -189,7 +189,7 @@ function HeaderList({ rows }: { rows: readonly (readonly [string, string])[] }) 
 }
 
 function CurlTab({ trace, exchange }: LoadedCall) {
-  const origin = location.protocol === 'file:' ? 'http://127.0.0.1:4010' : location.origin
+  const origin = location.protocol === 'file:' ? 'http://127.0.0.1:8633' : location.origin
   const curl = curlOf({ trace, exchange, origin })
   const again = curlOf({ trace, exchange, origin, inNewSession: true }) ?? ''
   if (!curl) return <p class="note">This call cannot be repeated: {UNREPEATED}.</p>

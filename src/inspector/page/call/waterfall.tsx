@@ -1,4 +1,5 @@
 // The timeline of a call: what the gateway or the provider did, and below it what the client received.
+import type { ComponentChildren } from 'preact'
 import type { TraceRecord } from '../../../contract/core/trace.ts'
 import type { Waterfall, WaterfallRow } from '../../../contract/core/waterfall.ts'
 import { callOf, usesVirtualClock } from '../state/call-list.ts'
@@ -38,8 +39,7 @@ export function WaterfallChart({ waterfall, route, clock, axis = axisOf(waterfal
     .filter(({ rows }) => rows.length > 0)
   if (lanes.length === 0) return <p class="note">The call was rejected before processing.</p>
   return (
-    <div class="waterfall" role="table" aria-label="Timeline of the call">
-      <AxisLine axis={axis} clock={clock} />
+    <LineTable label="Timeline of the call" axis={axis} clock={clock}>
       {lanes.map(({ lane, rows }) => (
         <div key={lane} class={`lane ${lane}`} role="rowgroup" aria-label={titles[lane]}>
           <div class="lane-name" role="row">
@@ -50,6 +50,24 @@ export function WaterfallChart({ waterfall, route, clock, axis = axisOf(waterfal
           ))}
         </div>
       ))}
+    </LineTable>
+  )
+}
+
+interface LineTableProps extends Pick<WaterfallProps, 'clock'> {
+  label: string
+  axis: Axis
+  /** Whether its labels have more room. */
+  isWide?: boolean
+  children: ComponentChildren
+}
+
+/** Lines on one axis. */
+export function LineTable({ label, axis, clock, children, isWide = false }: LineTableProps) {
+  return (
+    <div class={`waterfall${isWide ? ' wide' : ''}`} role="table" aria-label={label}>
+      <AxisLine axis={axis} clock={clock} />
+      {children}
     </div>
   )
 }
@@ -81,11 +99,23 @@ function AxisLine({ axis, clock }: { axis: Axis; clock: WaterfallProps['clock'] 
   )
 }
 
-function Line({ row, axis }: { row: WaterfallRow; axis: Axis }) {
+/** The properties of a line. */
+interface LineProps {
+  row: WaterfallRow
+  axis: Axis
+  /** Address of the row's trace; default: the trace in the current view. */
+  href?: string
+  /** A class that marks it. */
+  mark?: string
+  tags?: readonly string[]
+}
+
+/** A row with its bar. */
+export function Line({ row, axis, href, mark = '', tags = [] }: LineProps) {
   const { title, subject, detail, error, tone, trace, depth } = row
   const about = subject === '' || row.kind === 'call' ? '' : subject
   return (
-    <div class={`line ${tone} ${row.kind}`} role="row">
+    <div class={`line ${tone} ${row.kind} ${mark}`} role="row">
       <div class="label" role="rowheader" style={{ paddingLeft: `${depth * 12}px` }}>
         <span class="title">{title}</span>
         {trace === null ? (
@@ -93,7 +123,7 @@ function Line({ row, axis }: { row: WaterfallRow; axis: Axis }) {
             {about}
           </span>
         ) : (
-          <a class="subject" href={hashOf(here.value.view, withCall(trace))}>
+          <a class="subject" href={href ?? hashOf(here.value.view, withCall(trace))} title={about}>
             {about === '' ? 'trace' : about}
           </a>
         )}
@@ -108,9 +138,9 @@ function Line({ row, axis }: { row: WaterfallRow; axis: Axis }) {
             {note}
           </span>
         ))}
-        {row.faults.map((fault) => (
-          <span key={fault} class="tag fault">
-            {fault}
+        {[...row.faults, ...tags].map((text) => (
+          <span key={text} class="tag fault">
+            {text}
           </span>
         ))}
         {error !== null && <span class="error">{error}</span>}

@@ -1,35 +1,33 @@
-// One case: its verdict and the reason, the calls of its run, the command's output, and how to reproduce it.
+// One case: its verdict and the reason, the calls of its run, the command's output, what differs from the baseline run,
+// and how to reproduce it.
 
 import type { ExplorationData, ReportedCase } from '../../../contract/core/exploration.ts'
-import { outcomeText } from '../../../contract/core/outcome-text.ts'
 import { CASE_STYLES } from '../../../views/case-style.ts'
 import { Code } from '../call/json.tsx'
-import { toneClass } from '../calls/list.tsx'
 import { callOf } from '../state/call-list.ts'
-import { spanText } from '../state/format.ts'
+import { countedText } from '../state/format.ts'
 import { hashOf, here, narrow } from '../state/route.ts'
 import { CopyButton, saveFile } from '../ui/copy.tsx'
 import { YamlText } from '../ui/editor.tsx'
 import { Icon } from '../ui/icons.tsx'
+import { BaselineDifference } from './difference.tsx'
 import { caseAddress } from './matrix.tsx'
+import { RunTimeline } from './run-timeline.tsx'
 
 /** The case that the URL names. */
 export const currentCase = ({ cells }: ExplorationData): ReportedCase | undefined =>
   cells.find((result) => caseAddress(result) === here.value.params.get('cell'))
 
 /** The panel of a case. */
-export function CaseDetail({ cell }: { cell: ReportedCase }) {
-  const { verdict, why, point, class: name, tookMs, derived, output } = cell
+export function CaseDetail({ cell, data }: { cell: ReportedCase; data: ExplorationData }) {
+  const { verdict, why, point, class: name, derived, output } = cell
   return (
     <section class="detail-pane" aria-label="Case">
       <header class={`call-head ${CASE_STYLES[verdict].tone}`}>
         <span class="pill">{verdict}</span>
         <h2>
           <span class="model">{name}</span>
-          <span class="sub">
-            {point}
-            {tookMs !== null && ` · the run took ${spanText(tookMs)}`}
-          </span>
+          <span class="sub">{data.points.find(({ id }) => id === point)?.label ?? point}</span>
         </h2>
         <button type="button" class="quiet" aria-label="Close the case" onClick={() => narrow({ cell: undefined })}>
           <Icon name="close" />
@@ -43,43 +41,40 @@ export function CaseDetail({ cell }: { cell: ReportedCase }) {
         <RunCalls cell={cell} />
         {output !== null && (
           <section class="block">
-            <h3>Last output of the command</h3>
+            <h3>Output of the command</h3>
             {output.trim() === '' ? <p class="note">No output.</p> : <Code text={output} label="Output" />}
           </section>
         )}
+        <BaselineDifference cell={cell} baseline={data.baseline} />
         <Repeat cell={cell} />
       </div>
     </section>
   )
 }
 
-/** The calls of the run in order. Those that are the evidence are marked. */
-function RunCalls({ cell: { calls, traces, ...cell } }: { cell: ReportedCase }) {
-  const rows = calls.flatMap((id) => callOf(id) ?? [])
+/** The calls of the run in order: those into which the fault was injected, and those that the baseline run lacks. */
+function RunCalls({ cell }: { cell: ReportedCase }) {
+  const { calls, traces, broken, difference, unstored } = cell
+  const added = new Set(difference?.flatMap(({ call, change }) => (change === 'added' ? (call ?? []) : [])))
+  const timed = calls.flatMap((id) => {
+    const row = callOf(id)
+    const isBroken = broken.includes(id)
+    const tags = [
+      ...(added.has(id) ? ['not in the baseline run'] : []),
+      ...(traces.includes(id) && !isBroken && !added.has(id) ? ['evidence'] : []),
+    ]
+    return row ? [{ row, broken: isBroken, tags }] : []
+  })
   return (
     <section class="block">
       <h3>Calls of the run</h3>
-      {rows.length === 0 && <p class="note">No calls.</p>}
-      <ol class="run-calls">
-        {rows.map((row) => (
-          <li key={row.id} class={toneClass(row)}>
-            <span class="pill">{row.status}</span>
-            <a href={hashOf('explore', { cell: caseAddress(cell), call: row.id })}>
-              {row.operation} {row.model ?? ''}
-            </a>
-            <span class="note">
-              {outcomeText(row.outcome)} in {spanText(row.duration)}
-              {row.error !== null && `: ${row.error}`}
-            </span>
-            {traces.includes(row.id) && <span class="tag fault">evidence</span>}
-          </li>
-        ))}
-      </ol>
+      <RunTimeline calls={timed} href={(id) => hashOf('explore', { cell: caseAddress(cell), call: id })} />
+      {unstored > 0 && <p class="note">{countedText(unstored, 'other call')} not stored.</p>}
     </section>
   )
 }
 
-function Repeat({ cell: { scenario, repeat } }: { cell: ReportedCase }) {
+function Repeat({ cell: { scenario, repeat, repeatScenario } }: { cell: ReportedCase }) {
   const file = /^name: (.*)$/m.exec(scenario ?? '')?.[1] ?? 'scenario'
   return (
     <>
@@ -100,6 +95,15 @@ function Repeat({ cell: { scenario, repeat } }: { cell: ReportedCase }) {
             </button>
           </header>
           <YamlText text={scenario} label="Scenario" />
+          {repeatScenario === null ? (
+            <p class="note">
+              <code>exec --scenario</code> injects the same fault, but has no baseline run to judge by.
+            </p>
+          ) : (
+            <div class="command">
+              <code>{repeatScenario}</code> <CopyButton text={() => repeatScenario} />
+            </div>
+          )}
         </section>
       )}
     </>

@@ -20,7 +20,7 @@ function Problem({ problem }: { problem: ExplorationData['problems'][number] }) 
   const { kind, severity, why, calls, classes, cases, command } = problem
   const [first] = cases
   return (
-    <li class="card">
+    <li class={`card ${severity === 'error' ? 'bad' : 'warning'}`}>
       <h2>
         <span class={`pill ${severity === 'error' ? 'bad' : 'warning'}`}>{severity}</span>{' '}
         <a href={hashOf('explore', { cell: first ? caseAddress(first) : '' })}>{PROBLEM_TITLES[kind]}</a>
@@ -28,9 +28,9 @@ function Problem({ problem }: { problem: ExplorationData['problems'][number] }) 
       <p>{listed(calls)}</p>
       <p class="note">under {listed(classes)}</p>
       <p class="why">{why}</p>
-      <p class="command">
+      <div class="command">
         <code>{command}</code> <CopyButton text={() => command} />
-      </p>
+      </div>
     </li>
   )
 }

@@ -5,6 +5,7 @@ import { CallDetail } from '../call/detail.tsx'
 import { chosen } from '../calls/shown.ts'
 import { countedText, instantText, spanText } from '../state/format.ts'
 import { reportData } from '../state/report.ts'
+import { VERDICT_TONES } from '../views/verdict.tsx'
 import { CaseDetail, currentCase } from './case.tsx'
 import { Matrix } from './matrix.tsx'
 import { Problems } from './problems.tsx'
@@ -19,20 +20,38 @@ export function ExploreView() {
     <div class={`calls${opened ? ' with-call' : ''}`}>
       <div class="list-pane explore">
         <div class="page wide">
-          <header class="page-head">
-            <h1>{data.command}</h1>
-            <span class="note">{reportData && instantText(Date.parse(reportData.made))}</span>
-          </header>
-          <p class="sentence">{explorationSentence({ ...data, cases: data.cells })}</p>
+          <Head data={data} />
           <Problems data={data} />
+          <h2>Cases</h2>
           <Matrix data={data} />
           <Figures data={data} />
           <Points data={data} />
           <Notes data={data} />
         </div>
       </div>
-      {chosen.value === null ? selected && <CaseDetail cell={selected} /> : <CallDetail />}
+      {chosen.value === null ? selected && <CaseDetail cell={selected} data={data} /> : <CallDetail />}
     </div>
+  )
+}
+
+/** The result in one sentence. */
+function Head({ data }: { data: ExplorationData }) {
+  const { command, verdict, inconclusive } = data
+  return (
+    <header class="stack">
+      <div class="verdict">
+        <span class={`pill ${VERDICT_TONES[verdict]}`}>{verdict.toUpperCase()}</span>
+        <h1 class="sentence">{explorationSentence({ ...data, cases: data.cells })}</h1>
+      </div>
+      {inconclusive.map((reason) => (
+        <p key={reason} class="callout warn">
+          {reason}
+        </p>
+      ))}
+      <p class="note">
+        <code>{command}</code> · {reportData && instantText(Date.parse(reportData.made))}
+      </p>
+    </header>
   )
 }
 
@@ -57,7 +76,7 @@ function Figures({ data: { coverage, cells, runs, saved, quietMs, limitMs } }: {
       </dl>
       <p class="note">
         {countedText(cells.length, 'case')} tested in {countedText(runs, 'run')}, {saved} derived without a run;
-        baseline {spanText(quietMs)}; hang timeout {spanText(limitMs)}
+        baseline {spanText(quietMs)}; hang limit {spanText(limitMs)}
       </p>
     </>
   )
@@ -96,9 +115,17 @@ function PointList({ points, start = 1 }: { points: ExplorationData['points']; s
   )
 }
 
-function Notes({ data: { skipped, similar, dropped, fixed, routes } }: { data: ExplorationData }) {
+function Notes({ data }: { data: ExplorationData }) {
+  const { skipped, similar, dropped, fixed, routes, notEmulated } = data
   return (
     <>
+      {notEmulated.length > 0 && (
+        <section class="callout warn" aria-label="APIs that are not emulated">
+          {notEmulated.map((line) => (
+            <p key={line}>{line}</p>
+          ))}
+        </section>
+      )}
       {skipped.length > 0 && (
         <p class="callout warn">
           {countedText(skipped.length, 'case')} skipped: the time limit was reached, or the run was stopped.

@@ -1,7 +1,7 @@
 // The part with CodeMirror: editors for texts of files, and differences between two of them.
 import { yaml } from '@codemirror/lang-yaml'
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language'
-import { MergeView } from '@codemirror/merge'
+import { MergeView, unifiedMergeView } from '@codemirror/merge'
 import { EditorState, StateEffect, StateField } from '@codemirror/state'
 import { Decoration, type DecorationSet, EditorView, lineNumbers, WidgetType } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
@@ -35,6 +35,9 @@ const looking = (label: string) => [
   EditorView.contentAttributes.of({ 'aria-label': label }),
 ]
 const reading = (label: string) => [...looking(label), EditorState.readOnly.of(true)]
+
+/** Equal lines around a change that are shown, and how many others are hidden. */
+const COLLAPSE = { margin: 3, minSize: 6 }
 
 /** A message about a line, from 1. */
 export interface LineRemark {
@@ -110,6 +113,16 @@ export const editorPart = {
       destroy: () => view.destroy(),
     }
   },
+  showChanges(root: ShadowRoot, before: string, { text, label }: { text: string; label: string }): () => void {
+    const changes = unifiedMergeView({
+      original: before,
+      mergeControls: false,
+      gutter: true,
+      collapseUnchanged: COLLAPSE,
+    })
+    const view = new EditorView({ doc: text, extensions: [...reading(label), changes], parent: root, root })
+    return () => view.destroy()
+  },
   showDiff(
     root: ShadowRoot,
     before: { text: string; label: string },
@@ -120,7 +133,7 @@ export const editorPart = {
       b: { doc: after.text, extensions: reading(after.label) },
       parent: root,
       root,
-      collapseUnchanged: { margin: 3, minSize: 6 },
+      collapseUnchanged: COLLAPSE,
     })
     return () => view.destroy()
   },

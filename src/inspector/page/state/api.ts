@@ -58,6 +58,10 @@ export async function accepted(asked: Promise<Response>, signal?: AbortSignal): 
 export const askJson = async <Value>(path: string, options?: ApiOptions): Promise<Value> =>
   (await (await ask(path, options)).json()) as Value
 
+/** What the workspace returns at a path, without a call that scenarios and verdicts count. */
+export const askWorkspace = <Value>(path: string, session: string): Promise<Value> =>
+  askJson<Value>(`/_understudy/workspace?${new URLSearchParams({ path })}`, { session })
+
 /** A page of `GET /_understudy/calls`. */
 export interface ListedCalls {
   data: CallRow[]

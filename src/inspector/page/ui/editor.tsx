@@ -21,6 +21,15 @@ export function YamlText({ text, label }: { text: string; label: string }) {
   return <div ref={useEditor(show)} class="editor" />
 }
 
+/** A text with its changes against an earlier one, below each other. */
+export function TextChanges({ label, before, after }: { label: string; before: string; after: string }) {
+  const show = useCallback(
+    (part: EditorPart, root: ShadowRoot) => part.showChanges(root, before, { text: after, label }),
+    [label, before, after],
+  )
+  return <div ref={useEditor(show)} class="editor" />
+}
+
 /** The differences between two texts of the same name. */
 export function TextDiff({ name, before, after }: { name: string; before: string; after: string }) {
   const show = useCallback(

@@ -1,6 +1,6 @@
 // Agents: their tasks, labeled by their prompts, with each message. Tool calls that require approval are decided here.
 import { useState } from 'preact/hooks'
-import { askJson } from '../state/api.ts'
+import { askJson, askWorkspace } from '../state/api.ts'
 import { calmChanges, taskPrompts } from '../state/call-list.ts'
 import { sessionChanges, taskChanges } from '../state/live.ts'
 import { hashOf, here } from '../state/route.ts'
@@ -18,7 +18,7 @@ interface Agent {
 }
 
 const listOf = async <Value,>(path: string, session: string) =>
-  (await askJson<{ data: Value[] }>(path, { session })).data
+  (await askWorkspace<{ data: Value[] }>(path, session)).data
 
 /** The view. */
 export function AgentsView() {

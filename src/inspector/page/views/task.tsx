@@ -1,6 +1,6 @@
 // An agent task, message by message, with pending approvals.
 import { useState } from 'preact/hooks'
-import { askJson } from '../state/api.ts'
+import { askJson, askWorkspace } from '../state/api.ts'
 import { costText, countedText } from '../state/format.ts'
 import { hashOf } from '../state/route.ts'
 import { ActionButton } from '../ui/action.tsx'
@@ -33,7 +33,7 @@ export interface Task {
 
 /** The task of a path. */
 export function TaskPanel({ path, session, when }: { path: string; session: string; when: LoadedWhen }) {
-  const { value: task, error, reload } = useLoaded(() => askJson<Task>(path, { session }), when)
+  const { value: task, error, reload } = useLoaded(() => askWorkspace<Task>(path, session), when)
   if (error !== undefined) return <p class="callout bad">{error}</p>
   if (!task) return null
   const { state } = task.status

@@ -1,7 +1,7 @@
 // The workspace of a session: the records of each resource, and their versions.
 import { useState } from 'preact/hooks'
 import { Json } from '../call/json.tsx'
-import { askJson } from '../state/api.ts'
+import { askJson, askWorkspace } from '../state/api.ts'
 import { countText } from '../state/format.ts'
 import { sessionChanges } from '../state/live.ts'
 import { hashOf, here } from '../state/route.ts'
@@ -42,7 +42,7 @@ const SHOWN = 50
 type List = Fields[] | { data?: Fields[] }
 const recordsIn = (list: List): Fields[] => (Array.isArray(list) ? list : (list.data ?? []))
 
-/** Number of records in a session, by kind. It does not use the workspace API, where scenarios count calls. */
+/** Number of records in a session, by kind. */
 const countsIn = async (session: string) =>
   (await askJson<{ counts: Record<string, number> }>('/_understudy/records', { session })).counts
 
@@ -90,7 +90,8 @@ interface RecordsProps {
 
 function Records({ resource, within, session }: RecordsProps) {
   const path = `/v2/${resource.path}${within === '' ? '' : `/${within}`}`
-  const load = async () => recordsIn(await askJson<List>(resource.whole ? path : `${path}?limit=${SHOWN}`, { session }))
+  const load = async () =>
+    recordsIn(await askWorkspace<List>(resource.whole ? path : `${path}?limit=${SHOWN}`, session))
   const { value, error } = useLoaded(load, [session, path, sessionChanges.value])
   return (
     <div class="stack">

@@ -1,0 +1,101 @@
+// Plays recorded attempts again under a scenario made from them, in this process and on a virtual clock.
+import { readConfig } from '../../config.ts'
+import type { TraceRecord } from '../../contract/core/trace.ts'
+import { createUnderstudy } from '../../deps.ts'
+import { allOperations } from '../../endpoints/index.ts'
+import type { EvidenceAttempt, EvidenceOutcome } from '../../evidence/evidence.ts'
+import { scenarioValue } from '../../evidence/scenario-text.ts'
+import { asObject, objectsIn } from '../../lib/values.ts'
+import type { CommandIo } from '../io.ts'
+
+/** An attempt that had another outcome in the rehearsal. */
+export interface RehearsalDifference {
+  /** Number of the attempt, from 1. */
+  number: number
+  attempt: EvidenceAttempt
+  recorded: string
+  rehearsed: string
+}
+
+const SESSION = 'evidence'
+
+/**
+ * The attempts whose outcome is not the recorded one; empty if the scenario reproduces all of them.
+ * @throws Error if the scenario cannot be activated
+ */
+export async function rehearseAttempts(
+  { env, log }: Pick<CommandIo, 'env' | 'log'>,
+  text: string,
+  attempts: readonly EvidenceAttempt[],
+): Promise<RehearsalDifference[]> {
+  const read = readConfig({}, env)
+  const forwarding = { ...read.forwarding, upstreams: [] }
+  const { app, sessions } = createUnderstudy(
+    { ...read, forwarding, telemetry: undefined, db: ':memory:', scenario: [], token: [], tokens: {} },
+    log.report,
+  )
+  const headers = { authorization: 'Bearer any', 'content-type': 'application/json' }
+  const send = (path: string, init: RequestInit = {}) =>
+    app.fetch(new Request(`http://localhost${path}`, { headers, ...init }))
+  const post = async (path: string, body: object) => {
+    const response = await send(path, { method: 'POST', body: JSON.stringify(body) })
+    if (!response.ok) throw new Error(await response.text())
+  }
+  try {
+    const session = { name: SESSION, scenario: withoutSilence(scenarioValue(text)), clock: 'virtual', latency: 'skip' }
+    await post('/_understudy/sessions', session)
+    await post(`/_understudy/sessions/${SESSION}/clock`, { freeze: true })
+    const found: RehearsalDifference[] = []
+    let now = 0
+    for (const [index, attempt] of attempts.entries()) {
+      const { at = now } = attempt
+      if (at > now) await post(`/_understudy/sessions/${SESSION}/clock`, { advance: at - now })
+      now = at
+      const call = callOf(attempt)
+      if (!call) continue
+      // A reset rejects instead of responding; the trace has the outcome.
+      await send(`/s/${SESSION}${call.path}`, { method: 'POST', body: JSON.stringify(call.body) })
+        .then((response) => response.arrayBuffer())
+        .catch(() => {})
+      const page = asObject(await (await send(`/s/${SESSION}/_understudy/traces?limit=1`)).json())
+      const rehearsed = tracedName(objectsIn(page?.data)[0])
+      const recorded = comparedName(attempt.outcome)
+      if (rehearsed !== recorded) found.push({ number: index + 1, attempt, recorded, rehearsed })
+    }
+    return found
+  } finally {
+    sessions.close()
+  }
+}
+
+/** Silence would move the clock; that there is no response can be seen without it. */
+function withoutSilence(value: unknown): object {
+  const scenario = asObject(value) ?? {}
+  return {
+    ...scenario,
+    rules: objectsIn(scenario.rules).map((rule) =>
+      asObject(rule.fault)?.type === 'hang' ? { ...rule, fault: { type: 'reset' } } : rule,
+    ),
+  }
+}
+
+/** A direct call to the target of an attempt; undefined for an operation that takes a file. */
+function callOf({ operation: name, provider, model, stream }: EvidenceAttempt) {
+  const operation = allOperations().find((one) => one.name === name)
+  if (operation?.body !== 'json') return undefined
+  const [example] = Object.values(operation.examples)
+  const body = { ...example, ...(model !== undefined && { model: `${provider}/${model}` }) }
+  const path = operation.path.replace('/v2/router', '/v1')
+  return { path, body: 'stream' in operation.request.shape ? { ...body, stream } : body }
+}
+
+/** Outcomes as a trace tells them apart: every connection that ended early is the same. */
+const comparedName = (outcome: EvidenceOutcome): string =>
+  outcome.kind === 'status' ? `status ${outcome.status}` : outcome.kind === 'succeeded' ? 'succeeded' : 'broken off'
+
+function tracedName(trace: object | undefined): string {
+  const attempt = (trace as TraceRecord | undefined)?.attempts.at(-1)
+  if (!attempt) return 'no attempt'
+  if (attempt.outcome === 'succeeded') return 'succeeded'
+  return attempt.outcome === 'http_error' ? `status ${attempt.status}` : 'broken off'
+}

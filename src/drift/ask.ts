@@ -1,0 +1,85 @@
+// Sends a recorded request to its provider again, and records what it sends.
+import { bounded, MAX_RESPONSE } from '../backends/forward/provider-response.ts'
+import { keyHeaderOf } from '../backends/forward/request.ts'
+import { ACCEPTED, network, UNPACKED, withoutKey } from '../backends/forward/transport.ts'
+import { recordedHeaders } from '../cassettes/headers.ts'
+import type { AttemptEnd, Frame, RecordedAttempt, UpstreamBody, UpstreamRequest } from '../contract/core/cassette.ts'
+import { monotonicMs } from '../lib/monotonic.ts'
+import { networkReason } from '../lib/network-error.ts'
+import { missingSetting, type Upstream } from '../providers/endpoints.ts'
+
+/** Limits of a request that is asked again. */
+export interface AskLimits {
+  /** Time in ms after which a response counts as missing. */
+  timeout: number
+  /** Ends all requests. */
+  signal: AbortSignal
+}
+
+/**
+ * Returns a function that asks the providers.
+ * @throws Error from that function if there is no response, or the provider has no address or key
+ */
+export function askProviders(
+  upstreams: readonly Upstream[],
+  { timeout, signal }: AskLimits,
+): (request: UpstreamRequest) => Promise<RecordedAttempt> {
+  const byName = new Map(upstreams.map((upstream) => [upstream.name, upstream]))
+  return async (request) => {
+    const upstream = byName.get(request.provider)
+    if (!upstream) throw new Error(`no calls can be forwarded to ${request.provider}: name it in understudy.yaml`)
+    const problem = missingSetting(upstream)
+    if (problem) throw new Error(problem)
+    const limit = AbortSignal.timeout(timeout)
+    const started = monotonicMs()
+    const passed = () => Math.round(monotonicMs() - started)
+    try {
+      const sent = network(addressOf(upstream, request), {
+        method: 'POST',
+        ...contentOf(upstream, request),
+        signal: AbortSignal.any([signal, limit]),
+      })
+      const { status, headers, body } = await bounded(upstream, await sent, MAX_RESPONSE)
+      const at = passed()
+      const frames: Frame[] = []
+      let end: AttemptEnd = 'complete'
+      try {
+        for (let step = await body?.read(); step?.value; step = await body?.read())
+          frames.push({ at: passed(), bytes: step.value })
+      } catch (error) {
+        if (signal.aborted) throw error
+        end = limit.aborted ? 'timed out' : 'cut by provider'
+      }
+      const response = { status, headers: recordedHeaders(upstream.name, headers), at, frames }
+      return { response, end, endedAt: passed() }
+    } catch (error) {
+      if (signal.aborted) throw new Error('the command was stopped')
+      if (limit.aborted) throw new Error(`no response within ${timeout / 1000} s`)
+      throw new Error(withoutKey(networkReason(error), upstream.key))
+    }
+  }
+}
+
+/** The recorded path and query at the configured address. */
+function addressOf({ baseUrl = '' }: Upstream, { path }: UpstreamRequest): string {
+  return new URL(path, new URL(baseUrl).origin).href
+}
+
+function contentOf(
+  upstream: Upstream,
+  { headers, body }: UpstreamRequest,
+): { headers: Record<string, string>; body: string | FormData } {
+  const [name, value] = keyHeaderOf(upstream) ?? []
+  const sent: Record<string, string> = { ...headers, [ACCEPTED]: UNPACKED }
+  if (name && value) sent[name.toLowerCase()] = value
+  if (body.kind === 'json') sent['content-type'] = 'application/json'
+  return { headers: sent, body: bodyText(body) }
+}
+
+function bodyText(body: UpstreamBody): string | FormData {
+  if (body.kind === 'json') return JSON.stringify(body.value)
+  if (body.kind === 'text') return body.text
+  const form = new FormData()
+  for (const field of body.fields) if ('value' in field) form.append(field.name, field.value)
+  return form
+}

@@ -1,0 +1,261 @@
+// Reads evidence from the formats in which it exists: HAR, traces, status pages.
+import { asList, asObject, type JsonObject, objectsIn, parsedJson } from '../lib/values.ts'
+import { PROVIDERS } from '../providers/index.ts'
+import { FileError } from '../schema/source.ts'
+import {
+  type Evidence,
+  type EvidenceAttempt,
+  type EvidenceOfAttempts,
+  type EvidenceOfIncident,
+  type EvidenceOutcome,
+  type IncidentPhase,
+  inOrder,
+} from './evidence.ts'
+
+/** Choices between several incidents of a file. */
+export interface EvidenceOptions {
+  /** Id of the incident. */
+  incident?: string | undefined
+}
+
+/** Every format that can be read, for messages. */
+export const EVIDENCE_FORMATS = 'a cassette, traces (trace export --json), a HAR, or incidents of a status page'
+
+/**
+ * The evidence in a JSON file.
+ * @throws FileError if it is not JSON, of no known format, or without a call to a provider
+ */
+export function readEvidence(file: string, text: string, options: EvidenceOptions = {}): Evidence {
+  const value = parsedJson(text) ?? jsonLines(text)
+  if (value === undefined) throw new FileError(`${file} is not JSON: expected ${EVIDENCE_FORMATS}`)
+  const root = asObject(value)
+  const entries = asObject(root?.log)?.entries
+  if (Array.isArray(entries)) return used(file, 'HAR', fromHar(entries))
+  if (root?.incident_updates || root?.incident || root?.incidents) return fromStatusPage(file, root, options)
+  const traces = [root?.traces, root?.data, Array.isArray(value) ? value : undefined].find(Array.isArray)
+  const single = root?.attempts ? [root] : undefined
+  const found = objectsIn(traces ?? single).filter(({ attempts, started_at: at }) => attempts && at)
+  if (found.length > 0) return used(file, 'traces', fromTraces(found))
+  throw new FileError(`${file} is none of the known formats: expected ${EVIDENCE_FORMATS}`)
+}
+
+/** One JSON value per line, as `trace list --json` prints them. */
+function jsonLines(text: string): unknown[] | undefined {
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  const values = lines.map(parsedJson)
+  return values.length > 0 && values.every((value) => value !== undefined) ? values : undefined
+}
+
+interface Found {
+  attempts: (EvidenceAttempt & { at: number })[]
+  skipped: string[]
+}
+
+function used(file: string, format: string, { attempts, skipped }: Found): EvidenceOfAttempts {
+  if (attempts.length === 0) {
+    const why = skipped.length > 0 ? `; ${skipped.slice(0, 3).join('; ')}` : ''
+    throw new FileError(`${file} has no call to a model provider${why}`)
+  }
+  const startedAt = new Date(Math.min(...attempts.map(({ at }) => at))).toISOString()
+  return { kind: 'attempts', format, startedAt, attempts: inOrder(attempts), skipped }
+}
+
+// Traces.
+
+function fromTraces(traces: readonly JsonObject[]): Found {
+  const found: Found = { attempts: [], skipped: [] }
+  for (const trace of traces) {
+    const start = Date.parse(String(trace.started_at))
+    if (Number.isNaN(start)) {
+      found.skipped.push(`trace ${trace.id}: its start is not a time`)
+      continue
+    }
+    const retryAfter = typeof trace.retry_after_ms === 'number' ? trace.retry_after_ms : undefined
+    const attempts = objectsIn(trace.attempts)
+    for (const [index, attempt] of attempts.entries()) {
+      const [provider = '', model] = String(attempt.target).split(/\/(.*)/s)
+      const isLast = index === attempts.length - 1
+      found.attempts.push({
+        at: start + Number(attempt.started_ms ?? 0),
+        provider,
+        model,
+        operation: String(trace.operation),
+        stream: trace.stream === true,
+        outcome: tracedOutcome(attempt, isLast ? { retryAfter, response: trace.response } : {}),
+      })
+    }
+  }
+  return found
+}
+
+function tracedOutcome(
+  attempt: JsonObject,
+  { retryAfter, response }: { retryAfter?: number | undefined; response?: unknown },
+): EvidenceOutcome {
+  const ms = Number(attempt.duration_ms ?? 0)
+  switch (attempt.outcome) {
+    case 'http_error':
+      return { kind: 'status', status: Number(attempt.status), retryAfter, body: asObject(response) }
+    case 'timed_out':
+    case 'canceled':
+      return { kind: 'silence', ms }
+    case 'disconnected':
+      return attempt.first_content_ms === null ? { kind: 'reset' } : { kind: 'cut', bytes: 0 }
+    case 'invalid_response':
+      return { kind: 'cut', bytes: 0 }
+    default:
+      return { kind: 'succeeded' }
+  }
+}
+
+// HAR (version 1.2), as browsers, Playwright and proxies write it.
+
+const PATHS: readonly [ending: RegExp, operation: string][] = [
+  [/\/chat\/completions$/, 'chat.completions'],
+  [/\/messages$/, 'chat.completions'],
+  [/\/responses$/, 'responses'],
+  [/\/completions$/, 'completions'],
+  [/\/embeddings$/, 'embeddings'],
+  [/\/images\/generations$/, 'images.generations'],
+  [/\/images\/edits$/, 'images.edits'],
+  [/\/audio\/transcriptions$/, 'audio.transcriptions'],
+  [/\/audio\/translations$/, 'audio.translations'],
+  [/\/audio\/speech$/, 'audio.speech'],
+  [/\/moderations$/, 'moderations'],
+  [/\/rerank$/, 'rerank'],
+]
+
+function fromHar(entries: readonly unknown[]): Found {
+  const found: Found = { attempts: [], skipped: [] }
+  for (const [index, value] of entries.entries()) {
+    const entry = asObject(value)
+    const request = asObject(entry?.request)
+    const url = URL.parse(String(request?.url))
+    const operation = url && PATHS.find(([ending]) => ending.test(url.pathname))?.[1]
+    if (!entry || !request || !url) found.skipped.push(`entry ${index} has no request with a URL`)
+    else if (operation && request.method === 'POST') {
+      const at = Date.parse(String(entry.startedDateTime))
+      if (Number.isNaN(at)) found.skipped.push(`entry ${index} has no startedDateTime`)
+      else found.attempts.push({ at, operation, ...targetOf(url, request), outcome: harOutcome(entry) })
+    }
+  }
+  return found
+}
+
+const HOSTS = new Map(
+  PROVIDERS.flatMap(({ name, endpoint }) => {
+    const host = endpoint?.baseUrl && URL.parse(endpoint.baseUrl)?.host
+    return host ? [[host, name] as const] : []
+  }),
+)
+
+function targetOf(url: URL, request: JsonObject): Pick<EvidenceAttempt, 'provider' | 'model' | 'stream'> {
+  const body = asObject(parsedJson(textOf(asObject(request.postData))))
+  const [before, after] = String(body?.model ?? '').split(/\/(.*)/s)
+  const own = HOSTS.get(url.host) ?? (url.pathname.endsWith('/messages') ? 'anthropic' : undefined)
+  // A gateway, or this program, names the provider in the model.
+  const named = own === undefined && after ? before : undefined
+  return {
+    provider: own ?? named ?? 'openai',
+    model: (named ? after : String(body?.model ?? '')) || undefined,
+    stream: body?.stream === true,
+  }
+}
+
+/** A text of a HAR, which can be base64. */
+function textOf(content: JsonObject | undefined): string {
+  const { text, encoding } = content ?? {}
+  if (typeof text !== 'string') return ''
+  return encoding === 'base64' ? Buffer.from(text, 'base64').toString('utf8') : text
+}
+
+function harOutcome(entry: JsonObject): EvidenceOutcome {
+  const response = asObject(entry.response)
+  const status = Number(response?.status ?? 0)
+  const error = String(response?._error ?? response?._failureText ?? entry._error ?? '')
+  const ms = Math.max(0, Math.round(Number(entry.time) || 0))
+  if (status <= 0) return withoutResponse(error, ms)
+  if (status >= 400) {
+    const text = textOf(asObject(response?.content))
+    const body = asObject(parsedJson(text)) ?? (text === '' ? undefined : text)
+    return { kind: 'status', status, body, retryAfter: retryAfterIn(response, entry) }
+  }
+  // Chromium notes a connection that ended too early as an error beside a status.
+  return error === '' ? { kind: 'succeeded' } : { kind: 'cut', bytes: textOf(asObject(response?.content)).length }
+}
+
+function withoutResponse(error: string, ms: number): EvidenceOutcome {
+  if (/refused/i.test(error)) return { kind: 'refused' }
+  if (/name.not.resolved|ENOTFOUND|dns/i.test(error)) return { kind: 'unknown host' }
+  if (/reset|closed|empty.response|ECONN|socket/i.test(error)) return { kind: 'reset' }
+  return { kind: 'silence', ms }
+}
+
+/** Seconds, milliseconds or a date (RFC 9110, section 10.2.3), in ms. */
+function retryAfterIn(response: JsonObject | undefined, entry: JsonObject): number | undefined {
+  const header = (name: string) =>
+    objectsIn(response?.headers).find((one) => String(one.name).toLowerCase() === name)?.value
+  const inMs = Number(header('retry-after-ms'))
+  if (inMs > 0) return inMs
+  const value = header('retry-after')
+  if (value === undefined) return undefined
+  if (/^\d+(?:\.\d+)?$/.test(String(value))) return Number(value) * 1000
+  const at = Date.parse(String(value)) - Date.parse(String(entry.startedDateTime))
+  return at > 0 ? at : undefined
+}
+
+// Status pages of Atlassian Statuspage, which OpenAI and Anthropic have: an incident, or a list of them.
+
+const SHARE_OF_TITLE: readonly [name: RegExp, provider: string][] = [
+  [/openai|chatgpt|gpt|dall/i, 'openai'],
+  [/anthropic|claude/i, 'anthropic'],
+  ...PROVIDERS.map(({ name }): [RegExp, string] => [new RegExp(`\\b${name}\\b`, 'i'), name]),
+]
+
+function fromStatusPage(file: string, root: JsonObject, { incident: wanted }: EvidenceOptions): EvidenceOfIncident {
+  const single = root.incident_updates ? root : asObject(root.incident)
+  const all = single ? [single] : objectsIn(root.incidents)
+  const chosen = wanted === undefined ? all : all.filter(({ id }) => id === wanted)
+  const [incident, ...more] = chosen
+  if (!incident || more.length > 0) {
+    const listed = all.slice(0, 10).map(({ id, name }) => `${id} (${name})`)
+    throw new FileError(
+      `${file} has ${all.length} incidents: choose one with --incident <ID>${listed.length > 0 ? `: ${listed.join(', ')}` : ''}`,
+    )
+  }
+  const updates = objectsIn(incident.incident_updates)
+  const times = (status: string) =>
+    updates.filter((one) => one.status === status).map((one) => Date.parse(String(one.display_at ?? one.created_at)))
+  const start = Date.parse(String(incident.started_at ?? incident.created_at))
+  const end = Date.parse(String(incident.resolved_at ?? '')) || Math.max(...times('resolved'), Number.NEGATIVE_INFINITY)
+  if (Number.isNaN(start)) throw new FileError(`${file}: the incident has no started_at or created_at`)
+  if (!Number.isFinite(end) || end <= start) {
+    throw new FileError(`${file}: the incident is not resolved: a scenario needs its end (resolved_at)`)
+  }
+  const fixed = Math.min(...times('monitoring').filter((time) => time > start), end)
+  const text = [incident.name, ...updates.map(({ body }) => body)].join(' ')
+  const words = [asObject(root.page)?.name, ...objectsIn(incident.components).map(({ name }) => name), text].join(' ')
+  const phases: IncidentPhase[] = [{ phase: 'down', for: fixed - start }]
+  if (end > fixed) phases.push({ phase: 'recovering', for: end - fixed })
+  return {
+    kind: 'incident',
+    title: String(incident.name ?? 'incident'),
+    provider: SHARE_OF_TITLE.find(([name]) => name.test(words))?.[1] ?? 'openai',
+    startedAt: new Date(start).toISOString(),
+    phases,
+    impact: String(incident.impact ?? 'unknown'),
+    status: statusIn(text),
+  }
+}
+
+/** A status of 4xx or 5xx that a text names as one. */
+function statusIn(text: string): number | undefined {
+  const [, found] =
+    /\b(?:status|HTTP|error|code|codes|errors)?s?\s*\(?((?:4[0-3]|5[0-3])\d)\b(?!\s*(?:ms|%|users|min))/i.exec(text) ??
+    []
+  return found === undefined ? undefined : Number(found)
+}
+
+/** The list of incidents of a status page, for messages. */
+export const incidentIds = (value: unknown): string[] =>
+  objectsIn(asList(asObject(value)?.incidents)).map(({ id }) => String(id))

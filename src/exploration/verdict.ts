@@ -1,0 +1,43 @@
+// The verdict on an exploration: problems make it fail, and it is inconclusive if it proves less than it seems to.
+import type { CaseResult, CoverageNumbers } from '../contract/core/exploration.ts'
+import type { VerdictResult } from '../contract/core/verification.ts'
+import { verdictOf } from '../verdict/inconclusive.ts'
+import { isError } from './severity.ts'
+
+/** The verdict, and why it is inconclusive; empty if it is conclusive. */
+export interface ExplorationVerdict {
+  verdict: VerdictResult
+  inconclusive: readonly string[]
+}
+
+/** What the verdict depends on. */
+interface Explored {
+  cases: readonly CaseResult[]
+  points: readonly unknown[]
+  coverage: Pick<CoverageNumbers, 'delivered'>
+  /** Whether the command left processes running. */
+  leftProcesses: boolean
+}
+
+const NO_CALL =
+  'no call to a model or an agent was received: the program should call the address in OPENAI_BASE_URL (http://127.0.0.1:PORT/v1, with another port in each run)'
+const LEFT =
+  'no call to a model or an agent was received before the command ended and left processes running: explore a command that waits for them'
+
+/**
+ * The verdict on an exploration.
+ * @param untested why calls could not be tested, one reason per API
+ */
+export function explorationVerdict(
+  { cases, points, coverage, leftProcesses }: Explored,
+  untested: readonly string[] = [],
+): ExplorationVerdict {
+  const nothing =
+    points.length === 0
+      ? [leftProcesses ? LEFT : NO_CALL]
+      : coverage.delivered.of === 0
+        ? ['no fault was injected']
+        : []
+  const inconclusive = [...nothing, ...untested]
+  return { verdict: verdictOf(cases.some(isError), inconclusive), inconclusive }
+}

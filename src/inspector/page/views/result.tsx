@@ -1,0 +1,170 @@
+// The result of exec: the verdict on each run, its command and exit code, its sessions with failed ones first, and their
+// calls.
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import type { Verification } from '../../../contract/core/verification.ts'
+import type { ReportedRun } from '../../report-data.ts'
+import { RunTimeline } from '../explore/run-timeline.tsx'
+import { allCalls, usesVirtualClock } from '../state/call-list.ts'
+import { countedText, instantText, spanText } from '../state/format.ts'
+import { reportData } from '../state/report.ts'
+import { hashOf } from '../state/route.ts'
+import { FindingLine, VERDICT_TONES, Verdict } from './verdict.tsx'
+
+/** The view, which only reports of `exec` have. */
+export function ResultView() {
+  const execution = reportData?.execution
+  if (!execution) return null
+  const { command, runs } = execution
+  const failed = runs.filter(({ verdict }) => verdict === 'fail').length
+  return (
+    <div class="page wide result">
+      {runs.length > 1 && (
+        <header class="stack">
+          <h1>
+            {failed === 0 ? countedText(runs.length, 'run') : `${failed} of ${countedText(runs.length, 'run')} failed`}
+          </h1>
+          <p class="note">
+            <code>{command}</code>
+          </p>
+        </header>
+      )}
+      {runs.map((run) => (
+        <Run key={run.name} run={run} command={command} isOnly={runs.length === 1} />
+      ))}
+      {allCalls().length > 0 && (
+        <p>
+          <a href={hashOf('calls')}>All {countedText(allCalls().length, 'call')}</a>
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** Number of sessions that are open at first. */
+const MAX_OPEN = 5
+
+function Run({ run, command, isOnly }: { run: ReportedRun; command: string; isOnly: boolean }) {
+  const { name, verdict, inconclusive, code, timedOut, tookMs, findings, notEmulated } = run
+  const sessions = run.sessions.flatMap((place) => reportData?.verdicts[place] ?? [])
+  const Title = isOnly ? 'h1' : 'h2'
+  return (
+    <section class="stack" aria-label={`Run ${name}`}>
+      <div class="verdict">
+        <span class={`pill ${VERDICT_TONES[verdict]}`}>{verdict.toUpperCase()}</span>
+        <Title class="sentence">{isOnly ? sentenceOf(run, sessions) : `${name}: ${sentenceOf(run, sessions)}`}</Title>
+      </div>
+      {(verdict === 'inconclusive' ? inconclusive : []).map((reason) => (
+        <p key={reason} class="callout warn">
+          {reason}
+        </p>
+      ))}
+      <dl class="facts">
+        {isOnly && <Fact name="Command" value={<code>{command}</code>} />}
+        <Fact
+          name="Exit code"
+          value={<span class={code === 0 ? '' : 'wrong'}>{timedOut ? `${code} (ended by --timeout)` : code}</span>}
+        />
+        <Fact name="Scenario and seed" value={name} />
+        <Fact name="Duration" value={spanText(tookMs)} />
+        {reportData && <Fact name="Written" value={instantText(Date.parse(reportData.made))} />}
+      </dl>
+      {findings.map((finding, index) => (
+        <FindingLine key={index} finding={finding} />
+      ))}
+      {notEmulated.map((line) => (
+        <p key={line} class="note">
+          {line}
+        </p>
+      ))}
+      {sessions.map((session, index) => (
+        <SessionPart
+          key={index}
+          verdict={session}
+          isOpen={index < MAX_OPEN && session.verdict !== 'pass'}
+          isOnly={sessions.length === 1}
+        />
+      ))}
+    </section>
+  )
+}
+
+function Fact({ name, value }: { name: string; value: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  )
+}
+
+/** The number of problems: findings that are errors, and expectations that are not met. */
+const problemsIn = (findings: ReportedRun['findings'], sessions: readonly Verification[]): number =>
+  [...findings, ...sessions.flatMap((one) => one.findings)].filter(
+    ({ severity, accepted }) => severity === 'error' && !accepted,
+  ).length + sessions.flatMap(({ expectations }) => expectations.filter(({ met }) => !met)).length
+
+/** The result in one sentence. */
+function sentenceOf(
+  { code, timedOut, tookMs, verdict, findings }: ReportedRun,
+  sessions: readonly Verification[],
+): string {
+  const failed = sessions.filter((one) => one.verdict === 'fail').length
+  const parts = [
+    ...(timedOut
+      ? [`the command was ended after ${spanText(tookMs)}`]
+      : code === 0
+        ? []
+        : [`the command failed with exit code ${code}`]),
+    ...(failed === 0
+      ? []
+      : [
+          sessions.length > 1
+            ? `${failed} of ${countedText(sessions.length, 'session')} failed`
+            : `${countedText(problemsIn(findings, sessions), 'problem')} found`,
+        ]),
+  ]
+  const text = parts.join('; ') || (verdict === 'inconclusive' ? 'nothing was proved' : 'no problems found')
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+}
+
+/** A session: its verdict and its calls, which are drawn when it is open. */
+function SessionPart({ verdict, isOpen, isOnly }: { verdict: Verification; isOpen: boolean; isOnly: boolean }) {
+  const [open, setOpen] = useState(isOpen || isOnly)
+  const { session, calls, scenario } = verdict
+  return (
+    <details class="card session" open={open} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>
+        <span class={`pill ${VERDICT_TONES[verdict.verdict]}`}>{verdict.verdict}</span> <strong>{session}</strong>{' '}
+        <span class="note">
+          {countedText(calls, 'call')}
+          {scenario !== null && `, scenario ${scenario}`}
+        </span>
+      </summary>
+      {open && (
+        <div class="stack">
+          <Verdict verdict={verdict} isPart />
+          <SessionCalls session={session} />
+        </div>
+      )}
+    </details>
+  )
+}
+
+function SessionCalls({ session }: { session: string }) {
+  const rows = allCalls().filter((row) => row.session === session && !row.internal)
+  if (rows.length === 0) return null
+  return (
+    <section class="block">
+      <header>
+        <h3>Calls</h3>
+        <a href={hashOf('calls', { session })}>List of calls</a>
+      </header>
+      <RunTimeline
+        calls={rows.map((row) => ({ row, broken: row.faults.length > 0 }))}
+        href={(id) => hashOf('calls', { session, call: id })}
+        clock={rows.some(usesVirtualClock) ? 'virtual' : 'real'}
+      />
+    </section>
+  )
+}

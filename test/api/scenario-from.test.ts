@@ -1,0 +1,311 @@
+// `understudy scenario from`: what happened becomes a scenario in which it happens again.
+import { afterAll, describe, expect, test } from 'bun:test'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openCassette } from '../../src/cassettes/write.ts'
+import type { RecordedAttempt } from '../../src/contract/core/cassette.ts'
+import { ScenarioFile } from '../../src/scenarios/schema.ts'
+import { runCommand } from '../support/cli.ts'
+import { emptyFolder } from '../support/server.ts'
+
+const folder = emptyFolder()
+const cwd = folder.path
+afterAll(folder.remove)
+
+const START = Date.parse('2026-11-26T10:00:00.000Z')
+let files = 0
+/** Writes a file, and makes a scenario from it. */
+async function from(content: unknown, ...args: string[]) {
+  const file = `evidence-${++files}.json`
+  writeFileSync(join(cwd, file), typeof content === 'string' ? content : JSON.stringify(content))
+  const result = await runCommand(['scenario', 'from', file, ...args], { cwd })
+  return { ...result, file, rules: () => parsed(result.stdout).rules }
+}
+const parsed = (text: string) => ScenarioFile.parse(Bun.YAML.parse(text))
+
+interface Attempt {
+  /** Seconds. */
+  at: number
+  outcome: string
+  status?: number
+  model?: string
+}
+const trace = ({ at, outcome, status = 200, model = 'openai/gpt-4o' }: Attempt, index: number) => ({
+  id: `trace-${index}`,
+  operation: 'chat.completions',
+  stream: false,
+  started_at: new Date(START + at * 1000).toISOString(),
+  attempts: [{ target: model, started_ms: 0, duration_ms: 300, first_content_ms: null, outcome, status }],
+})
+
+describe('scenario from traces', () => {
+  /** Ten minutes of an outage: 503, then 429, with a second model and another provider that go on. */
+  const outage = (): Attempt[] => [
+    ...[0, 20, 40].map((at) => ({ at, outcome: 'succeeded' })),
+    ...Array.from({ length: 20 }, (_, index) => ({ at: 60 + index * 20, outcome: 'http_error', status: 503 })),
+    ...Array.from({ length: 10 }, (_, index) => ({ at: 460 + index * 20, outcome: 'http_error', status: 429 })),
+    ...[661, 680, 700].map((at) => ({ at, outcome: 'succeeded' })),
+    ...Array.from({ length: 30 }, (_, index) => ({
+      at: 5 + index * 23,
+      outcome: index > 3 && index < 18 ? 'disconnected' : 'succeeded',
+      status: index > 3 && index < 18 ? 502 : 200,
+      model: 'openai/gpt-4o-mini',
+    })),
+    ...Array.from({ length: 30 }, (_, index) => ({
+      at: 7 + index * 23,
+      outcome: 'succeeded',
+      model: 'anthropic/claude-sonnet-4',
+    })),
+  ]
+
+  test('needs at most four rules for an outage of ten minutes, and reproduces every outcome', async () => {
+    const { code, stderr, stdout, rules } = await from({ traces: outage().map(trace) })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(rules().length).toBeLessThanOrEqual(4)
+    expect(rules().find(({ fault }) => fault?.type === 'reset')?.match).toEqual({
+      provider: 'openai',
+      model: 'gpt-4o-mini',
+    })
+    expect(stdout).toMatch(/when: \{ after: 1m, for: 400s \} # observed/)
+  })
+
+  test('says that an end is assumed when no later attempt shows it', async () => {
+    const { stdout } = await from([
+      trace({ at: 0, outcome: 'succeeded' }, 1),
+      trace({ at: 9, outcome: 'http_error', status: 500 }, 2),
+    ])
+    expect(stdout).toContain('# assumed: it ended with the last attempt that failed')
+  })
+
+  test('matches the provider alone when all of its models fail', async () => {
+    const { rules } = await from(
+      ['openai/gpt-4o', 'openai/gpt-4o-mini'].flatMap((model, index) => [
+        trace({ at: index, outcome: 'http_error', status: 503, model }, index),
+        trace({ at: 60 + index, outcome: 'succeeded', model }, index),
+      ]),
+    )
+    expect(rules()).toHaveLength(1)
+    expect(rules()[0]?.match).toEqual({ provider: 'openai' })
+  })
+
+  test('reads one trace per line', async () => {
+    const lines = outage()
+      .map(trace)
+      .map((one) => JSON.stringify(one))
+      .join('\n')
+    expect((await from(lines)).code).toBe(0)
+  })
+
+  test('writes a file that exec can run, and does not replace one', async () => {
+    const { code, stdout, file } = await from(
+      [trace({ at: 0, outcome: 'http_error', status: 503 }, 1)],
+      '--out',
+      'made.yaml',
+    )
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: "wrote made.yaml: try it with 'understudy exec --scenario made.yaml -- npm test'\n",
+    })
+    const text = readFileSync(join(cwd, 'made.yaml'), 'utf8')
+    expect(text).toContain(`# Source: ${file} (traces).`)
+    expect((await runCommand(['check', 'made.yaml'], { cwd })).stdout).toContain('1 scenario, 0 warnings')
+    expect((await runCommand(['rehearse', 'made.yaml'], { cwd })).code).toBe(0)
+    const again = await runCommand(['scenario', 'from', file, '--out', 'made.yaml'], { cwd })
+    expect(again).toMatchObject({ code: 2, stderr: 'understudy: made.yaml exists: use --force to replace it\n' })
+    expect((await runCommand(['scenario', 'from', file, '--out', 'made.yaml', '--force'], { cwd })).code).toBe(0)
+  })
+
+  test('ends soon for failures without a pattern', async () => {
+    const attempts = Array.from({ length: 120 }, (_, at) => ({
+      at,
+      outcome: (at * 7919) % 10 < 3 ? 'http_error' : 'succeeded',
+      status: (at * 7919) % 2 === 0 ? 503 : 429,
+    }))
+    const { code, rules } = await from(attempts.map(trace))
+    expect(code).toBe(0)
+    expect(rules().length).toBeGreaterThan(4)
+  })
+
+  test('has nothing to rehearse when nothing failed', async () => {
+    const { code, stderr } = await from([trace({ at: 0, outcome: 'succeeded' }, 1)], '--out', 'none.yaml')
+    expect(code).toBe(1)
+    expect(stderr).toContain('none of its 1 attempt failed')
+    expect(existsSync(join(cwd, 'none.yaml'))).toBe(false)
+  })
+})
+
+describe('scenario from a HAR', () => {
+  const entry = (at: number, response: object, more: { url?: string; body?: object; time?: number } = {}) => ({
+    startedDateTime: new Date(START + at).toISOString(),
+    time: more.time ?? 120,
+    request: {
+      method: 'POST',
+      url: more.url ?? 'https://api.openai.com/v1/chat/completions',
+      headers: [],
+      postData: { mimeType: 'application/json', text: JSON.stringify(more.body ?? { model: 'gpt-4o', stream: true }) },
+    },
+    response,
+  })
+  const content = (text: string, encoding?: string) => ({
+    mimeType: 'application/json',
+    text,
+    ...(encoding && { encoding }),
+  })
+  const har = (...entries: unknown[]) => ({ log: { version: '1.2', entries } })
+
+  test('has status, Retry-After and body of an error, base64 or not', async () => {
+    const body = { error: { message: 'Slow down.', type: 'requests' } }
+    const limited = {
+      status: 429,
+      headers: [{ name: 'Retry-After', value: '7' }],
+      content: content(Buffer.from(JSON.stringify(body)).toString('base64'), 'base64'),
+    }
+    const { code, rules } = await from(har(entry(0, limited), entry(8_000, { status: 200, content: content('{}') })))
+    expect(code).toBe(0)
+    expect(rules()[0]?.fault).toMatchObject({ type: 'http-error', status: 429, retry_after: 7_000, body } as never)
+  })
+
+  test('tells providers apart by their address, and models by the body', async () => {
+    const { rules } = await from(
+      har(
+        entry(0, { status: 529 }, { url: 'https://api.anthropic.com/v1/messages', body: { model: 'claude-sonnet-4' } }),
+        entry(10, { status: 200 }),
+        entry(
+          20,
+          { status: 500 },
+          { url: 'http://127.0.0.1:8080/v1/embeddings', body: { model: 'text-embedding-3-small' } },
+        ),
+        entry(
+          30,
+          { status: 200 },
+          { url: 'http://127.0.0.1:8080/v1/embeddings', body: { model: 'text-embedding-3-large' } },
+        ),
+      ),
+    )
+    expect(rules().map(({ match, fault }) => [match, fault && 'status' in fault ? fault.status : undefined])).toEqual([
+      [{ provider: 'anthropic' }, 529],
+      [expect.objectContaining({ provider: 'openai' }), 500],
+    ] as never)
+  })
+
+  const broken: [string, object, string][] = [
+    ['refused', { status: 0, _error: 'net::ERR_CONNECTION_REFUSED' }, 'connection-refused'],
+    ['reset', { status: 0, _error: 'net::ERR_CONNECTION_RESET' }, 'reset'],
+    ['not found', { status: 0, _error: 'net::ERR_NAME_NOT_RESOLVED' }, 'dns-failure'],
+    ['silent', { status: 0, _error: 'net::ERR_TIMED_OUT' }, 'hang'],
+    ['cut', { status: 200, _error: 'net::ERR_INCOMPLETE_CHUNKED_ENCODING', content: content('data: {') }, 'cut-stream'],
+  ]
+  test.each(broken)('knows a connection that was %s', async (_, response, fault) => {
+    const { code, stderr, rules } = await from(har(entry(0, response, { time: 30_000 })))
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(rules()[0]?.fault?.type).toBe(fault as never)
+  })
+
+  test('skips broken entries and says so, and ignores other requests', async () => {
+    const page = { ...entry(0, { status: 404 }), request: { method: 'GET', url: 'https://example.com/' } }
+    const { code, stderr } = await from(har('nothing', { request: {} }, page, entry(5, { status: 503 })))
+    expect(code).toBe(0)
+    expect(stderr).toMatch(/warning: .*: entry 0 has no request with a URL: skipped/)
+    expect(stderr).toContain('entry 1 has no request with a URL')
+  })
+})
+
+describe('scenario from a status page', () => {
+  const incident = (more: object = {}) => ({
+    id: 'abc123',
+    name: 'Elevated errors on Claude Sonnet',
+    impact: 'critical',
+    started_at: '2026-03-01T10:00:00.000Z',
+    resolved_at: '2026-03-01T11:30:00.000Z',
+    components: [{ name: 'Claude API (api.anthropic.com)' }],
+    incident_updates: [
+      { status: 'resolved', body: 'Resolved.', created_at: '2026-03-01T11:30:00.000Z' },
+      { status: 'monitoring', body: 'A fix is in place.', created_at: '2026-03-01T11:00:00.000Z' },
+      { status: 'investigating', body: 'We see elevated 529 errors.', created_at: '2026-03-01T10:05:00.000Z' },
+    ],
+    ...more,
+  })
+
+  test('has observed times and an assumed share', async () => {
+    const { code, stdout, rules } = await from({ page: { name: 'Claude' }, incidents: [incident()] })
+    expect(code).toBe(0)
+    expect(rules()[0]).toMatchObject({
+      match: { provider: 'anthropic' },
+      when: {
+        schedule: [
+          { phase: 'down', for: 3_600_000, from: 1, to: 1 },
+          { phase: 'recovering', for: 1_800_000, from: 1, to: 0 },
+          { phase: 'healthy' },
+        ],
+      },
+      fault: { type: 'http-error', status: 529 },
+    })
+    expect(stdout).toContain('# for: observed; share: assumed')
+  })
+
+  test('needs a choice between several, and an end', async () => {
+    const two = { incidents: [incident(), incident({ id: 'def456', name: 'Other' })] }
+    expect((await from(two)).stderr).toContain('choose one with --incident <ID>: abc123 (Elevated errors')
+    expect((await from(two, '--incident', 'def456')).stdout).toContain('description: Other.')
+    const open = incident({ resolved_at: null, incident_updates: [] })
+    expect((await from({ incident: open })).stderr).toContain('the incident is not resolved')
+  })
+})
+
+describe('scenario from a cassette', () => {
+  test('counts calls, since it has no times between them', async () => {
+    const header = { session: 'checkout', recorded: '2026-11-26', understudy: '1.0.0', volatile: [], redact: [] }
+    const writer = openCassette(join(cwd, 'cassettes'), header, (problem) => {
+      throw new Error(problem)
+    })
+    const response = (status: number, ...headers: [string, string][]): RecordedAttempt => ({
+      response: {
+        status,
+        headers: [['content-type', 'application/json'], ...headers],
+        at: 5,
+        frames: [{ at: 6, bytes: new TextEncoder().encode('{"error":{"message":"Later."}}') }],
+      },
+      end: 'complete',
+      endedAt: 7,
+    })
+    const attempts = [response(200), response(429, ['retry-after', '2']), response(429), response(200)]
+    for (const [index, attempt] of attempts.entries()) {
+      const body = {
+        kind: 'json',
+        value: { model: 'gpt-4o', messages: [{ role: 'user', content: `${index}` }] },
+      } as const
+      const request = {
+        provider: 'openai',
+        operation: 'chat.completions',
+        model: 'gpt-4o',
+        path: '/v1/chat/completions',
+        headers: {},
+        body,
+      }
+      await writer.append({ turn: 1, request, attempts: [attempt] })
+    }
+    await writer.finish()
+    const { code, stdout, stderr } = await runCommand(['scenario', 'from', 'cassettes/checkout.yaml'], { cwd })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(parsed(stdout).rules).toMatchObject([
+      {
+        match: { provider: 'openai' },
+        when: { calls: [2, 3] },
+        fault: { type: 'http-error', status: 429, retry_after: 2_000, body: { error: { message: 'Later.' } } },
+      },
+    ])
+  })
+})
+
+describe('scenario from something else', () => {
+  const cases: [string, string, string][] = [
+    ['no JSON', 'hello', 'is not JSON: expected a cassette, traces'],
+    ['other JSON', '{"a":1}', 'is none of the known formats'],
+    ['an empty HAR', '{"log":{"entries":[]}}', 'has no call to a model provider'],
+  ]
+  test.each(cases)('%s is named', async (_, content, message) => {
+    const { code, stderr } = await from(content)
+    expect(code).toBe(2)
+    expect(stderr).toContain(message)
+  })
+})
