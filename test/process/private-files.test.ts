@@ -44,7 +44,7 @@ test.each(UMASKS)(
     const explore = await runUnder(umask, own.path, ['explore', ...explored, '--', 'node', '-e', CALL])
     expect(explore.stdout).toContain('Understudy')
     expect(Object.keys(modesIn(own.path))).toEqual(
-      expect.arrayContaining(['x.db', 'j.xml', 'r.html', 'c.json', 'out', 'out/deep', 'out/deep/state.json']),
+      expect.arrayContaining(['x.db', 'j.xml', 'r.html', 'c.json', 'out', 'out/deep', 'out/deep/state.jsonl']),
     )
     expect(wrong(own.path)).toEqual([])
     own.remove()

@@ -75,6 +75,9 @@ const OF_TRACES = /^\/_understudy\/traces\/.*\/(made|waterfall)$/
 /** What is the same for all sessions. */
 const SHARED = /^\/v1\/models|^\/_understudy\/(health|metrics|livez|readyz|scenarios|sessions)$/
 
+/** A path with the query that it requires. */
+const queried = (path: string) => (path === '/_understudy/workspace' ? `${path}?path=/v2/datasets` : path)
+
 /** Makes a session with something of each kind, and one with a text that is stored in parts, since it makes each read slow. */
 async function makeSound(): Promise<Sound> {
   const first = start()
@@ -99,7 +102,7 @@ async function makeSound(): Promise<Sound> {
   const answers = new Map<string, Json>()
   for await (const { id, path, status, text } of playExamples(inside, operations, (id) => LEFT_OUT.test(id))) {
     expect([id, path, text, status < 300]).toEqual([id, path, text, true])
-    if (operations.get(id)?.method === 'get' && !SHARED.test(path)) paths.add(path)
+    if (operations.get(id)?.method === 'get' && !SHARED.test(path)) paths.add(queried(path))
     if (text.startsWith('{')) answers.set(id, JSON.parse(text) as Json)
   }
   await first.close()

@@ -25,7 +25,11 @@ test('vitest example: passes', async () => {
   ])
   expect([bad.code, bad.said]).toEqual([0, expect.stringMatching(/Tests +1 passed/)])
   const [run] = JSON.parse(bad.said.split('\n').find((line) => line.startsWith('{"format_version"')) ?? '').runs
-  const session = { session: expect.stringMatching(/^a-customer-hears-when-/), ok: true, attempts: 3 }
+  const session = {
+    session: expect.stringMatching(/^support\.test\.ts\/a-customer-hears-when-/),
+    ok: true,
+    attempts: 3,
+  }
   expect(run.sessions).toEqual([expect.objectContaining(session)])
 }, 60_000)
 
