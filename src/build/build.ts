@@ -21,6 +21,7 @@ import { NO_PLACES, writePlaces } from './asset-places.ts'
 import { compiledSchemas } from './compiled-schemas.ts'
 import { EMBEDDED_FILES, folderOf, noticesOf, packageRecorder } from './licenses.ts'
 import { withoutSignature } from './mach-o.ts'
+import { packedLibraries, unpacking } from './packed-libraries.ts'
 import { driverOf, executableOf, here, platforms } from './platforms.ts'
 import { currentSite, siteFile, sitePackages } from './site.ts'
 import { tokenTables } from './token-table.ts'
@@ -47,6 +48,9 @@ const emptyDatabases = Object.entries(EMPTY).map(
 const outlineFiles = Object.entries(compiledSchemas()).map(
   ([name, json]) => [relative('dist', compiledSchemaFile(name)), json] as const,
 )
+const libraryFiles = Object.fromEntries(
+  Object.entries(await packedLibraries()).map(([path, bytes]) => [relative('dist', path), bytes]),
+)
 const page = packageRecorder()
 const inspector = compressPage(await bundlePage([page.plugin]))
 /** What is made for the executable, by its name under `dist/`. */
@@ -55,6 +59,7 @@ const made: Record<string, Uint8Array | string> = {
   ...Object.fromEntries(emptyDatabases),
   [basename(PLACES_FILE)]: NO_PLACES,
   ...Object.fromEntries(outlineFiles),
+  ...libraryFiles,
   [basename(SHIPPED)]: JSON.stringify(embeddedFixtures(fixtureSubjects)),
   [basename(PAGE_FILE)]: inspector,
   ...(site && { [basename(SITE_FILE)]: site }),
@@ -125,7 +130,7 @@ async function compile(platform: string, outfile: string): Promise<void> {
     minify: { whitespace: true, syntax: true },
     // Else the paths of this machine are in packages that were written for CommonJS, and nothing is there at run time.
     define: { BUILT_FROM: JSON.stringify(builtFrom), __dirname: '"."', __filename: '"."' },
-    plugins: [embeddable(platform)],
+    plugins: [embeddable(platform), unpacking],
     compile: {
       outfile,
       target: `bun-${platform.replace('win32', 'windows')}` as Bun.Build.CompileTarget,
