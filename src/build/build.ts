@@ -4,6 +4,7 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
+import { gzipSync } from 'node:zlib'
 import { $, Glob } from 'bun'
 import { embeddedFixtures } from '../backends/fixture/load.ts'
 import { SHIPPED } from '../backends/fixture/shipped.ts'
@@ -151,14 +152,22 @@ async function compile(platform: string, outfile: string): Promise<void> {
   }
 }
 
-/** The driver's entry for one platform (its default one looks for node_modules at run time), and scripts that are served, not run. */
+/** Large files of which few runs read any; the program unpacks them (lib/assets.ts). */
+const COMPRESSED = /[\\/](?:swagger-ui-bundle\.js|swagger-ui\.css|openapi-examples\.json|cl100k\.bin)$/
+
+/** The driver's entry for one platform (its default one looks for node_modules at run time), and files that are not embedded as they are. */
 const embeddable = (platform: string): Bun.BunPlugin => ({
   name: 'embeddable',
   setup(builder) {
     const driver = join(root, `node_modules/better-sqlite3/lib/${driverOf(platform)}.js`)
     builder.onResolve({ filter: /^better-sqlite3$/ }, () => ({ path: driver }))
-    builder.onLoad({ filter: /[\\/](?:swagger-ui-bundle|docs[\\/]page)\.js$/ }, async ({ path }) => ({
+    // It is served, not run.
+    builder.onLoad({ filter: /[\\/]docs[\\/]page\.js$/ }, async ({ path }) => ({
       contents: await Bun.file(path).bytes(),
+      loader: 'file',
+    }))
+    builder.onLoad({ filter: COMPRESSED }, async ({ path }) => ({
+      contents: gzipSync(await Bun.file(path).bytes(), { level: 9 }),
       loader: 'file',
     }))
   },
