@@ -6,7 +6,7 @@ import { packedFile } from '../lib/packed-library.ts'
 const root = join(import.meta.dir, '..', '..')
 
 /** The libraries, by the names that they are imported with. */
-const PACKED = ['unpdf']
+const PACKED = ['mammoth', 'node-html-markdown', 'unpdf']
 
 /** Their compressed bundles, by path from the project's root. */
 export async function packedLibraries(): Promise<Record<string, Uint8Array>> {
@@ -14,9 +14,15 @@ export async function packedLibraries(): Promise<Record<string, Uint8Array>> {
   return Object.fromEntries(await Promise.all(bundles))
 }
 
+/** The names that a library exports, without those that only `import()` has for CommonJS ("module.exports"). */
+const exportsOf = async (library: string): Promise<string[]> =>
+  Object.keys(await import(library)).filter((name) => /^[\w$]+$/.test(name))
+
 async function bundle(name: string): Promise<Uint8Array> {
+  const entry = join(root, 'library.js')
   const { success, logs, outputs } = await Bun.build({
-    entrypoints: [Bun.resolveSync(name, root)],
+    entrypoints: [entry],
+    files: { [entry]: `export { ${await exportsOf(name)} } from ${JSON.stringify(name)}` },
     target: 'bun',
     minify: { whitespace: true, syntax: true },
     // As in the executable (build.ts).
@@ -34,13 +40,12 @@ export const unpacking: Bun.BunPlugin = {
     const filter = new RegExp(`^(?:${PACKED.join('|')})$`)
     builder.onResolve({ filter }, ({ path }) => ({ path, namespace: 'packed' }))
     builder.onLoad({ filter: /.*/, namespace: 'packed' }, async ({ path }) => {
-      // Some names of exports are no names of variables.
-      const names = Object.keys(await import(path))
-      const library = JSON.stringify(join(root, 'src', 'lib', 'packed-library.ts'))
+      const names = await exportsOf(path)
+      const module = JSON.stringify(join(root, 'src', 'lib', 'packed-library.ts'))
       const contents = [
-        `import { packedLibrary } from ${library}`,
+        `import { packedLibrary } from ${module}`,
         `const library = await packedLibrary(${JSON.stringify(path)})`,
-        ...names.map((name, index) => `const e${index} = library[${JSON.stringify(name)}]`),
+        ...names.map((name, index) => `const e${index} = library.${name}`),
         `export { ${names.map((name, index) => `e${index} as ${name}`)} }`,
       ].join('\n')
       return { contents, loader: 'js' }
