@@ -2,7 +2,7 @@
 // package's own maps takes about 300 ms and 70 MB at start, reading one file about 2 ms and 4 MB (layout: lib/tokens.ts).
 import cl100k from 'gpt-tokenizer/bpeRanks/cl100k_base'
 import o200k from 'gpt-tokenizer/bpeRanks/o200k_base'
-import { hashBytes, slotContent, slotOf, TABLE_SLOTS } from '../lib/token-hash.ts'
+import { entryOf, firstPlaceOf, hashBytes, TABLE_SLOTS } from '../lib/token-hash.ts'
 
 /** Every table by the name of its file. Texts are only ever encoded with the first, so the second needs no slots. */
 export const tokenTables = (): Record<string, Uint8Array> => ({
@@ -26,9 +26,9 @@ function tokenTable(ranks: typeof o200k, slots: number): Uint8Array {
     header[2 + rank] = end
     if (slots === 0) continue
     const hash = hashBytes(token, 0, token.length)
-    let slot = slotOf(hash)
+    let slot = firstPlaceOf(hash)
     while (header[2 + tokens.length + slot]) slot = (slot + 1) % TABLE_SLOTS
-    header[2 + tokens.length + slot] = slotContent(hash, rank)
+    header[2 + tokens.length + slot] = entryOf(hash, rank)
   }
   return new Uint8Array(Buffer.concat([new Uint8Array(header.buffer), bytes]))
 }

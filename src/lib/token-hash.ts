@@ -13,13 +13,13 @@ export function hashBytes(bytes: Uint8Array, start: number, end: number): number
 }
 
 /** The slot of a hash, where the search for it begins. */
-export const slotOf = (hash: number): number => hash & (TABLE_SLOTS - 1)
+export const firstPlaceOf = (hash: number): number => hash & (TABLE_SLOTS - 1)
 
 /** The bits of a hash that its slot does not tell; a slot contains them so that other tokens are passed without a look at their bytes. */
 export const restOf = (hash: number): number => hash >>> ID_BITS
 
-/** What a slot contains for a token. It is never 0, which an empty slot contains. */
-export const slotContent = (hash: number, id: number): number => ((restOf(hash) << ID_BITS) | (id + 1)) >>> 0
+/** The entry of a token in its slot. It is never 0, which an empty slot contains. */
+export const entryOf = (hash: number, id: number): number => ((restOf(hash) << ID_BITS) | (id + 1)) >>> 0
 
-/** The id of the token of a slot; -1 of an empty one. */
-export const idIn = (content: number): number => (content & (TABLE_SLOTS - 1)) - 1
+/** The id of the token of an entry. */
+export const idIn = (entry: number): number => (entry & (TABLE_SLOTS - 1)) - 1

@@ -4,7 +4,7 @@
 import { O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants'
 import { byteCache } from './byte-cache.ts'
 import { type PagedAsset, pagedAsset } from './paged-asset.ts'
-import { hashBytes, idIn, restOf, slotOf, TABLE_SLOTS } from './token-hash.ts'
+import { firstPlaceOf, hashBytes, idIn, restOf, TABLE_SLOTS } from './token-hash.ts'
 
 /** Number of tokens in each vocabulary: ids are below it. */
 export const VOCABULARIES = { o200k: 199_998, cl100k: 100_256 } as const
@@ -59,12 +59,12 @@ function startOf({ need, ends, bytesAt }: Table, id: number): number {
 function rankOf(table: Table, bytes: Uint8Array, start: number, end: number): number {
   const { need, ends, slots, bytes: all, slotsAt } = table
   const hash = hashBytes(bytes, start, end)
-  for (let slot = slotOf(hash); ; slot = (slot + 1) % TABLE_SLOTS) {
+  for (let slot = firstPlaceOf(hash); ; slot = (slot + 1) % TABLE_SLOTS) {
     need(slotsAt + slot * 4, slotsAt + slot * 4 + 4)
-    const content = slots[slot] ?? 0
-    if (content === 0) return -1
-    if (restOf(content) !== restOf(hash)) continue
-    const rank = idIn(content)
+    const entry = slots[slot] ?? 0
+    if (entry === 0) return -1
+    if (restOf(entry) !== restOf(hash)) continue
+    const rank = idIn(entry)
     const from = startOf(table, rank)
     if ((ends[rank] ?? 0) - from !== end - start) continue
     let same = 0
