@@ -4,6 +4,7 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
+import { gzipSync } from 'node:zlib'
 import { $, Glob } from 'bun'
 import { embeddedFixtures } from '../backends/fixture/load.ts'
 import { SHIPPED } from '../backends/fixture/shipped.ts'
@@ -21,6 +22,7 @@ import { NO_PLACES, writePlaces } from './asset-places.ts'
 import { compiledSchemas } from './compiled-schemas.ts'
 import { EMBEDDED_FILES, folderOf, noticesOf, packageRecorder } from './licenses.ts'
 import { withoutSignature } from './mach-o.ts'
+import { packedLibraries, unpacking } from './packed-libraries.ts'
 import { driverOf, executableOf, here, platforms } from './platforms.ts'
 import { currentSite, siteFile, sitePackages } from './site.ts'
 import { tokenTables } from './token-table.ts'
@@ -47,6 +49,9 @@ const emptyDatabases = Object.entries(EMPTY).map(
 const outlineFiles = Object.entries(compiledSchemas()).map(
   ([name, json]) => [relative('dist', compiledSchemaFile(name)), json] as const,
 )
+const libraryFiles = Object.fromEntries(
+  Object.entries(await packedLibraries()).map(([path, bytes]) => [relative('dist', path), bytes]),
+)
 const page = packageRecorder()
 const inspector = compressPage(await bundlePage([page.plugin]))
 /** What is made for the executable, by its name under `dist/`. */
@@ -55,6 +60,7 @@ const made: Record<string, Uint8Array | string> = {
   ...Object.fromEntries(emptyDatabases),
   [basename(PLACES_FILE)]: NO_PLACES,
   ...Object.fromEntries(outlineFiles),
+  ...libraryFiles,
   [basename(SHIPPED)]: JSON.stringify(embeddedFixtures(fixtureSubjects)),
   [basename(PAGE_FILE)]: inspector,
   ...(site && { [basename(SITE_FILE)]: site }),
@@ -125,7 +131,7 @@ async function compile(platform: string, outfile: string): Promise<void> {
     minify: { whitespace: true, syntax: true },
     // Else the paths of this machine are in packages that were written for CommonJS, and nothing is there at run time.
     define: { BUILT_FROM: JSON.stringify(builtFrom), __dirname: '"."', __filename: '"."' },
-    plugins: [embeddable(platform)],
+    plugins: [embeddable(platform), unpacking],
     compile: {
       outfile,
       target: `bun-${platform.replace('win32', 'windows')}` as Bun.Build.CompileTarget,
@@ -146,14 +152,22 @@ async function compile(platform: string, outfile: string): Promise<void> {
   }
 }
 
-/** The driver's entry for one platform (its default one looks for node_modules at run time), and scripts that are served, not run. */
+/** Large files of which few runs read any; the program unpacks them (lib/assets.ts). */
+const COMPRESSED = /[\\/](?:swagger-ui-bundle\.js|swagger-ui\.css|openapi-examples\.json|cl100k\.bin)$/
+
+/** The driver's entry for one platform (its default one looks for node_modules at run time), and files that are not embedded as they are. */
 const embeddable = (platform: string): Bun.BunPlugin => ({
   name: 'embeddable',
   setup(builder) {
     const driver = join(root, `node_modules/better-sqlite3/lib/${driverOf(platform)}.js`)
     builder.onResolve({ filter: /^better-sqlite3$/ }, () => ({ path: driver }))
-    builder.onLoad({ filter: /[\\/](?:swagger-ui-bundle|docs[\\/]page)\.js$/ }, async ({ path }) => ({
+    // It is served, not run.
+    builder.onLoad({ filter: /[\\/]docs[\\/]page\.js$/ }, async ({ path }) => ({
       contents: await Bun.file(path).bytes(),
+      loader: 'file',
+    }))
+    builder.onLoad({ filter: COMPRESSED }, async ({ path }) => ({
+      contents: gzipSync(await Bun.file(path).bytes(), { level: 9 }),
       loader: 'file',
     }))
   },

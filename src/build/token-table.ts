@@ -2,7 +2,7 @@
 // package's own maps takes about 300 ms and 70 MB at start, reading one file about 2 ms and 4 MB (layout: lib/tokens.ts).
 import cl100k from 'gpt-tokenizer/bpeRanks/cl100k_base'
 import o200k from 'gpt-tokenizer/bpeRanks/o200k_base'
-import { hashBytes, TABLE_SLOTS } from '../lib/token-hash.ts'
+import { entryOf, firstPlaceOf, hashBytes, TABLE_SLOTS } from '../lib/token-hash.ts'
 
 /** Every table by the name of its file. Texts are only ever encoded with the first, so the second needs no slots. */
 export const tokenTables = (): Record<string, Uint8Array> => ({
@@ -10,7 +10,7 @@ export const tokenTables = (): Record<string, Uint8Array> => ({
   'cl100k.bin': tokenTable(cl100k, 0),
 })
 
-/** Token count, slot count, end offset of every token, hash slots (rank + 1), then all token bytes. */
+/** Token count, slot count, end offset of every token, hash slots (lib/token-hash.ts), then all token bytes. */
 function tokenTable(ranks: typeof o200k, slots: number): Uint8Array {
   const encoder = new TextEncoder()
   const tokens = ranks.map((token) => (typeof token === 'string' ? encoder.encode(token) : new Uint8Array(token)))
@@ -25,9 +25,10 @@ function tokenTable(ranks: typeof o200k, slots: number): Uint8Array {
     end += token.length
     header[2 + rank] = end
     if (slots === 0) continue
-    let slot = hashBytes(token, 0, token.length)
+    const hash = hashBytes(token, 0, token.length)
+    let slot = firstPlaceOf(hash)
     while (header[2 + tokens.length + slot]) slot = (slot + 1) % TABLE_SLOTS
-    header[2 + tokens.length + slot] = rank + 1
+    header[2 + tokens.length + slot] = entryOf(hash, rank)
   }
   return new Uint8Array(Buffer.concat([new Uint8Array(header.buffer), bytes]))
 }

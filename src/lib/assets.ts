@@ -2,6 +2,7 @@
 // `assets/` (build/build.ts); a program that runs from source reads them from disk.
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 
 /** True in the compiled executable, whose modules are in a virtual file system. */
 export const isCompiled = import.meta.dir.includes('$bunfs') || import.meta.dir.includes('~BUN')
@@ -17,7 +18,10 @@ const root = isCompiled ? join(embedded, FOLDER) : join(import.meta.dir, '..', '
  * new TextDecoder().decode(readAsset('package.json')).includes('"name"') // => true
  */
 export function readAsset(path: string): Uint8Array {
-  return readFileSync(join(root, path))
+  const bytes = readFileSync(join(root, path))
+  // The build compresses some, which keep their names.
+  const packed = bytes[0] === 0x1f && bytes[1] === 0x8b && !path.endsWith('.gz')
+  return packed ? gunzipSync(bytes) : bytes
 }
 
 /** Paths of all shipped files below a folder, sorted. */

@@ -4,7 +4,7 @@
 import { O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants'
 import { byteCache } from './byte-cache.ts'
 import { type PagedAsset, pagedAsset } from './paged-asset.ts'
-import { hashBytes, TABLE_SLOTS } from './token-hash.ts'
+import { firstPlaceOf, hashBytes, idIn, restOf, TABLE_SLOTS } from './token-hash.ts'
 
 /** Number of tokens in each vocabulary: ids are below it. */
 export const VOCABULARIES = { o200k: 199_998, cl100k: 100_256 } as const
@@ -16,7 +16,7 @@ interface Table {
   need: PagedAsset['need']
   /** End offset in `bytes` of every token, by rank. */
   ends: Uint32Array
-  /** Open-addressing hash table of ranks + 1; 0 is an empty slot. */
+  /** Open-addressing hash table of ranks (lib/token-hash.ts); 0 is an empty slot. */
   slots: Uint32Array
   bytes: Uint8Array
   /** Offset of the slots in the file; that of `ends` is 8. */
@@ -58,10 +58,13 @@ function startOf({ need, ends, bytesAt }: Table, id: number): number {
 /** Rank of the token whose bytes are `bytes[start, end)`, or -1. */
 function rankOf(table: Table, bytes: Uint8Array, start: number, end: number): number {
   const { need, ends, slots, bytes: all, slotsAt } = table
-  for (let slot = hashBytes(bytes, start, end); ; slot = (slot + 1) % TABLE_SLOTS) {
+  const hash = hashBytes(bytes, start, end)
+  for (let slot = firstPlaceOf(hash); ; slot = (slot + 1) % TABLE_SLOTS) {
     need(slotsAt + slot * 4, slotsAt + slot * 4 + 4)
-    const rank = (slots[slot] ?? 0) - 1
-    if (rank < 0) return -1
+    const entry = slots[slot] ?? 0
+    if (entry === 0) return -1
+    if (restOf(entry) !== restOf(hash)) continue
+    const rank = idIn(entry)
     const from = startOf(table, rank)
     if ((ends[rank] ?? 0) - from !== end - start) continue
     let same = 0
