@@ -16,12 +16,11 @@ export const problemCommand = ({ cases: [first] }: ExploreProblem, repeat: (case
 export const problemLines = (problems: readonly ExploreProblem[], repeat: (caseId: string) => string): string[] =>
   problems.flatMap((problem, index) => {
     const { kind, severity, why, calls, classes } = problem
-    const [call = '', ...others] = calls
     const indented = (text: string) => wrapText(text, WIDTH - INDENT.length).map((line) => `${INDENT}${line}`)
     const title = `${index + 1}. ${PROBLEM_TITLES[kind]}`
     return [
       `${paint(severity === 'error' ? 'red' : 'yellow', title)}${severity === 'warning' ? ' (warning)' : ''}`,
-      ...indented(`${call}${others.length === 0 ? '' : ` and ${listed(others, 2)}`}`),
+      ...indented(listed(calls, 3)),
       ...indented(`under ${listed(classes)}`),
       ...indented(why),
       ...commandLines(problemCommand(problem, repeat)).map((line) => `${INDENT}${INDENT}${paint('dim', line)}`),
