@@ -95,6 +95,18 @@ describe('explore baseline', () => {
     expect([cases.map(({ verdict }) => verdict), baselines]).toEqual([['failed', 'failed'], { runs: 10, failed: 0 }])
   })
 
+  test('a label shows only the words that the prompts of all baseline runs share', async () => {
+    const say = (text: string): Site => ({ ...site('b', 2), system: 'Sort.', text })
+    const orders = ['Sort pears', 'Sort figs', 'Sort pears'].map((text) => modelProgram([say(text), say('Hi')]).run)
+    let baselines = 0
+    const command: RunCommand = (order) => (orders[order.scenario ? 0 : baselines++] ?? careful)(order)
+    const { points } = await exploreWith(command, { jobs: 1 })
+    expect(points.filter(({ discovered }) => !discovered).map(({ label }) => label)).toEqual([
+      'chat.completions, call 1: "Sort…"',
+      'chat.completions, call 2: "Hi"',
+    ])
+  })
+
   test('the first run is enough if there is no time for more', async () => {
     const { command } = counted(careful, () => ({}))
     const { baselines, cases, skipped } = await exploreWith(command, { hasTime: () => false })
