@@ -4,7 +4,7 @@ import type { FormField, RecordedAttempt, UpstreamBody, UpstreamRequest } from '
 import { type FieldStep, formatFieldPath, parseFieldPath } from '../contract/core/volatile-rule.ts'
 import { numberPlaceholder, placeholder, placeholdersIn, redactedNumber } from '../lib/placeholders.ts'
 import { encodedFormsOf } from '../lib/secret-forms.ts'
-import { keyKind, namedSecret, secretParameter } from '../lib/secrets.ts'
+import { keyKind, namedSecret, secretParameter, withoutSpans } from '../lib/secrets.ts'
 import { type Detected, detect, MIN_LENGTH } from './detect.ts'
 import {
   fieldPlace,
@@ -84,8 +84,10 @@ const NAMES = 'names of fields'
 /** The rule for values that were found elsewhere in the session. */
 const REPEATED = 'repeated values'
 const MAX_NOT_COMPARED = 200
-/** How many values of a session are searched in its responses: the newest. */
-const MAX_KNOWN = 500
+/** How many values of a session are searched in its responses: the newest. Each search goes through the whole text. */
+const MAX_KNOWN = 200
+/** How many values of one request or response are searched in the rest of it: the first. */
+const MAX_OWN = 100
 
 /** The numbers of values. */
 class Numbers {
@@ -239,7 +241,7 @@ class CassetteRedactor implements Redactor {
         counted.count++
         counted.values.add(value)
         this.#counts.set(id, counted)
-        if (rule !== REPEATED && rule !== KEYS && isDistinct(value)) own.set(value, kind)
+        if (rule !== REPEATED && rule !== KEYS) keep(own, value, kind)
       },
     }
   }
@@ -251,7 +253,7 @@ class CassetteRedactor implements Redactor {
       number: notes.number,
       replaced: (secret) => {
         notes.replaced?.(secret)
-        if (isDistinct(secret.value)) own.set(secret.value, secret.kind)
+        keep(own, secret.value, secret.kind)
       },
     }
     const once = changedRequest(request, this.#rewriting(collecting, this.#echoed))
@@ -353,6 +355,15 @@ class CassetteRedactor implements Redactor {
 const NOTHING: readonly never[] = []
 const FIRST_TEXT = 100_000_000
 
+/** Kinds that are found wherever they stand. */
+const FOUND_ANYWHERE = new Set(['email', 'card-number', 'iban'])
+
+/** Keeps a value that is searched in other places, where nothing else shows that it is secret. */
+function keep(own: Map<string, string>, value: string, kind: string): void {
+  if (own.size < MAX_OWN && isDistinct(value) && !FOUND_ANYWHERE.has(kind) && keyKind(value) === undefined)
+    own.set(value, kind)
+}
+
 /** Values that can be recognized wherever they stand. Short ones and words are replaced only where they were found. */
 const isDistinct = (value: string): boolean =>
   value.length >= 6 && !/^[A-Za-z]{1,11}$/.test(value) && !/^\d{1,7}$/.test(value) && !value.includes('\0')
@@ -418,10 +429,7 @@ function repeated(known: ReadonlyMap<string, string>, notes: Notes): Rewriting {
   return {
     minLength: MIN_LENGTH,
     text: (text) => {
-      const taken = placeholdersIn(text)
-      const found = knownIn(text, known).filter(
-        ({ start, end }) => !taken.some((one) => one.start < end && start < one.end),
-      )
+      const found = knownIn(withoutSpans(text, placeholdersIn(text)), known)
       return replacements(united(found, text), notes)
     },
     value: () => undefined,

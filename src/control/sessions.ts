@@ -40,7 +40,7 @@ const NewSession = z.strictObject({
   name: z
     .string()
     .describe(
-      "1 to 120 letters, digits, '.', '_', '-', or '/', such as the file and the title of a test. In an address, `/` is written as `%2F`.",
+      "1 to 110 letters, digits, '.', '_', '-', or '/', such as the file and the title of a test. In an address, `/` is written as `%2F`.",
     ),
   ...Settings.shape,
 })

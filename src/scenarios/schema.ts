@@ -189,7 +189,6 @@ export const MAX_RULES = 1_000
 /** A scenario file. */
 export const ScenarioFile = z
   .strictObject({
-    version: statedVersion('scenario_file'),
     name: z
       .string()
       .regex(/^[\w.-]+$/, { error: "must contain only letters, digits, '.', '_' and '-'" })
@@ -219,6 +218,7 @@ export const ScenarioFile = z
       .min(1)
       .optional()
       .describe('Maximum number of attempts at providers for one request of a client, including its own retries.'),
+    version: statedVersion('scenario_file'),
   })
   .superRefine(({ rules, expect }, context) => {
     if (rules.length === 0 && expect.length === 0)

@@ -4,15 +4,15 @@ import { quote } from '../schema/validation.ts'
 import { DEFAULT_SESSION } from './session.ts'
 
 // Parts between slashes, such as the file and the title of a test. URLs cannot contain the two parts that are all dots.
-// In the file name of a session, a capital letter takes two characters, and no file system has room for more than 255.
-const NAME = /^(?=.{1,120}$)(?:(?:^|\/)(?!\.\.?(?:\/|$))[A-Za-z0-9._-]+)+$/
+// In the file name of a session, a capital letter takes two characters, and no file system has room for more than 255 with the endings of its files.
+const NAME = /^(?=.{1,110}$)(?!\.\.?(?:\/|$))[A-Za-z0-9._-]+(?:\/(?!\.\.?(?:\/|$))[A-Za-z0-9._-]+)*$/
 /** Whether a name is valid for a session other than the default one. */
 export const isName = (name: string) => NAME.test(name) && name !== DEFAULT_SESSION
 
 /** @throws ApiError 400 for an invalid session name */
 export function checkName(name: string): void {
   if (NAME.test(name)) return
-  const message = `session name ${quote(name)} must be 1 to 120 letters, digits, '.', '_', '-' or '/', without an empty part, '.' or '..' between slashes`
+  const message = `session name ${quote(name)} must be 1 to 110 letters, digits, '.', '_', '-' or '/', without an empty part, '.' or '..' between slashes`
   throw new ApiError(400, 'invalid_session', message, { param: 'name' })
 }
 /** The error 404 for an unknown session. */

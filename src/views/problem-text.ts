@@ -1,5 +1,5 @@
 // What problems of explored programs are called, on a terminal and on the page.
-import type { ExploreProblem, ProblemKind } from '../contract/core/exploration.ts'
+import type { CaseResult, ExploreProblem, ProblemKind } from '../contract/core/exploration.ts'
 import { counted } from '../lib/units.ts'
 
 /** The title of each kind of problem. */
@@ -36,12 +36,11 @@ function problemCount(problems: readonly Pick<ExploreProblem, 'severity'>[]): st
   return parts.join(', ')
 }
 
-/** One sentence about an exploration. Calls that appeared only under faults are not counted. */
+/** One sentence about an exploration. Only injection points with a case are counted. */
 export function explorationSentence(found: {
   problems: readonly Pick<ExploreProblem, 'severity'>[]
-  cases: readonly unknown[]
-  points: readonly { discovered: boolean }[]
+  cases: readonly Pick<CaseResult, 'point'>[]
 }): string {
-  const calls = found.points.filter(({ discovered }) => !discovered).length
+  const calls = new Set(found.cases.flatMap(({ point }) => point.split('+'))).size
   return `${problemCount(found.problems)} in ${counted(found.cases.length, 'case')} at ${counted(calls, 'injection point')}`
 }

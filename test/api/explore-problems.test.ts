@@ -149,6 +149,8 @@ test('explore --case: runs only that case, and finds the same', async () => {
       { point: cell.point, name: cell.class, verdict: cell.verdict, mistake: cell.mistake },
     ])
     expect([one.skipped, one.saved]).toEqual([[], 0])
+    const number = whole.points.findIndex(({ id }) => id === cell.point) + 1
+    expect(linesOf(one).join('\n')).toMatch(new RegExp(`in 1 case at 1 injection point\\n[^]*\\n +p${number} *\\n`))
   }
 })
 

@@ -191,7 +191,7 @@ describe('HTTP error', () => {
       'invalid_value',
       ['the body must be an object', '[]'],
     ],
-    ['an invalid session name', app, '/s/a%20b/_understudy/traces', {}, 400, 'invalid_session', ['64 letters']],
+    ['an invalid session name', app, '/s/a%20b/_understudy/traces', {}, 400, 'invalid_session', ['110 letters']],
     [
       'an invalid session header',
       app,

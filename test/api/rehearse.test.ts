@@ -184,6 +184,7 @@ describe('scenario files', () => {
       'expect',
       'accept',
       'max_attempts',
+      'version',
     ])
   })
 

@@ -35,7 +35,7 @@ const start = (dir: string) => {
   return app
 }
 const put = (app: TestApp, name: string, body: object = {}) =>
-  app.fetch(`/_understudy/sessions/${name}`, {
+  app.fetch(`/_understudy/sessions/${encodeURIComponent(name)}`, {
     method: 'PUT',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
@@ -476,18 +476,25 @@ test('session file names: are distinct in any folder and cannot leave it', async
     'com1.txt',
     'understudy-lock',
     'one.session.db',
-    'x'.repeat(64),
-    'X'.repeat(64),
+    'a/b',
+    'a_b',
+    'a-b',
+    'x'.repeat(110),
+    'X'.repeat(110),
   ]
   for (const name of names) expect([name, (await put(app, name)).status]).toEqual([name, 201])
   const files = readdirSync(dir)
     .filter((name) => name.endsWith('.session.db'))
     .map((name) => name.slice(0, -'.session.db'.length))
   expect(new Set(files.map((name) => name.toLowerCase())).size).toBe(names.length)
-  expect(files.filter((name) => /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i.test(name) || name.length > 200)).toEqual([])
+  expect(
+    files.filter(
+      (name) => /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i.test(name) || name.length > 255 - '.session.db-journal'.length,
+    ),
+  ).toEqual([])
   const mine = (name: string) =>
     app.post(CHAT, { model: 'openai/gpt-4o', ...user('Hi') }, { 'x-understudy-session': name })
-  for (const name of ['..', '.', '../up', 'a/b', 'a\\b', 'x'.repeat(65)]) {
+  for (const name of ['..', '.', '../up', 'a/../b', '/a', 'a//b', 'a\\b', 'x'.repeat(111)]) {
     const answer = await mine(name)
     expect([name, errorOf(answer.text, 400).code]).toEqual([name, 'invalid_session'])
   }

@@ -61,7 +61,7 @@ describe('session API', () => {
 
   const mistakes: [string, object, number, string, string][] = [
     ['without a name', {}, 400, 'name', 'is required'],
-    ['with an invalid name', { name: 'a b' }, 400, 'name', '"a b" must be 1 to 120'],
+    ['with an invalid name', { name: 'a b' }, 400, 'name', '"a b" must be 1 to 110'],
     ['with an existing name', { name: 'default' }, 409, 'name', 'there is a session named "default" already'],
     [
       'with an unknown scenario',

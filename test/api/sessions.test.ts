@@ -71,7 +71,7 @@ const wrong: [string, Way][] = [
 test.each(wrong)('session name with %s: is rejected', async (_, way) => {
   const { message, code } = errorOf((await ask('Hello!', way)).text, 400)
   expect(code).toBe('invalid_session')
-  expect(message).toContain("must be 1 to 120 letters, digits, '.', '_', '-' or '/'")
+  expect(message).toContain("must be 1 to 110 letters, digits, '.', '_', '-' or '/'")
 })
 
 describe('two sessions', () => {

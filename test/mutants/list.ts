@@ -296,10 +296,10 @@ const sessions: Mutant[] = [
     tests: ['session-limits', 'sessions-api'],
   },
   {
-    mistake: 'names of 65 characters are taken',
+    mistake: 'names of 111 characters are taken',
     file: 'sessions/refusals.ts',
-    find: '{1,64}$/',
-    replace: '{1,65}$/',
+    find: '.{1,110}$',
+    replace: '.{1,111}$',
     tests: ['sessions', 'sessions-api'],
   },
   {

@@ -24,6 +24,14 @@ const HOSTILE: Record<string, (size: number) => string> = {
     Array.from({ length: size / 10 }, (_, index) => `+1212${5_550_000 + index} `)
       .join('')
       .slice(0, size),
+  'different e-mail addresses': (size) =>
+    Array.from({ length: size / 10 }, (_, index) => `a${index}@b.co `)
+      .join('')
+      .slice(0, size),
+  'different passwords, repeated': (size) =>
+    Array.from({ length: size / 40 }, (_, index) => `password=x-${index % 5_000}y x-${index}y `)
+      .join('')
+      .slice(0, size),
   'names of secrets': fill('password:        '),
   'quoted secrets without an end': fill('password="'),
   'URLs with users': fill('https://a:b@c.d/ '),

@@ -53,7 +53,7 @@ async function refuseBrokenFiles(server: UnderstudyServer): Promise<void> {
 
 const NAME_LENGTH = 40
 /** Less than the longest name of a session, since a number may follow. */
-const MAX_LENGTH = 110
+const MAX_LENGTH = 100
 /** File and title of a test, so that its cassette can be found by them. The checksum is of the whole of both. */
 function sessionName({ title, file = '' }: TestName): string {
   const readable = title

@@ -7,6 +7,7 @@ import { type CassetteWriter, type NewHeader, openCassette } from '../../cassett
 import type { Interaction, RecordedAttempt, UpstreamRequest, VolatileRule } from '../../contract/core/cassette.ts'
 import { cassetteKey } from '../../contract/core/cassette-key.ts'
 import { nextTurn } from '../../lib/bare-socket.ts'
+import { realClock } from '../../lib/clock.ts'
 import type { Transport } from '../forward/transport.ts'
 import { type NotedAttempt, tapped } from './tap.ts'
 import { conversationTurn, upstreamRequest } from './upstream-request.ts'
@@ -54,6 +55,8 @@ export interface Recorder {
   finish(interrupted?: boolean): Promise<void>
 }
 
+/** A pause of so many ms between calls is used for redaction and writing. */
+const PAUSE_MS = 20
 /** Responses and their bytes that may wait for redaction and writing; with more, they no longer wait for a pause. */
 const MAX_WAITING = { count: 10_000, bytes: 64 * 2 ** 20 }
 
@@ -65,13 +68,17 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const open = new Set<NotedAttempt>()
   let size = 0
   let draining: Promise<void> | undefined
+  let isEnding = false
   const sessionOf = (name: string) => sessions.getOrInsertComputed(name, () => new SessionRecording(name, options))
   const isFull = () => waiting.length > MAX_WAITING.count || size > MAX_WAITING.bytes
   const drain = async () => {
     await nextTurn()
     // In the order in which they were sent, which is that of placeholders and of the file.
-    const batch = waiting.splice(0).sort((one, other) => one.started - other.started)
-    for (const exchange of batch) {
+    waiting.sort((one, other) => one.started - other.started)
+    for (;;) {
+      // Calls that have begun meanwhile go first.
+      const exchange = isEnding || open.size === 0 || isFull() ? waiting.shift() : undefined
+      if (!exchange) return
       size -= exchange.size
       await sessionOf(exchange.attempt.session).add(exchange)
       await nextTurn()
@@ -80,9 +87,18 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const startDraining = () => {
     draining ??= drain().finally(() => {
       draining = undefined
-      if (waiting.length > 0 && (open.size === 0 || isFull())) void startDraining()
+      if (waiting.length > 0 && open.size === 0) scheduleDrain()
     })
     return draining
+  }
+  let scheduled = false
+  const scheduleDrain = () => {
+    if (scheduled) return
+    scheduled = true
+    void realClock.sleep(PAUSE_MS).then(() => {
+      scheduled = false
+      if (waiting.length > 0 && open.size === 0) void startDraining()
+    })
   }
   const sink = {
     begun(exchange: NotedAttempt) {
@@ -93,13 +109,15 @@ export function createRecorder(options: RecorderOptions): Recorder {
       open.delete(exchange)
       waiting.push(exchange)
       size += exchange.size
-      if (open.size === 0 || isFull()) void startDraining()
+      if (isFull()) void startDraining()
+      else if (open.size === 0) scheduleDrain()
     },
   }
   return {
     recording: (transport) => tapped(transport, sink, limit),
     recorded: () => [...sessions.values()].map((session) => session.recorded()),
     async finish(interrupted = false) {
+      isEnding = true
       for (const exchange of open) exchange.left()
       while (waiting.length > 0 || draining) await startDraining()
       await Promise.all([...sessions.values()].map((session) => session.finish(interrupted)))

@@ -3,7 +3,7 @@ import type { AttemptEnd, Frame } from '../../contract/core/cassette.ts'
 import { TimedOut, Unreadable } from '../../contract/core/reply.ts'
 import { monotonicMs } from '../../lib/monotonic.ts'
 import { guarded } from '../forward/provider-response.ts'
-import type { ChunkReader, Received, Transport } from '../forward/transport.ts'
+import type { ChunkReader, Received, SentAttempt, Transport } from '../forward/transport.ts'
 import type { SentRequest } from './upstream-request.ts'
 
 /** An attempt as it was received, which is recorded later. */
@@ -27,7 +27,7 @@ export interface NotedAttempt extends SentRequest {
 /** The received part of a response. */
 interface ReceivedResponse {
   status: number
-  headers: Headers
+  headers: Iterable<readonly [name: string, value: string]>
   at: number
   frames: Frame[]
   omitted: number
@@ -44,14 +44,18 @@ export interface AttemptSink {
 /** A transport that notes what passes: of each response at most `limit` bytes. */
 export function tapped(transport: Transport, sink: AttemptSink, limit: number): Transport {
   return async (url, init, attempt) => {
-    const noted = new ReceivedAttempt({ url, init, attempt }, sink)
+    const noted = new ReceivedAttempt(url, { init, attempt }, sink)
     try {
       const sent = await transport(url, init, attempt)
       noted.received(sent.status, sent.headers)
       const { status, headers, body } = await readable(sent, attempt.provider)
       noted.received(status, headers)
       if (!body) noted.close('complete')
-      return { status, headers, body: body && tappedBody(body, noted, limit) }
+      return {
+        status,
+        headers,
+        body: body && tappedBody(body, noted, { limit, announced: headers.get('content-length') }),
+      }
     } catch (error) {
       noted.broken(error)
       throw error
@@ -70,7 +74,7 @@ const readable = async (received: Received, name: string): Promise<Received> =>
 
 class ReceivedAttempt implements NotedAttempt {
   readonly url: string
-  readonly init: RequestInit
+  readonly init: SentRequest['init']
   readonly attempt: SentRequest['attempt']
   readonly started = monotonicMs()
   response?: ReceivedResponse
@@ -79,11 +83,15 @@ class ReceivedAttempt implements NotedAttempt {
   endedAt = 0
   size = 0
   readonly #sink: AttemptSink
+  /** Dropped at the end, since what waits to be recorded must not keep the requests of clients in memory. */
+  #signal: AbortSignal | undefined
 
-  constructor({ url, init, attempt }: SentRequest, sink: AttemptSink) {
+  constructor(url: string, { init, attempt }: { init: RequestInit; attempt: SentAttempt }, sink: AttemptSink) {
+    const { provider, operation, model, session, signal } = attempt
     this.url = url
-    this.init = init
-    this.attempt = attempt
+    this.init = { headers: init.headers, body: init.body }
+    this.attempt = { provider, operation, model, session }
+    this.#signal = signal
     this.#sink = sink
     sink.begun(this)
   }
@@ -107,14 +115,15 @@ class ReceivedAttempt implements NotedAttempt {
     if (this.end !== undefined) return
     this.end = end
     this.endedAt = this.#now()
+    this.#signal = undefined
+    if (this.response) this.response.headers = [...this.response.headers]
     this.#sink.ended(this)
   }
 
   /** Ends with an error. The runtime reports a closed connection and a reset one as the same error. */
   broken(error: unknown): void {
-    const { signal } = this.attempt
     // This server cannot read on: the compression is unknown.
-    if (signal.aborted || error instanceof Unreadable) {
+    if (this.#signal?.aborted || error instanceof Unreadable) {
       this.left()
       return
     }
@@ -124,7 +133,7 @@ class ReceivedAttempt implements NotedAttempt {
   }
 
   left(): void {
-    this.close(endOfAborted(this.attempt.signal))
+    this.close(this.#signal?.reason instanceof TimedOut ? 'timed out' : 'left by client')
   }
 
   #now(): number {
@@ -132,13 +141,16 @@ class ReceivedAttempt implements NotedAttempt {
   }
 }
 
-const endOfAborted = ({ reason }: AbortSignal): AttemptEnd =>
-  reason instanceof TimedOut ? 'timed out' : 'left by client'
+/** The announced size of a body, and how much of it is recorded. */
+interface BodySize {
+  limit: number
+  announced: string | null
+}
 
 /** A body whose pieces are noted as they are read. */
-function tappedBody(body: NonNullable<Received['body']>, noted: ReceivedAttempt, limit: number): Received['body'] {
+function tappedBody(body: NonNullable<Received['body']>, noted: ReceivedAttempt, size: BodySize): Received['body'] {
   return {
-    getReader: () => new TappedReader(body.getReader(), noted, limit),
+    getReader: () => new TappedReader(body.getReader(), noted, size),
     cancel() {
       noted.left()
       return body.cancel()
@@ -153,12 +165,11 @@ class TappedReader implements ChunkReader {
   /** Bytes that are still to come, if announced: readers of a whole body stop after the last one. */
   #remaining: number
 
-  constructor(reader: ChunkReader, noted: ReceivedAttempt, limit: number) {
+  constructor(reader: ChunkReader, noted: ReceivedAttempt, { limit, announced }: BodySize) {
     this.#reader = reader
     this.#noted = noted
     this.#limit = limit
-    const announced = noted.response?.headers.get('content-length')
-    this.#remaining = announced == null ? Number.POSITIVE_INFINITY : Number(announced)
+    this.#remaining = announced === null ? Number.POSITIVE_INFINITY : Number(announced)
   }
 
   async read(): ReturnType<ChunkReader['read']> {

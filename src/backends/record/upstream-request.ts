@@ -11,8 +11,8 @@ import type { SentAttempt } from '../forward/transport.ts'
 /** A request as it is given to a transport. */
 export interface SentRequest {
   url: string
-  init: RequestInit
-  attempt: SentAttempt
+  init: Pick<RequestInit, 'headers' | 'body'>
+  attempt: Pick<SentAttempt, 'provider' | 'operation' | 'model' | 'session'>
 }
 
 /** The request without its key; a promise only for a form, whose files are read. */

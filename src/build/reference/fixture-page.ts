@@ -37,7 +37,6 @@ export const fixtureFilesPage = (): string =>
     table(
       ['key', 'meaning'],
       [
-        ['`version`', `Version of the file format: ${FORMATS.fixture_file}.`],
         ['`name`', 'Name of the fixture in traces. Default: the file name.'],
         ['`match`', 'Which calls get it; every key must match.'],
         ['`reply`', 'The response.'],
@@ -45,6 +44,7 @@ export const fixtureFilesPage = (): string =>
           '`replies`',
           'Responses for the successive calls of a conversation, instead of `reply`. The last one repeats.',
         ],
+        ['`version`', `Version of the file format: ${FORMATS.fixture_file}.`],
       ],
     ),
     '## match: calls of models',

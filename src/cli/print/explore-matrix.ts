@@ -70,7 +70,7 @@ export function exploreLines(report: ExploreReport): string[] {
 
 /** The verdict in a few words. Cases that were not run do not count as passed. */
 function verdictLine({ found, cases, problems, judgement: { verdict, inconclusive } }: ExploreReport): string {
-  const sentence = explorationSentence({ problems, cases, points: found.points })
+  const sentence = explorationSentence({ problems, cases })
   if (verdict === 'fail') return `${paint('red', 'FAIL')}: ${sentence}`
   if (verdict === 'inconclusive') return `${paint('yellow', 'INCONCLUSIVE')}: ${inconclusive.join('; ')}`
   const partly = found.skipped.length > 0 || found.dropped > 0 ? '; other cases were not run' : ''
@@ -80,14 +80,18 @@ function verdictLine({ found, cases, problems, judgement: { verdict, inconclusiv
 /** Rows are failure modes, columns injection points; as many columns side by side as fit. */
 function matrixLines({ found, cases, width }: Pick<ExploreReport, 'found' | 'cases' | 'width'>): string[] {
   const shown = new Set([...cases, ...found.skipped.filter(({ why }) => why === 'time')].map(({ point }) => point))
-  const tried = found.points.filter(({ id }) => shown.has(id))
+  const similar = new Set(found.skipped.flatMap(({ point, why }) => (why === 'similar' ? [point] : [])))
+  const tried = found.points
+    .filter(({ id }) => !similar.has(id))
+    .map((point, index) => ({ ...point, number: index + 1 }))
+    .filter(({ id }) => shown.has(id))
   const by = new Map(cases.map((result) => [caseName(result), result]))
   const skipped = new Set(found.skipped.map(caseName))
   const wide = Math.max(1, Math.floor((width - NAME) / COLUMN))
   const lines: string[] = []
   for (let first = 0; first < tried.length; first += wide) {
     const block = tried.slice(first, first + wide)
-    lines.push(`${''.padEnd(NAME)}${block.map((_, index) => `p${first + index + 1}`.padEnd(COLUMN)).join('')}`)
+    lines.push(`${''.padEnd(NAME)}${block.map(({ number }) => `p${number}`.padEnd(COLUMN)).join('')}`)
     for (const { name } of failureModes) {
       const signs = block.map((point) => signOf(caseName({ point: point.id, class: name }), by, skipped))
       if (signs.some((sign) => sign !== undefined))
@@ -110,14 +114,15 @@ function signOf(name: string, by: ReadonlyMap<string, CaseResult>, skipped: Read
 const inColumn = (sign: ReturnType<typeof signOf>): string =>
   `${sign?.text ?? ''}${' '.repeat(COLUMN - (sign?.wide ?? 0))}`
 
-const pointLine = ({ id, label, model, unstable, discovered }: InjectionPoint, index: number): string[] => {
+const pointLine = (point: InjectionPoint & { number: number }): string[] => {
+  const { id, label, model, unstable, discovered, number } = point
   const marks = [
     ...(model === null ? [] : [model]),
     ...(unstable ? ['unstable'] : []),
     ...(discovered ? ['discovered'] : []),
     id,
   ]
-  return [`  p${String(index + 1).padEnd(COLUMN)}${label}`, `       ${paint('dim', marks.join(', '))}`]
+  return [`  p${String(number).padEnd(COLUMN)}${label}`, `       ${paint('dim', marks.join(', '))}`]
 }
 
 /** Which faults of a configuration the gateway hides from the client. */

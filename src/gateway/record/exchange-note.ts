@@ -32,13 +32,15 @@ interface NoteOptions {
 /** The note of a call that has ended; undefined for an internal call. */
 export function exchangeNote(
   recording: TraceRecorder,
-  { answer, headers, request, redact = (pieces) => pieces }: NoteOptions,
+  { answer, headers, request, redact: redaction }: NoteOptions,
 ): ExchangeNote | undefined {
   const { call, sent } = recording
   const { received, unread } = call
   if (!received) return undefined
   const ended = sent?.ended ?? endOf(recording)
-  const isDropped = !headers && !sent?.nothing && ended === 'complete' && isOrdinary(recording)
+  const redact = redaction ?? ((pieces) => pieces)
+  const isOfMany = isOrdinary(recording) || (redaction !== undefined && isUnchanged(recording))
+  const isDropped = !headers && !sent?.nothing && ended === 'complete' && isOfMany
   const address = addressOf(received.url)
   const isUsual = !unread && address === call.operation.path && ended === 'complete'
   if (isDropped && isUsual) return DROPPED
@@ -86,6 +88,13 @@ export function keptExchange(received: ReceivedBytes, { status, headers, body, e
     response: keptBytes(pieces, { before: '', more }),
   }
 }
+
+/** Whether it is a whole stream without faults. While cassettes are in use, they have its bytes. */
+const isUnchanged = ({ answer, steps }: TraceRecorder): boolean =>
+  answer?.content.kind === 'events' &&
+  answer.complete &&
+  steps.faults.length === 0 &&
+  steps.attempts.every(({ faults }) => faults.length === 0)
 
 /** Whether it is an unmodified stream of the stored response. Keeping many of those takes too long. */
 const isOrdinary = ({ answer, steps }: TraceRecorder): boolean =>

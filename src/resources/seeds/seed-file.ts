@@ -30,7 +30,6 @@ const changes = { changes: z.array(EvaluatorPatch.strict()).default([]) }
 const project = { project: z.string().optional() }
 /** The schema of a seed file. */
 export const SeedSchema = z.strictObject({
-  version: statedVersion('seed_file'),
   projects: z.array(ProjectBody.strict()).default([]),
   contacts: z.array(ContactBody.strict()).default([]),
   tools: z
@@ -65,6 +64,7 @@ export const SeedSchema = z.strictObject({
     .array(FeedbackBody.required({ id: true }).strict())
     .default([])
     .describe('Feedback by id. The trace that it names need not be there.'),
+  version: statedVersion('seed_file'),
 })
 /** The content of a seed file. */
 export type Seed = z.infer<typeof SeedSchema>

@@ -32,11 +32,12 @@ export function Matrix({ data: { points, classes, cells, skipped } }: { data: Ex
           </thead>
           <tbody>
             {points
+              .map((point, index) => ({ ...point, number: index + 1 }))
               .filter(({ id }) => shown.has(id))
-              .map(({ id, label }, index) => (
+              .map(({ id, label, number }) => (
                 <tr key={id}>
                   <th scope="row" title={id}>
-                    p{index + 1} <span class="note">{label}</span>
+                    p{number} <span class="note">{label}</span>
                   </th>
                   {columns.map((name) => {
                     const place = caseAddress({ point: id, class: name })
