@@ -1,5 +1,6 @@
 // The first part of an exploration's report: what is wrong with the program, and the command that shows it again.
 import { caseName, type ExploreProblem } from '../../contract/core/exploration.ts'
+import { counted } from '../../lib/units.ts'
 import { listed, PROBLEM_TITLES } from '../../views/problem-text.ts'
 import { paint } from './output.ts'
 import { wrapText } from './terminal.ts'
@@ -7,6 +8,8 @@ import { wrapText } from './terminal.ts'
 /** Columns of the list: it is read in terminals and CI logs. */
 const WIDTH = 80
 const INDENT = '   '
+/** Maximum number of calls that a problem names, one in each line. */
+const MAX_CALLS = 3
 
 /** The command that reproduces a problem. */
 export const problemCommand = ({ cases: [first] }: ExploreProblem, repeat: (caseId: string) => string): string =>
@@ -20,7 +23,8 @@ export const problemLines = (problems: readonly ExploreProblem[], repeat: (caseI
     const title = `${index + 1}. ${PROBLEM_TITLES[kind]}`
     return [
       `${paint(severity === 'error' ? 'red' : 'yellow', title)}${severity === 'warning' ? ' (warning)' : ''}`,
-      ...indented(listed(calls, 3)),
+      ...calls.slice(0, MAX_CALLS).flatMap(indented),
+      ...(calls.length > MAX_CALLS ? indented(`and ${counted(calls.length - MAX_CALLS, 'other')}`) : []),
       ...indented(`under ${listed(classes)}`),
       ...indented(why),
       ...commandLines(problemCommand(problem, repeat)).map((line) => `${INDENT}${INDENT}${paint('dim', line)}`),
