@@ -7,8 +7,11 @@ export async function answerOf(question, book) {
   for (let tries = 1; ; tries++) {
     try {
       return await conversation(question, book)
-    } catch {
-      if (tries === 3) return 'Somebody will call you back.'
+    } catch (error) {
+      if (tries === 3) {
+        console.error(`no answer of the model: ${error}`)
+        return 'Somebody will call you back.'
+      }
       await new Promise((done) => setTimeout(done, 1_100))
     }
   }

@@ -25,6 +25,8 @@ export async function ticketOf(message) {
         return JSON.parse(answer.choices[0].message.content)
       }
       if (error?.status === undefined || tries === 2) return { topic: 'other', urgent: true, error: String(error) }
+      const wait = Number(error.headers?.get('retry-after') ?? 0) * 1_000
+      await new Promise((done) => setTimeout(done, wait))
     }
   }
 }

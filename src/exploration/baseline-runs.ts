@@ -37,7 +37,7 @@ export async function runBaseline(options: BaselineOptions) {
   const runs = [first, ...others.runs]
   const tables = options.runRoute ? await routeTables(runs, options.runRoute) : []
   return {
-    points: baselinePoints(first, runs[1] ?? first),
+    points: baselinePoints(first, runs.slice(1)),
     baseline: baselineOf(runs),
     baselineRun: shownRun(first),
     /** Whether they made the same calls in the same order. */

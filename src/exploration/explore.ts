@@ -109,7 +109,8 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
   let flaky: ObservedRun | undefined
   const isOver = () => stopped || flaky !== undefined || over?.aborted === true
   const context: TrialContext = {
-    ...{ baseline, baselinePoints: points, isNew: confirmations.isNew },
+    ...{ baseline, baselinePoints: points },
+    isNew: (result, mayBeFlaky) => confirmations.isNew(result) || (mayBeFlaky && baselines.runs < MAX_BASELINES),
     async run(scenario) {
       const observed = await slots.use(async (wait) => {
         if (isOver()) return undefined
@@ -127,10 +128,9 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
     space.done(trial)
     if (mayBeShortened(trial.result)) bad.set(caseName(trial.result), { exploreCase: trial.cell, hits: trial.hits })
   }
-  /** If the runs of a case differ, the fault may not be the reason. */
-  const checkBaseline = async () => {
-    confirmations.vary()
-    for (let again = 0; again < BASELINES_AGAIN && baselines.runs < MAX_BASELINES && !isOver(); again++) {
+  /** If the fault may not be the reason for a result, up to so many runs without it show whether the command is flaky. */
+  const checkBaseline = async (times: number) => {
+    for (let again = 0; again < times && baselines.runs < MAX_BASELINES && !isOver(); again++) {
       const observed = await baselineRun(over)
       if (failsByItself(observed)) flaky = observed
     }
@@ -141,7 +141,9 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
       const trial = await runCase(nextCase, context)
       if (trial) add(trial)
       else space.giveBack(nextCase)
-      if (trial?.steady === false) await checkBaseline()
+      if (trial?.steady === false) confirmations.vary()
+      if (trial?.mayBeFlaky) await checkBaseline(MAX_BASELINES)
+      else if (trial?.steady === false) await checkBaseline(BASELINES_AGAIN)
     }
   }
   const workAll = () => Promise.all(Array.from({ length: jobs * RUNS_PER_JOB }, work))

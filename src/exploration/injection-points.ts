@@ -32,17 +32,36 @@ const hasPoint = ({ trace }: ObservedCall): boolean => trace.call_site !== undef
 /** Facts that only the request of a call contains. */
 export type CallShape = Pick<InjectionPoint, 'turn' | 'offersTools' | 'demandsJson' | 'agent' | 'prompt'>
 
-/** The injection points of two baseline runs, in order; those of only one run are unstable. */
-export function baselinePoints(one: ObservedRun, other: ObservedRun): InjectionPoint[] {
-  const first = new Map(one.calls.filter(hasPoint).map(({ point }) => [point.id, point]))
-  const second = new Map(other.calls.filter(hasPoint).map(({ point }) => [point.id, point]))
+const pointsOf = ({ calls }: ObservedRun) =>
+  new Map(calls.filter(hasPoint).map(({ point }) => [point.id, point] as const))
+
+/**
+ * The injection points of the first two baseline runs, in order; those of only one run are unstable. Their prompts are
+ * what all runs have in common: if a suite runs in random order, another prompt comes to a point in each run.
+ */
+export function baselinePoints(one: ObservedRun, others: readonly ObservedRun[]): InjectionPoint[] {
+  const first = pointsOf(one)
+  const second = pointsOf(others[0] ?? one)
+  const runs = [first, ...others.map(pointsOf)]
   const all = new Map([...first, ...second])
-  return [...all.values()].map((point, index) => ({
-    ...point,
-    label: labelOf(point, index + 1),
-    unstable: !(first.has(point.id) && second.has(point.id)),
-    discovered: false,
-  }))
+  return [...all.values()].map((found, index) => {
+    const point = { ...found, prompt: sharedWords(runs.flatMap((run) => run.get(found.id)?.prompt ?? [])) }
+    return {
+      ...point,
+      label: labelOf(point, index + 1),
+      unstable: !(first.has(point.id) && second.has(point.id)),
+      discovered: false,
+    }
+  })
+}
+
+/** The first words that all prompts have in common. */
+function sharedWords([first = '', ...others]: readonly string[]): string {
+  const words = first.split(' ')
+  const rest = others.map((other) => other.split(' '))
+  const differs = words.findIndex((word, at) => rest.some((other) => other[at] !== word))
+  if (differs < 0) return first
+  return differs === 0 ? '' : `${words.slice(0, differs).join(' ')}…`
 }
 
 /**

@@ -18,6 +18,8 @@ interface Judgement {
   traces: string[]
   /** Whether the verdict is good only because calls were counted that cannot be distinguished. */
   counted: boolean
+  /** Whether the command failed although the failed request got its response and nothing else was wrong: it may be flaky. */
+  recovered: boolean
 }
 
 /** The verdict on a case of a run; `rule` is the name of its rule, the last one of a pair. */
@@ -31,7 +33,7 @@ export function judgeCase(
   const traces = hit.slice(0, MAX_SHOWN).map(({ trace }) => trace.id)
   const of = (verdict: CaseVerdict, why: string, counted = false): Judgement => ({
     ...{ verdict, why, traces, counted },
-    mistake: null,
+    ...{ mistake: null, recovered: false },
   })
   // The affected call may be known only by its rule: then only a bad end is evidence.
   const isGone = hit.length === 0 && run.dropped > 0 && rulesNamed(run, rule).some(({ applied }) => applied > 0)
@@ -50,10 +52,12 @@ export function judgeCase(
   const shows = showsError(run, baseline)
   if (run.code !== 0) {
     const why = `the command failed with exit code ${run.code}`
-    if (mistake || nature === 'recoverable') return bad('failed', why)
-    return shows
+    const recovered = !mistake && !isGone && recoveryOf(broken) !== undefined
+    if (mistake || nature === 'recoverable') return { ...bad('failed', why), recovered }
+    const ended = shows
       ? of('failed-cleanly', `${why}, and its output shows the error`)
       : of('failed', `${why}, but its output does not show an error`)
+    return { ...ended, recovered }
   }
   if (isGone) return of('not-applied', DROPPED)
   if (found) return { ...of('misbehaved', found.why), mistake, traces: found.traces.slice(0, MAX_SHOWN) }

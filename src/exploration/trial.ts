@@ -8,6 +8,7 @@ import { failingPoints, newInjectionPoints } from './injection-points.ts'
 import { judgeCase } from './judge.ts'
 import type { RunLimits } from './run-limits.ts'
 import type { ReportsWait } from './run-slots.ts'
+import { problemKindOf } from './severity.ts'
 import type { ExploreCase, ObservedRun } from './types.ts'
 
 /** What is run, and when it is ended. */
@@ -31,8 +32,8 @@ export interface TrialContext {
   baseline: Baseline
   /** The injection points of the baseline. */
   baselinePoints: readonly InjectionPoint[]
-  /** Whether a result is to be confirmed: its cause is new. */
-  isNew(result: CaseResult): boolean
+  /** Whether a result is to be confirmed: its cause is new, or the command may be flaky. */
+  isNew(result: CaseResult, mayBeFlaky: boolean): boolean
 }
 
 /** The stored result of a case, from which an exploration can be resumed. */
@@ -53,6 +54,8 @@ export interface Trial extends TriedCase {
   hits: number
   /** Whether all its runs had the same result. */
   steady: boolean
+  /** Whether it is a problem that a flaky command has as well: the command recovered from the fault, and failed. */
+  mayBeFlaky: boolean
   /** Judges its run as that of another case, whose fault would have had the same effect. */
   judgedAs(other: ExploreCase): Pick<CaseResult, 'verdict' | 'why' | 'mistake'>
 }
@@ -72,8 +75,8 @@ export const mayBeShortened = ({ verdict }: Pick<CaseResult, 'verdict'>): boolea
 /** Runs a case; undefined if it was ended before there was a result. */
 export async function runCase(cell: ExploreCase, context: TrialContext): Promise<Trial | undefined> {
   const first = await tryOnce(cell, context)
-  if (!first || !(CONFIRMED.includes(first.result.verdict) || first.counted)) return first
-  if (!context.isNew(first.result)) return first
+  if (!first || !(CONFIRMED.includes(first.result.verdict) || first.counted || first.mayBeFlaky)) return first
+  if (!context.isNew(first.result, first.mayBeFlaky)) return first
   return confirmed(first, context)
 }
 
@@ -103,7 +106,7 @@ function trialOf(
     // It may quote the arguments of a tool, and the state and all reports contain it.
     return { ...judgement, why: withoutSecrets(judgement.why) }
   }
-  const { verdict, why, mistake, traces, counted } = judgedAs(exploreCase)
+  const { verdict, why, mistake, traces, counted, recovered } = judgedAs(exploreCase)
   const { output, code, tookMs, kept } = run
   const own = run.calls.filter(({ point }) => point.session === exploreCase.point.session)
   const broken = own.findIndex(({ point }) => point.id === exploreCase.point.id)
@@ -114,6 +117,7 @@ function trialOf(
     counted,
     judgedAs,
     steady: true,
+    mayBeFlaky: recovered && problemKindOf({ verdict, mistake, class: caseId(exploreCase).class }) !== undefined,
     following: failingPoints(after.map(({ point }) => point)).map(({ id }) => id),
     discovered: failingPoints(newInjectionPoints(run, new Set(baselinePoints.map(({ id }) => id)))),
     last,
@@ -146,8 +150,10 @@ async function confirmed(first: JudgedTrial, context: TrialContext): Promise<Jud
   if (!second || second.result.verdict === first.result.verdict) return second
   const third = await tryOnce(first.cell, context)
   if (!third) return undefined
-  const why = `${third.result.why}; results varied between runs: ${[first, second, third].map(({ result }) => result.verdict).join(', ')}`
-  return { ...third, steady: false, result: { ...third.result, why } }
+  const all = [first, second, third]
+  const why = `${third.result.why}; results varied between runs: ${all.map(({ result }) => result.verdict).join(', ')}`
+  const mayBeFlaky = all.some((trial) => trial.mayBeFlaky)
+  return { ...third, steady: false, mayBeFlaky, result: { ...third.result, why } }
 }
 
 /** Fewer failures than these are tried if a permanent one is more than necessary. */

@@ -2,8 +2,9 @@
 import { expect, test } from 'bun:test'
 import { exploreLines } from '../../src/cli/print/explore-matrix.ts'
 import { exploreJunit } from '../../src/cli/print/explore-outputs.ts'
+import { problemLines } from '../../src/cli/print/explore-problems.ts'
 import { repeater } from '../../src/cli/print/explore-repeat.ts'
-import { caseName, type FailureModeName } from '../../src/contract/core/exploration.ts'
+import { caseName, type ExploreProblem, type FailureModeName } from '../../src/contract/core/exploration.ts'
 import type { Exploration } from '../../src/exploration/explore.ts'
 import { exploreProblems } from '../../src/exploration/problems.ts'
 import { plainLines } from '../support/cli.ts'
@@ -77,6 +78,19 @@ test('explore problems: calls with the same failures are one problem', async () 
   expect(problemsOf(found).map(({ kind, calls }) => [kind, calls.length])).toEqual([
     ['failed', 3],
     ['not-tolerated', 3],
+  ])
+})
+
+test('explore problems: names three calls, one in each line, and counts the others', () => {
+  const calls = ['one', 'two', 'three', 'four', 'five'].map((name) => `chat.completions, call: "${name}"`)
+  const problem: ExploreProblem = {
+    ...{ kind: 'failed', severity: 'error', why: 'it failed' },
+    ...{ calls, classes: ['auth'], cases: [] },
+  }
+  expect(plainLines(problemLines([problem], String)).slice(1, 6)).toEqual([
+    ...calls.slice(0, 3).map((call) => `   ${call}`),
+    '   and 2 others',
+    '   under auth',
   ])
 })
 

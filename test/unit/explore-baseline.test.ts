@@ -75,6 +75,38 @@ describe('explore baseline', () => {
     expect([found.failedBaseline?.code, found.baselines, found.cases]).toEqual([1, { runs: 4, failed: 1 }, []])
   })
 
+  test('a command that fails although it recovered from the fault runs up to ten times without faults', async () => {
+    let [faults, baselines] = [0, 0]
+    const command: RunCommand = async (order) => {
+      const observed = await careful(order)
+      const isFailure = order.scenario === null ? ++baselines === 7 : ++faults <= 4
+      return { ...observed, code: isFailure ? 1 : observed.code }
+    }
+    const found = await exploreWith(command, { jobs: 1, classes: ['server-error-once'] })
+    expect([found.failedBaseline?.code, found.baselines.failed, found.cases]).toEqual([1, 1, []])
+  })
+
+  test('a command that fails whenever it recovers from a fault has failed', async () => {
+    const command: RunCommand = async (order) => {
+      const observed = await careful(order)
+      return { ...observed, code: order.scenario === null ? observed.code : 1 }
+    }
+    const { cases, baselines } = await exploreWith(command, { jobs: 1, classes: ['server-error-once'] })
+    expect([cases.map(({ verdict }) => verdict), baselines]).toEqual([['failed', 'failed'], { runs: 10, failed: 0 }])
+  })
+
+  test('a label shows only the words that the prompts of all baseline runs share', async () => {
+    const say = (text: string): Site => ({ ...site('b', 2), system: 'Sort.', text })
+    const orders = ['Sort pears', 'Sort figs', 'Sort pears'].map((text) => modelProgram([say(text), say('Hi')]).run)
+    let baselines = 0
+    const command: RunCommand = (order) => (orders[order.scenario ? 0 : baselines++] ?? careful)(order)
+    const { points } = await exploreWith(command, { jobs: 1 })
+    expect(points.filter(({ discovered }) => !discovered).map(({ label }) => label)).toEqual([
+      'chat.completions, call 1: "Sort…"',
+      'chat.completions, call 2: "Hi"',
+    ])
+  })
+
   test('the first run is enough if there is no time for more', async () => {
     const { command } = counted(careful, () => ({}))
     const { baselines, cases, skipped } = await exploreWith(command, { hasTime: () => false })

@@ -1,0 +1,10 @@
+// The mistake: no timeout.
+import { again, lasting } from '../again.mjs'
+import { newsIn } from './stream.mjs'
+
+export const newsOf = (day) =>
+  again(async () => {
+    const { text, reason } = await newsIn(day, undefined, () => {})
+    if (reason === 'refusal') throw lasting('the news was refused')
+    return text
+  })

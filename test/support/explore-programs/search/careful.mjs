@@ -1,0 +1,13 @@
+import OpenAI from 'openai'
+import { again } from '../again.mjs'
+
+const client = new OpenAI({ timeout: 1_000, maxRetries: 0 })
+
+const embed = (model, input) =>
+  again(async () => {
+    const vector = (await client.embeddings.create({ model, input }))?.data?.[0]?.embedding
+    if (!vector?.length) throw new Error('the response was empty')
+    return vector
+  })
+
+export const vectorOf = (text) => embed('openai/text-embedding-3-small', text)

@@ -1,0 +1,14 @@
+// The mistake: a ticket that cannot be read becomes another one.
+import { NoObjectGeneratedError } from 'ai'
+import { again } from '../again.mjs'
+import { ticketIn } from './ticket.mjs'
+
+export const ticketOf = (message) =>
+  again(async () => {
+    try {
+      return await ticketIn(message)
+    } catch (error) {
+      if (NoObjectGeneratedError.isInstance(error)) return { topic: 'other', urgent: false }
+      throw error
+    }
+  })
