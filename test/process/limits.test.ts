@@ -125,7 +125,7 @@ const ROWS: Record<string, Row> = {
       return app.post(CHAT, bodyOf({ ...user(numbers), guardrails }))
     },
     gets: [422, 'guardrail_stopped'],
-    limits: shortJobs(300),
+    limits: shortJobs(20),
   },
   'reading a document': {
     ask: async (app) => read(app, 'a.docx', await docxOf('<w:p><w:r><w:t>a</w:t></w:r></w:p>'.repeat(400_000))),
