@@ -197,7 +197,7 @@ function reduceCareless(group: readonly ClientCall[], matcher: Matcher, costOf: 
   if (group.length > MAX_TO_REARRANGE) return matcher
   let best = matcher
   for (const last of carelessIn(group, matcher, costOf)) {
-    const pairs = exchanged(last, best.pairs)
+    const pairs = exchanged(last, best.pairs, group.length > MAX_TO_SWAP ? 1 : CAREFUL.repeats)
     if (pairs) best = matcherOf(group, pairs)
   }
   if (group.length > MAX_TO_SWAP) return best
@@ -205,7 +205,7 @@ function reduceCareless(group: readonly ClientCall[], matcher: Matcher, costOf: 
   return best
 }
 
-/** In groups larger than this, swaps are not tried. */
+/** In groups larger than this, neither swaps nor several exchanges for one call are tried. */
 const MAX_TO_SWAP = 60
 
 /** A pairing with two retries swapped, so that fewer calls were given up carelessly. Undefined if there is none. */
@@ -231,9 +231,10 @@ function swapped(
   return undefined
 }
 
-/** The pairs after an exchange that makes the chain of a call careful. Undefined if there is none. */
-function exchanged(last: ClientCall, pairs: readonly JudgedPair[]): JudgedPair[] | undefined {
+/** The pairs after at most `times` exchanges that make the chain of a call careful. Undefined if there are none. */
+function exchanged(last: ClientCall, pairs: readonly JudgedPair[], times: number): JudgedPair[] | undefined {
   const links = linksOf(pairs)
+  const longer: JudgedPair[][] = []
   const [root = last] = chainTo(last, links)
   for (const pair of pairs) {
     const { first, again, declared, verdict } = pair
@@ -245,7 +246,13 @@ function exchanged(last: ClientCall, pairs: readonly JudgedPair[]): JudgedPair[]
     // The current retry may be a separate request.
     if (root.mark.retry !== null && root.mark.retry > 0) continue
     const moved = [...others, { ...pair, again: root }]
-    if (again !== root && fits(first, root) && isCarefulChain(last, linksOf(moved))) return moved
+    if (again === root || !fits(first, root)) continue
+    if (isCarefulChain(last, linksOf(moved))) return moved
+    if (times > 1) longer.push(moved)
+  }
+  for (const moved of longer) {
+    const found = exchanged(last, moved, times - 1)
+    if (found) return found
   }
   return undefined
 }

@@ -101,6 +101,8 @@ function clientOf(session: string) {
       ],
     }),
     embed: (input: string[]) => send('/v1/embeddings', { model: 'text-embedding-3-small', input }),
+    /** Stops the session's clock, so that the calls of a busy machine have no pauses either. */
+    noPauses: () => control('POST', `sessions/${session}/clock`, { freeze: true }),
     /** Lets time pass, on the session's clock. */
     wait: (ms: number) => control('POST', `sessions/${session}/clock`, { advance: ms }),
     sdk: (maxRetries: number, path = '/v2/router') =>
@@ -401,7 +403,8 @@ const guilty: Guilty[] = [
     name: 'is three users of one prompt in sequence, who each receive half a response',
     scenario: cut(),
     query: '?ended=unknown',
-    async act({ chat }) {
+    async act({ chat, noPauses }) {
+      await noPauses()
       for (let user = 0; user < 3; user++) await chat('hello', { stream: true })
     },
     finds: ['swallowed warning'],
@@ -411,7 +414,8 @@ const guilty: Guilty[] = [
     name: 'is three users of one prompt on the compatible API, who each receive half a response',
     scenario: cut(),
     query: '?ended=unknown',
-    async act({ post, message }) {
+    async act({ post, message, noPauses }) {
+      await noPauses()
       for (let user = 0; user < 3; user++)
         await post('/v1/chat/completions', { ...message(), model: 'gpt-4o', stream: true })
     },
@@ -421,7 +425,11 @@ const guilty: Guilty[] = [
   {
     name: 'repeats a cut stream at once without a sign of a retry',
     scenario: cut(1),
-    act: async ({ chat }) => [await chat('hello', { stream: true }), await chat('hello', { stream: true })],
+    act: async ({ chat, noPauses }) => [
+      await noPauses(),
+      await chat('hello', { stream: true }),
+      await chat('hello', { stream: true }),
+    ],
     finds: ['swallowed warning'],
     says: /^1 response was incomplete; 1 later call may be a retry$/,
   },
@@ -1069,7 +1077,8 @@ test('verdict: counts no retry for a client that leaves streams early with equal
 test('recovery paths: count equal calls after an incomplete response as retries only with evidence', async () => {
   const { recovery_paths: paths, session } = await judged({
     scenario: cut(),
-    async act({ post, message }) {
+    async act({ post, message, noPauses }) {
+      await noPauses()
       for (let user = 0; user < 3; user++)
         await post('/v1/chat/completions', { ...message(), model: 'gpt-4o', stream: true })
     },

@@ -53,6 +53,10 @@ test(`compliant clients: have no error in ${COMPLIANT} generated runs, and few w
   expect(calls).toBeGreaterThan(10 * COMPLIANT)
 })
 
+test.each([41_547, 53_263, 89_197])('compliant clients: have no error in run %d, which was once misjudged', (seed) => {
+  expect(judge(compliantRun(seed)).filter((found) => !isUnproved(found))).toEqual([])
+})
+
 test(`compliant agents: have no finding of their conversations in ${COMPLIANT} generated runs`, () => {
   const kinds: FindingKind[] = ['compaction-loop', 'executed-truncated', 'cache-prefix-broken']
   const accused = seedsUpTo(COMPLIANT).flatMap((seed) => {
@@ -218,5 +222,33 @@ describe('client that counts its tries', () => {
   test('has no retry storm with grown pauses, even short and equal ones', () => {
     expect(found(20, () => 100)).toContain('retry-storm')
     expect(found(20, (number) => (number < 7 ? 20 : 100))).not.toContain('retry-storm')
+  })
+})
+
+describe('client that counts its tries and disconnects from each', () => {
+  /** What is found of calls that were left after these ms, all the same request. */
+  const found = (...lengths: number[]) => {
+    const world = createWorld(luckOf(1))
+    const client = createClient(world, { marks: 'count', connections: 'none' }, luckOf(1))
+    const key = client.newKey()
+    const call = (repeat: number) => {
+      const length = lengths[repeat]
+      if (length === undefined) return
+      const left = client.call({ question: 'Hello!', repeat, key }, { ...OK, lasts: 60_000 }, () => {})
+      world.after(length, () => {
+        left.cancel()
+        world.after(500, () => call(repeat + 1))
+      })
+    }
+    call(0)
+    world.run()
+    return judge({ calls: world.calls, accept: [], end: 'well' }).map(({ kind, severity }) => `${kind} ${severity}`)
+  }
+  test('has a gave-up finding when its timer is inexact, as on a busy machine', () => {
+    expect(found(300, 620, 390)).toEqual(['gave-up warning'])
+    expect(found(620, 300, 390)).toEqual(['gave-up warning'])
+  })
+  test('has no finding when its user may have stopped the last try', () => {
+    expect(found(300, 300, 100)).toEqual([])
   })
 })

@@ -167,15 +167,22 @@ function timedOutRequests({ pairs, chains }: Pairing): { chain: readonly ClientC
     const declared = more.every((call) => declaring.has(call))
     if (canceled.length < (declared ? MIN_DECLARED_CALLS : MIN_EQUAL_CALLS) || canceled.some(({ begun }) => begun))
       return []
-    if (!stepsOf(canceled).every(([one, next]) => isTimed(one, next, declared))) return []
+    if (!(declared ? endsTimed(canceled) : stepsOf(canceled).every(([one, next]) => areAlike(one, next)))) return []
     const isAnswered = answered.get(first.question.id)?.some(({ until }) => until >= first.number)
     return isAnswered ? [] : [{ chain, declared }]
   })
 }
 
-function isTimed(one: ClientCall, next: ClientCall, mayGrow: boolean): boolean {
-  const [before, after] = [lengthOfCall(one), lengthOfCall(next)]
-  return after >= SHARE * before - JITTER_MS && (mayGrow || before >= SHARE * after - JITTER_MS)
+/** Whether the last of declared tries took as long as a timer: only a timeout makes a client repeat a call that it left. */
+function endsTimed(canceled: readonly ClientCall[]): boolean {
+  const [last, ...earlier] = canceled.toReversed().map(lengthOfCall)
+  return last !== undefined && last >= SHARE * Math.min(...earlier) - JITTER_MS
+}
+
+/** Whether two calls that were left took equally long. */
+function areAlike(one: ClientCall, next: ClientCall): boolean {
+  const [shorter = 0, longer = 0] = [lengthOfCall(one), lengthOfCall(next)].toSorted((first, other) => first - other)
+  return shorter >= SHARE * longer - JITTER_MS
 }
 
 /** Findings about tasks whose final status the client did not read, one per status. */

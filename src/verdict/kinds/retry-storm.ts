@@ -17,7 +17,7 @@ import { type Behavior, endOf, type FindingDefinition, type FindingDraft, reques
 const SHORT_MS = 500
 /** Minimum calls of a storm: of declared retries, and of equal calls that may be separate requests. */
 const DECLARED_CALLS = 11
-const EQUAL_CALLS = 20
+const EQUAL_CALLS = 25
 /** Maximum calls of a burst. Several bursts with pauses between them may come from many clients. */
 const MAX_BURST_SIZE = 60
 /** How much longer than twice the median long pauses may be, normally and on a busy machine. */

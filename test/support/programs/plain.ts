@@ -91,7 +91,7 @@ function behaviorsOf(about: Surroundings, file: string): Record<string, () => Pr
       for (const _ of upTo(3)) await post('weather', {}, { base: `${BASE.replace(/\/v2\/router$/, '')}/openai/v1` })
     },
     async 'hanging up'() {
-      for (const _ of upTo(3)) await call('weather', {}, {}, AbortSignal.timeout(300)).catch(() => {})
+      for (const _ of upTo(3)) await call('weather', {}, {}, AbortSignal.timeout(1_000)).catch(() => {})
     },
     async nobody() {},
     // Well.
