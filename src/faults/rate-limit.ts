@@ -16,7 +16,6 @@ export const rateLimit = defineFault({
   type: 'rate-limit',
   summary:
     'Limits requests and tokens per time window. Rate-limit headers count down, and requests over the limit are rejected.',
-  points: ['provider', 'gateway'],
   options: {
     requests: z.int().min(0).optional().describe('Requests per window and model.'),
     tokens: z
