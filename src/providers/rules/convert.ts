@@ -48,7 +48,7 @@ const textIn = (content: unknown): string =>
     .join('')
 
 /** The items of a Responses API request as chat messages. Consecutive calls form one message. */
-export function chatOfItems(items: readonly unknown[]): { messages: JsonObject[]; origins: number[] } {
+export function chatOfItems(items: readonly unknown[]): ConvertedMessages {
   const messages: JsonObject[] = []
   const origins: number[] = []
   let calls: JsonObject[] | undefined

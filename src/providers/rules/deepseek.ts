@@ -1,29 +1,21 @@
 // Conversations that DeepSeek rejects, with its error messages. Checked on 26 November 2026.
-import type { HistoryRule } from './rule.ts'
-
-const invalid = (message: string) => ({
-  status: 400,
-  type: 'invalid_request_error',
-  code: 'invalid_request_error',
-  param: null,
-  message,
-})
+import { historyRules } from './rule.ts'
 
 /** Rules of DeepSeek's chat completions. */
-export const deepseekHistory: readonly HistoryRule[] = [
-  {
-    problem: 'call-without-result',
-    form: 'chat',
-    source: 'https://github.com/charmbracelet/crush/issues/862',
-    reject: ({ ids }) =>
-      invalid(
+export const deepseekHistory = historyRules(
+  'chat',
+  [
+    {
+      problem: 'call-without-result',
+      source: 'https://github.com/charmbracelet/crush/issues/862',
+      message: ({ ids }) =>
         `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id', The following tool_call_ids did not have response messages: ${ids.join(', ')}`,
-      ),
-  },
-  {
-    problem: 'result-without-call',
-    form: 'chat',
-    source: 'https://github.com/itmisx/deepx-code/issues/94',
-    reject: () => invalid("Messages with role 'tool' must be a response to a preceding message with 'tool_calls'"),
-  },
-]
+    },
+    {
+      problem: 'result-without-call',
+      source: 'https://github.com/itmisx/deepx-code/issues/94',
+      message: () => "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'",
+    },
+  ],
+  { code: 'invalid_request_error' },
+)

@@ -87,5 +87,12 @@ function maxTokens(value: unknown, enough: number): number {
   return total
 }
 
+/** The models of these names, with and without the suffix of a date. */
+export const modelsNamed = (names: readonly string[], date: RegExp): RegExp =>
+  new RegExp(`^(?:${names.map(RegExp.escape).join('|')})(?:${date.source})?$`)
+
+/** A number other than 1, the default of `temperature` and `top_p`, which every model takes. Undefined otherwise. */
+export const changedNumber = (value: unknown): number | undefined => (value === 1 ? undefined : numberIn(value))
+
 /** A field if it is a number, else undefined. */
 export const numberIn = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined)
