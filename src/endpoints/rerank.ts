@@ -4,7 +4,7 @@ import { countCached } from '../answers/text-answer.ts'
 import { DIMENSIONS, vectorsOf } from '../answers/vectors.ts'
 import type { AttemptContext, CountTokens, Operation, RenderedAnswer } from '../contract/core/operation.ts'
 import { RerankList, RerankRequest, RerankScript } from '../contract/router/rerank.ts'
-import { embed } from '../lib/embedding.ts'
+import { cosine, embed } from '../lib/embedding.ts'
 import { asObject, objectsIn } from '../lib/values.ts'
 import { userPrompt, wholeAnswer, wholeOperation } from './common.ts'
 
@@ -108,7 +108,5 @@ function composed(
 }
 
 /** The cosine of two unit vectors, from 0 to 1. */
-function likeness(queryVector: Float32Array, found: Float32Array): number {
-  const cosine = found.reduce((sum, value, index) => sum + value * (queryVector[index] ?? 0), 0)
-  return Math.round(Math.min(1, Math.max(0, cosine)) * DIGITS) / DIGITS
-}
+const likeness = (queryVector: Float32Array, found: Float32Array): number =>
+  Math.round(Math.min(1, Math.max(0, cosine(found, queryVector))) * DIGITS) / DIGITS

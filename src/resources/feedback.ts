@@ -20,7 +20,6 @@ export const feedback = defineResource({
   tag: 'Feedback',
   path: '/v2/feedback',
   param: 'feedback_id',
-  id: ulidForm,
   verbs: ['list', 'get'],
   descriptions: { list: 'The applied feedback, newest first.' },
   record: Feedback,

@@ -3,7 +3,7 @@
 import type { z } from 'zod'
 import { vectorsOf } from '../../answers/vectors.ts'
 import { ApiError } from '../../contract/core/error.ts'
-import { asRoute, type Route } from '../../contract/core/route.ts'
+import type { Route } from '../../contract/core/route.ts'
 import type { FilterBy } from '../../contract/workspace/filter.ts'
 import { type RetrievalSettings, SearchAnswer, SearchBody } from '../../contract/workspace/knowledge.ts'
 import type { Contents, Fields } from '../../contract/workspace/record.ts'
@@ -12,8 +12,7 @@ import { nextTurn } from '../../lib/bare-socket.ts'
 import type { Session } from '../../sessions/sessions.ts'
 import type { JobOwner } from '../../workers/pool.ts'
 import type { Transaction } from '../define.ts'
-import type { ResourceDeps } from '../routes.ts'
-import { findRecord } from '../verbs.ts'
+import { type ResourceDeps, recordRoute } from '../routes.ts'
 import { type Filterable, meets } from './filter.ts'
 import { datasources, knowledgeBases, rejectExternal } from './knowledge.ts'
 
@@ -113,31 +112,22 @@ export const knowledgeOf = (prepare: (session: Session) => Promise<void>): Knowl
 })
 
 /** The route of a search. */
-export function searchRoute({ callOf }: ResourceDeps): Route {
-  return asRoute({
+export const searchRoute = (deps: ResourceDeps): Route =>
+  recordRoute(knowledgeBases, deps, {
     method: 'post',
     path: '/v2/knowledge/:knowledge_id/search',
-    tag: 'Knowledge',
     summary: 'Search a knowledge base',
     description: 'The chunks that match a query, best first. Uses the same search as retrieval in the router.',
     operationId: 'searchKnowledgeBase',
     examples: { returns: { query: 'How long can I return things?', top_k: 3 } },
     body: SearchBody,
     response: SearchAnswer,
-    errors: [404],
-    async find({ request, params }) {
-      const { session, caller } = await callOf(request)
-      findRecord(knowledgeBases, { records: session.records, caller }, params)
-    },
-    async handle({ request, params, body }) {
-      const { session, caller } = await callOf(request)
-      const base = findRecord(knowledgeBases, { records: session.records, caller }, params)
+    async handle({ request, body, session, record: base }) {
       rejectExternal(base, 'knowledge_id')
       const found = await searchChunks(session, base, { ...body, signal: request.signal })
       return { matches: await Promise.all(ranked(found, body).map((one) => matchOf(one, body, request))) }
     },
   })
-}
 
 interface FoundRecord {
   score: number
