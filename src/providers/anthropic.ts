@@ -33,6 +33,20 @@ const quota: QuotaCountdown = (unit, { limit, remaining, resets }) => ({
   [`anthropic-ratelimit-${unit}-reset`]: new Date(resets).toISOString().replace(/\.\d+/, ''),
 })
 
+/** Types of errors by status. */
+export const ANTHROPIC_ERRORS: Readonly<Record<number, string>> = {
+  400: 'invalid_request_error',
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  500: 'api_error',
+  504: 'timeout_error',
+  529: 'overloaded_error',
+}
+
 const anthropicError = errorFormat(({ model, limit, requested, unit, id }) => ({
   words: {
     'rate-limit': [429, `This request would exceed your rate limit of ${limit ?? 0} ${unit}.`],
@@ -43,18 +57,7 @@ const anthropicError = errorFormat(({ model, limit, requested, unit, id }) => ({
     'model-not-found': [404, `model: ${model}`],
     overloaded: [529, 'Overloaded'],
   },
-  names: {
-    400: 'invalid_request_error',
-    401: 'authentication_error',
-    402: 'billing_error',
-    403: 'permission_error',
-    404: 'not_found_error',
-    413: 'request_too_large',
-    429: 'rate_limit_error',
-    500: 'api_error',
-    504: 'timeout_error',
-    529: 'overloaded_error',
-  },
+  names: ANTHROPIC_ERRORS,
   shape: (status, message, type) => ({
     status,
     headers: { 'request-id': `req_${id}` },

@@ -64,6 +64,10 @@ const PLAIN: Record<number, string> = {
   529: 'Overloaded',
 }
 
+/** The name of an error by its status, or else of any error of the client or the server. */
+export const errorName = (status: number, names: Readonly<Record<number, string>>): string =>
+  names[status] ?? names[status < 500 ? 400 : 500] ?? ''
+
 /** Defines how a provider reports errors. */
 export const errorFormat =
   (formatOf: (refusal: ProviderRefusal & { unit: 'requests' | 'tokens' }) => ErrorFormat) =>
@@ -75,7 +79,7 @@ export const errorFormat =
     return shape(
       status,
       message ?? text ?? PLAIN[status] ?? `The request failed with status ${status}.`,
-      name ?? names[defaultStatus] ?? names[defaultStatus < 500 ? 400 : 500] ?? '',
+      name ?? errorName(defaultStatus, names),
     )
   }
 

@@ -2,7 +2,7 @@
 import { asList, asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
 
 /** Messages of Anthropic's API, and the index of the message that each was converted from. */
-export interface ConvertedMessages {
+interface ConvertedMessages {
   messages: JsonObject[]
   origins: number[]
 }

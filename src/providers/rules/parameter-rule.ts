@@ -2,7 +2,7 @@
 import type { RequestForm, RequestRejection } from './rule.ts'
 
 /** The limits of the requested model. Omitted fields do not limit anything. */
-export interface ModelLimits {
+interface ModelLimits {
   context?: number
   maxInput?: number
   maxOutput?: number
@@ -32,7 +32,7 @@ export interface ParameterRule {
 }
 
 /** A rule that a request breaks, with the provider's error. */
-export interface BrokenParameterRule {
+interface BrokenParameterRule {
   rule: ParameterRule
   rejection: RequestRejection
 }
