@@ -37,7 +37,7 @@ export const changeMessage = (
   })
 
 /** A call of a function by a model, in any API. */
-export interface FunctionCall {
+interface FunctionCall {
   id: string
   name: string
   /** JSON, unless the model or a fault wrote something else. */

@@ -76,7 +76,7 @@ interface StreamPoint {
 }
 
 /** The events around a position of a stream. */
-export interface StreamPosition {
+interface StreamPosition {
   /** The events before it. */
   sent: readonly EventData[]
   /** All blocks after the one at the position. */

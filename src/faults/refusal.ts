@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { envelope } from '../contract/core/error.ts'
 import type { FaultContext, FaultKind } from '../contract/core/fault.ts'
 import { jsonReply, type Reply } from '../contract/core/reply.ts'
+import { lowerCaseNames } from '../lib/header-text.ts'
 import type { ProviderRefusal } from '../providers/error-messages.ts'
 import { providerNamed } from '../providers/index.ts'
 import { PLACE } from './change.ts'
@@ -59,7 +60,7 @@ type About = Omit<ProviderRefusal, 'model' | 'id' | 'message'>
 
 /** Creates the error reply of a provider or the gateway. */
 export function refusal(context: FaultContext, about: About, options: RefusalOptions): Reply {
-  const more = lowerCase(options.headers)
+  const more = lowerCaseNames(options.headers)
   const provider = errorFormatOf(context, options.shape)
   const shaped = shapeOf(provider, context, { about, options })
   if (provider === '') return jsonReply(shaped.status, ownError(context, about, options), more)
@@ -99,10 +100,6 @@ function shapeOf(
   const name = model.slice(model.indexOf('/') + 1)
   return providerNamed(provider).error({ ...about, message: options.message, model: name, id: requestId(random) })
 }
-
-/** The headers with lowercase names. */
-export const lowerCase = (headers: Record<string, string> = {}): Record<string, string> =>
-  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 
 const requestId = (random: FaultContext['random']): string =>
   ['first', 'second']

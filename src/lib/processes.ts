@@ -21,7 +21,7 @@ interface SystemCalls {
 }
 
 /** Processes as an operating system has them. */
-export interface ProcessSystem {
+interface ProcessSystem {
   /** Whether a command can be started in a process group of its own, and all of it be signaled at once. */
   hasGroups: boolean
   /** Sends a signal to a command and everything that it has started. Without groups, any signal ends all of them. */
