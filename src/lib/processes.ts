@@ -95,3 +95,20 @@ export function processSystem(platform: NodeJS.Platform = process.platform, call
   if (platform === 'win32') return windows(calls)
   return platform === 'linux' ? linux(calls) : posix(calls)
 }
+
+/** Interval between checks, in ms. */
+const CHECK_MS = 500
+
+/**
+ * Calls `then` once, when the parent with this process id ends; at once if it has ended already. Does not keep the
+ * process alive.
+ */
+export function whenParentEnds(pid: number, then: () => void): void {
+  const { hasParent } = processSystem()
+  const timer = setInterval(() => {
+    if (hasParent(pid)) return
+    clearInterval(timer)
+    then()
+  }, CHECK_MS)
+  timer.unref()
+}

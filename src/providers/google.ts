@@ -4,7 +4,7 @@ import { chat, defineProvider, embedding, hearing, seeing } from './define.ts'
 import { errorFormat, seconds } from './error-messages.ts'
 import type { ModelPackage } from './model-package.ts'
 import { noCountdown } from './quota-headers.ts'
-import { googleHistory } from './rules/google.ts'
+import { historyRules } from './rules/rule.ts'
 
 const modelPackage: ModelPackage = {
   key: 'google',
@@ -72,7 +72,17 @@ const gemini = { context: 1_048_576, maxOutput: 65_536, reads: hearing }
 /** The provider Google: its models, endpoint and errors. */
 export const googleProvider = defineProvider({
   name: 'google',
-  history: googleHistory,
+  // Checked on 26 November 2026.
+  history: historyRules('chat', [
+    {
+      problem: 'call-without-result',
+      models: /^gemini-/,
+      source: 'https://github.com/google-gemini/gemini-cli/issues/16216',
+      message: () =>
+        'Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.',
+      error: () => ({ type: 'INVALID_ARGUMENT' }),
+    },
+  ]),
   models: {
     'gemini-3.8-flash': chat([0.75, 3.75], gemini),
     'gemini-3.7-flash': chat([1.5, 7.5], gemini),

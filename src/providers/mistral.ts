@@ -3,7 +3,7 @@
 import { chat, defineProvider, embedding, text } from './define.ts'
 import { errorFormat, uuid } from './error-messages.ts'
 import type { QuotaCountdown } from './quota-headers.ts'
-import { mistralHistory } from './rules/mistral.ts'
+import { historyRules } from './rules/rule.ts'
 
 const quota: QuotaCountdown = (unit, { limit, remaining }) => {
   const name = unit === 'requests' ? 'req' : 'tokens'
@@ -44,7 +44,19 @@ const mistralError = errorFormat(({ problem, model, limit, requested, id }) => (
 /** The provider Mistral: its models, endpoint and errors. */
 export const mistralProvider = defineProvider({
   name: 'mistral',
-  history: mistralHistory,
+  // Checked on 26 November 2026.
+  history: historyRules('chat', [
+    {
+      problem: 'call-without-result',
+      source: 'https://github.com/camel-ai/camel/issues/1467',
+      message: () => 'Not the same number of function calls and responses',
+    },
+    {
+      problem: 'assistant-last',
+      source: 'https://github.com/NEKOparapa/AiNiee/issues/641',
+      message: () => 'Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant',
+    },
+  ]),
   models: {
     'mistral-large': chat([0.5, 1.5], { context: 262_144, maxOutput: 262_144 }),
     'mistral-large-2411': chat([2, 6], { context: 131_072, maxOutput: 16_384, reads: text }),

@@ -4,6 +4,9 @@ import type { CompatibleApi } from '../contract/core/wire.ts'
 import { errorFormat, seconds } from './error-messages.ts'
 import type { QuotaCountdown } from './quota-headers.ts'
 
+/** The provider of models without one. */
+export const ASSUMED_PROVIDER = 'openai'
+
 /** Their compatible API. */
 export const FAMILY_API: CompatibleApi = 'openai'
 
