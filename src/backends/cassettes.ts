@@ -19,7 +19,7 @@ import { replayAttempt } from './replay/replayed-response.ts'
 import { Tape } from './replay/tape.ts'
 
 /** How is recorded and replayed. */
-export interface CassetteOptions {
+interface CassetteOptions {
   /** The folder of cassettes that are recorded. */
   record: string | undefined
   /** The folder of cassettes that are replayed. */

@@ -1,6 +1,6 @@
 // Whether a new recording of an interaction is the old one but for times, offsets and what a provider numbers anew.
 import type { Interaction, RecordedAttempt, UpstreamRequest } from '../contract/core/cassette.ts'
-import { isObject } from '../lib/values.ts'
+import { isObject, mapTexts } from '../lib/values.ts'
 import { namesCall } from '../providers/request-id.ts'
 import { isBinary } from './frames.ts'
 
@@ -116,16 +116,6 @@ const MIN_ID = 8
 export function withOldIds(request: UpstreamRequest, ids: RenewedIds): UpstreamRequest {
   const { body } = request
   if (ids.size === 0 || body.kind !== 'json') return request
-  const renamed = (value: unknown): unknown => {
-    if (typeof value === 'string') return value.length < MIN_ID ? value : (ids.get(value) ?? value)
-    if (Array.isArray(value)) {
-      const items = value.map(renamed)
-      return items.some((item, index) => item !== value[index]) ? items : value
-    }
-    if (!isObject(value)) return value
-    const entries = Object.entries(value).map(([name, inner]): [string, unknown] => [name, renamed(inner)])
-    return entries.some(([name, inner]) => inner !== value[name]) ? Object.fromEntries(entries) : value
-  }
-  const value = renamed(body.value)
+  const value = mapTexts(body.value, (text) => (text.length < MIN_ID ? text : (ids.get(text) ?? text)))
   return value === body.value ? request : { ...request, body: { kind: 'json', value } }
 }

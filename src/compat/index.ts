@@ -1,9 +1,41 @@
 // The registry of compatible APIs, whose paths lead to the router's operations. Each is loaded at its first call.
-import { countEndpoint, endpoints } from '../endpoints/index.ts'
+import type { z } from 'zod'
+import type { Operation } from '../contract/core/operation.ts'
+import type { Route } from '../contract/core/route.ts'
+import type { Wire } from '../contract/core/wire.ts'
+import { countEndpoint, type Endpoint, endpoints } from '../endpoints/index.ts'
 import { lazy } from '../lib/lazy.ts'
 import { likelyPath } from '../lib/likely-path.ts'
 import { isOfAnthropic } from './names.ts'
-import type { CompatApi, CompatApiDeps } from './types.ts'
+
+/** What the routes of compatible APIs need. */
+export interface CompatApiDeps {
+  /** Provider of models without a provider name. */
+  defaultProvider: string
+}
+
+/** A compatible API. */
+export interface CompatApi {
+  name: string
+  /** Its name in documents. */
+  tag: string
+  /** The common beginning of its paths. */
+  prefix: string
+  /** Whether a request for a path of another compatible API belongs to this one. */
+  claims?(request: Pick<Request, 'headers'>): boolean
+  /** Its operations by path. */
+  paths: Readonly<Record<string, Endpoint>>
+  /** How responses are converted at a path, or by default. */
+  wire(path?: string): Wire
+  /** An operation as documents show it, if its requests and responses differ here. */
+  shown?(operation: Operation): Operation
+  /** The schema of an error. */
+  errorBody(): z.ZodType
+  /** Routes other than the operations. */
+  routes(deps: CompatApiDeps): readonly Route[]
+  /** Paths of other compatible APIs that it shares. */
+  shares?: readonly string[]
+}
 
 const anthropic = lazy<typeof import('./anthropic/messages.ts')>(() => require('./anthropic/messages.ts'))
 const answers = lazy<typeof import('./anthropic/response-schema.ts')>(() => require('./anthropic/response-schema.ts'))

@@ -2,9 +2,8 @@
 import { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
 import { asRoute, type Route } from '../contract/core/route.ts'
-import { inputLimit, modelOf } from '../providers/catalogue.ts'
+import { inputLimit, knownModels, modelOf } from '../providers/catalogue.ts'
 import { MODEL_TABLE_DATE } from '../providers/define.ts'
-import { knownModels } from '../providers/names.ts'
 import { isOfAnthropic, withoutProvider } from './names.ts'
 
 /** A fixed date for every model, so that the list never changes. */

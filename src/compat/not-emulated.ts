@@ -2,7 +2,7 @@
 // client library. The status is 404, because none of these libraries retries it, while some retry 5xx.
 
 /** A model API that is not emulated. */
-export interface NotEmulatedApi {
+interface NotEmulatedApi {
   /** Its id in the address. */
   id: string
   /** Its name in messages. */

@@ -11,7 +11,7 @@ import {
 import { HISTORY_MODES, type HistoryMode } from '../contract/core/history-mode.ts'
 import { rules } from '../contract/core/rules.ts'
 import { lazy } from '../lib/lazy.ts'
-import { ASSUMED_PROVIDER } from '../providers/assumed.ts'
+import { ASSUMED_PROVIDER } from '../providers/openai-family.ts'
 import type { Shown } from './file.ts'
 import type { TokenRule } from './value-schemas.ts'
 

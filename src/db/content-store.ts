@@ -2,6 +2,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/better-sqlite3'
 import type { Contents } from '../contract/workspace/record.ts'
+import { cosine } from '../lib/embedding.ts'
 import { once } from '../lib/once.ts'
 import { damagedRow, readableRow, readRow } from './damaged-rows.ts'
 import type { Database } from './open.ts'
@@ -10,11 +11,6 @@ import { blobs, records, vectors } from './schema.ts'
 const bytesOf = (vector: Float32Array) => Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
 /** A blob may start at an odd address, so its numbers are copied. */
 const vectorOf = (bytes: Buffer) => new Float32Array(new Uint8Array(bytes).buffer)
-function dot(a: Float32Array, b: Float32Array): number {
-  let sum = 0
-  for (let index = 0; index < a.length; index++) sum += (a[index] ?? 0) * (b[index] ?? 0)
-  return sum
-}
 
 /**
  * The store of file bytes, and of chunks with their text and vector, in SQLite.
@@ -28,7 +24,7 @@ export function contentStore(connection: Database): Contents {
       if (stored.length !== vector.byteLength) {
         throw new Error(`its vector has ${stored.length} bytes, and not ${vector.byteLength}`)
       }
-      const product = dot(vectorOf(stored), vector)
+      const product = cosine(vectorOf(stored), vector)
       if (!Number.isFinite(product)) throw new Error('its vector holds what is not a number')
       return product
     })

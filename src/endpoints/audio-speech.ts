@@ -6,13 +6,14 @@ import { SPEECH_TYPES, SpeechRequest, SpeechScript, SpokenAudio } from '../contr
 import { chance } from '../lib/chance.ts'
 import type { SpeechVoice } from '../lib/media/speech.ts'
 import { asObject, asText } from '../lib/values.ts'
+import { userPrompt, wholeAnswer, wholeOperation } from './common.ts'
 
 /** The operation "Create speech", an extension. The same call produces the same sound. */
 export const audioSpeech: Operation<SpeechRequest, SpeechScript> = {
+  ...wholeOperation,
   name: 'audio.speech',
   path: '/v2/router/audio/speech',
   answerName: 'speech',
-  tag: 'Router',
   extension: true,
   summary: 'Create speech',
   description:
@@ -20,21 +21,11 @@ export const audioSpeech: Operation<SpeechRequest, SpeechScript> = {
   examples: {
     text: { model: 'openai/tts-1', input: 'Good morning!', voice: 'nova', response_format: 'wav' },
   },
-  body: 'json',
   request: SpeechRequest,
   response: SpokenAudio,
   script: SpeechScript,
-  model: (request) => request.model,
-  streams: () => false,
-  prompt: ({ input, instructions }) => ({
-    system: instructions ?? '',
-    user: input,
-    turn: 1,
-    tools: [],
-    toolResult: false,
-  }),
+  prompt: ({ input, instructions }) => userPrompt(input, { system: instructions ?? '' }),
   promptTokens: ({ input }, count = countCached) => count(input),
-  generate: () => ({}),
   compose,
   binary: {
     types: Object.values(SPEECH_TYPES),
@@ -73,10 +64,6 @@ async function compose(
   const audio =
     script.audio === undefined ? (await inWorker('speak', speech, { signal })).bytes.toBase64() : String(script.audio)
   const tokens = countCached(text)
-  return {
-    usage: { prompt_tokens: tokens, total_tokens: tokens },
-    tokens: 0,
-    events: () => [],
-    body: (): SpokenAudio => ({ audio, content_type: script.content_type ?? SPEECH_TYPES[format] }),
-  }
+  const body = (): SpokenAudio => ({ audio, content_type: script.content_type ?? SPEECH_TYPES[format] })
+  return wholeAnswer({ prompt_tokens: tokens, total_tokens: tokens }, body)
 }

@@ -13,16 +13,17 @@ import { generate } from './audio/generate.ts'
 import { readAudioFile } from './audio/read-file.ts'
 import { translationScriptOf } from './audio/script-of.ts'
 import { segmentsOf } from './audio/timeline.ts'
+import { userPrompt, wholeAnswer, wholeOperation } from './common.ts'
 
 /** A request before and after its file is read. Responses are composed after it. */
 type Request = TranslationForm | TranslationRequest
 
 /** The operation "Translate audio to English" of the specification. */
 export const audioTranslations: Operation<Request, TranslationScript> = {
+  ...wholeOperation,
   name: 'audio.translations',
   path: '/v2/router/audio/translations',
   answerName: 'translation',
-  tag: 'Router',
   summary: 'Translate audio to English',
   description:
     'Returns English text for an audio file. The file is parsed, so the timings in the response match its length. Send objects as JSON in their form field.',
@@ -42,16 +43,7 @@ export const audioTranslations: Operation<Request, TranslationScript> = {
   request: TranslationForm,
   response: Translation,
   script: TranslationScript,
-  model: (request) => request.model,
-  streams: () => false,
-  prompt: ({ prompt = '', file }: TranslationRequest) => ({
-    system: '',
-    user: prompt,
-    turn: 1,
-    tools: [],
-    toolResult: false,
-    file,
-  }),
+  prompt: ({ prompt = '', file }: TranslationRequest) => userPrompt(prompt, { file }),
   promptTokens: ({ prompt = '' }, count = countCached) => count(prompt),
   attachments: ({ file }) => [{ kind: 'audio', name: file.name ?? '' }],
   retains: (body) => String((body as { enable_logging?: unknown }).enable_logging).trim() !== 'false',
@@ -70,10 +62,6 @@ export const audioTranslations: Operation<Request, TranslationScript> = {
 /** The response to a call, with timings that match its file. */
 export function composeTranslation(request: TranslationRequest, script: TranslationScript): RenderedAnswer {
   const response = { request, script, segments: segmentsOf(script, request) }
-  return {
-    body: () => answerOf(response),
-    events: () => [],
-    usage: { seconds: request.file.seconds },
-    tokens: countCached(translationText(response)),
-  }
+  const usage = { seconds: request.file.seconds }
+  return wholeAnswer(usage, () => answerOf(response), countCached(translationText(response)))
 }

@@ -29,6 +29,7 @@ import {
   chatScriptOf,
   replayChat,
 } from './chat/provider-answer.ts'
+import { CITY_SCHEMA, streamedOperation, WEATHER_PARAMETERS } from './common.ts'
 
 // Loaded when a body is invalid, for the documents, and for fixture files.
 const requests = lazy<typeof import('../contract/router/chat-request.ts')>(() =>
@@ -39,11 +40,11 @@ const scripts = lazy<typeof import('../contract/router/script.ts')>(() => requir
 
 /** The operation "Create a chat completion" of the specification. */
 export const chatCompletions: Operation<ChatRequest, TextScript> = {
+  ...streamedOperation,
   name: 'chat.completions',
   neighbour: { name: 'responses', answers: false },
   path: '/v2/router/chat/completions',
   answerName: 'chat completion',
-  tag: 'Router',
   summary: 'Create a chat completion',
   description:
     'Responds to a conversation with one or more choices, either complete or as a stream of chunks that ends with `[DONE]`.',
@@ -63,7 +64,7 @@ export const chatCompletions: Operation<ChatRequest, TextScript> = {
           type: 'function',
           function: {
             name: 'get_weather',
-            parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+            parameters: WEATHER_PARAMETERS,
           },
         },
       ],
@@ -76,17 +77,11 @@ export const chatCompletions: Operation<ChatRequest, TextScript> = {
         json_schema: {
           name: 'city',
           strict: true,
-          schema: {
-            type: 'object',
-            properties: { city: { type: 'string' }, country: { type: 'string' } },
-            required: ['city', 'country'],
-            additionalProperties: false,
-          },
+          schema: CITY_SCHEMA,
         },
       },
     },
   },
-  body: 'json',
   longList: 'messages',
   get request() {
     return requests().ChatRequest
@@ -100,8 +95,6 @@ export const chatCompletions: Operation<ChatRequest, TextScript> = {
   get script() {
     return scripts().TextScript
   },
-  model: (request) => request.model,
-  streams: (request) => request.stream === true,
   prompt: chatPrompt,
   opening: chatOpening,
   conversation: ({ messages }) => ({ form: 'chat', messages: asList(messages) }),

@@ -3,6 +3,7 @@ import { cutText, joinTokenChunks, type TextAnswer } from '../answers/text-answe
 import { usageOf } from '../answers/usage.ts'
 import type { AttemptContext, FillText, Operation, RenderedAnswer } from '../contract/core/operation.ts'
 import { Completion, CompletionRequest, CompletionScript, DEFAULT_MAX_TOKENS } from '../contract/router/completions.ts'
+import { streamedOperation } from './common.ts'
 import {
   type CompletionChoice,
   type CompletionFrame,
@@ -23,10 +24,10 @@ import { type InputText, inputTextsOf, longestTokens, textsPrompt, totalTokens }
 
 /** The operation "Create a legacy completion" of the specification. */
 export const completions: Operation<CompletionRequest, CompletionScript> = {
+  ...streamedOperation,
   name: 'completions',
   path: '/v2/router/completions',
   answerName: 'completion',
-  tag: 'Router',
   summary: 'Create a legacy completion',
   description:
     'Continues one or more prompts, either complete or as a stream of chunks that ends with `[DONE]`. Without `max_tokens`, a text ends after 16 tokens.',
@@ -39,13 +40,10 @@ export const completions: Operation<CompletionRequest, CompletionScript> = {
       stream: true,
     },
   },
-  body: 'json',
   request: CompletionRequest,
   response: Completion,
   chunk: Completion,
   script: CompletionScript,
-  model: (request) => request.model,
-  streams: (request) => request.stream === true,
   prompt: (request) => textsPrompt(readTexts(request)),
   promptTokens: (request, count) => longestTokens(readTexts(request), count),
   fillTexts,

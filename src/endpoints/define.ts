@@ -4,7 +4,6 @@ import { ApiError } from '../contract/core/error.ts'
 import type { Operation } from '../contract/core/operation.ts'
 import type { TraceRecord } from '../contract/core/trace.ts'
 import type { Wire } from '../contract/core/wire.ts'
-import { rejectManyVariables } from '../contract/router/variables.ts'
 import type { Call, RawFields } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/types.ts'
 import { lazy } from '../lib/lazy.ts'
@@ -210,3 +209,26 @@ const renamed = (error: ApiError, namespace: string): ApiError =>
     headers: error.headers,
     type: error.type,
   })
+
+/** Far more variables than anyone writes, and few enough to be checked within milliseconds. */
+const MAX_VARIABLES = 10_000
+
+/**
+ * Rejects a body with too many `variables` or `svc.inputs`.
+ * @param status of the error
+ * @throws ApiError with the field and the limit
+ */
+function rejectManyVariables(body: unknown, status = 400): void {
+  const fields = asObject(body)
+  if (!fields) return
+  refuseMany('variables', fields.variables, status)
+  refuseMany('svc.inputs', asObject(fields.svc)?.inputs, status)
+}
+
+function refuseMany(param: string, variables: unknown, status: number): void {
+  if (typeof variables !== 'object' || variables === null) return
+  const count = Array.isArray(variables) ? variables.length : Object.keys(variables).length
+  if (count <= MAX_VARIABLES) return
+  const message = `'${param}' must have at most ${MAX_VARIABLES} variables, got ${count}`
+  throw new ApiError(status, 'invalid_value', message, { param })
+}

@@ -6,14 +6,15 @@ import { EmbeddingList, EmbeddingScript, EmbeddingsRequest } from '../contract/r
 import { answerVector, encodeVector, shorten } from '../lib/embedding.ts'
 import { asList, asObject, objectsIn } from '../lib/values.ts'
 import { modelOf } from '../providers/catalogue.ts'
+import { wholeAnswer, wholeOperation } from './common.ts'
 import { type InputText, inputTextsOf, longestTokens, textsPrompt, totalTokens } from './texts.ts'
 
 /** The operation "Create embeddings" of the specification. */
 export const embeddings: Operation<EmbeddingsRequest, EmbeddingScript> = {
+  ...wholeOperation,
   name: 'embeddings',
   path: '/v2/router/embeddings',
   answerName: 'list of embeddings',
-  tag: 'Router',
   summary: 'Create embeddings',
   description:
     'Returns a unit vector for each text. Texts that share words or parts of words are close to each other, so that retrieval can be tested. The vectors reflect spelling, not meaning.',
@@ -27,15 +28,11 @@ export const embeddings: Operation<EmbeddingsRequest, EmbeddingScript> = {
     },
     tokens: { model: 'openai/text-embedding-3-small', input: [9906, 11, 1917, 0] },
   },
-  body: 'json',
   request: EmbeddingsRequest,
   response: EmbeddingList,
   script: EmbeddingScript,
-  model: (request) => request.model,
-  streams: () => false,
   prompt: (request) => textsPrompt(readTexts(request)),
   promptTokens: (request, count) => longestTokens(readTexts(request), count),
-  generate: () => ({}),
   compose,
   wrongWith: embeddingsProblem,
   scriptOf: embeddingsScriptOf,
@@ -84,16 +81,15 @@ function compose(
 
 type Rest = Pick<EmbeddingList, 'model' | 'usage'>
 
-const answer = (rest: Rest, embeddings: () => (number[] | string)[]): RenderedAnswer => ({
-  usage: rest.usage,
-  tokens: 0,
-  events: () => [],
-  body: (): EmbeddingList => ({
-    object: 'list',
-    data: embeddings().map((embedding, index) => ({ object: 'embedding', embedding, index })),
-    ...rest,
-  }),
-})
+const answer = (rest: Rest, embeddings: () => (number[] | string)[]): RenderedAnswer =>
+  wholeAnswer(
+    rest.usage,
+    (): EmbeddingList => ({
+      object: 'list',
+      data: embeddings().map((embedding, index) => ({ object: 'embedding', embedding, index })),
+      ...rest,
+    }),
+  )
 
 /** The JSON of a response whose vectors are JSON already: serializing millions of numbers takes the most time. */
 function listJson(rest: Rest, items: readonly VectorItem[]): string {

@@ -6,6 +6,7 @@ import { ImageEditForm, ImageVariationForm } from '../contract/router/image-edit
 import type { ImageRequest, ImageScript } from '../contract/router/images.ts'
 import { sha256 } from '../lib/ids.ts'
 import { imageFormatOf } from '../lib/media/image-format.ts'
+import { userPrompt, wholeOperation } from './common.ts'
 import { images } from './images.ts'
 
 /** A validated image of a request. */
@@ -56,18 +57,16 @@ function drawing<Form extends ImageEditForm | ImageVariationForm>(
   >,
   promptOf: (form: Request<Form>) => string,
 ): Operation<Request<Form>, ImageScript> {
-  const { answerName, tag, response, script, wrongWith, scriptOf } = images
+  const { answerName, response, script, wrongWith, scriptOf } = images
   return {
-    ...{ answerName, tag, response, script, wrongWith, scriptOf, ...about },
+    ...wholeOperation,
+    ...{ answerName, response, script, wrongWith, scriptOf, ...about },
     extension: true,
     body: 'multipart',
-    model: ({ model }) => model,
-    streams: () => false,
-    prompt: (form) => ({ system: '', user: promptOf(form), turn: 1, tools: [], toolResult: false }),
+    prompt: (form) => userPrompt(promptOf(form)),
     promptTokens: (form, count = countCached) => count(promptOf(form)),
     attachments: (form) => [{ kind: 'image', name: nameIn(form) }],
     resolve: (form) => resolvePictures(form, promptOf(form)),
-    generate: () => ({}),
     compose(request, imageScript, answerContext) {
       const { picture, prompt } = request as DrawnRequest
       const own = imageScript.images || imageScript.prompt !== undefined

@@ -21,14 +21,15 @@ import { type ImageSource, imageFormatOf } from '../lib/media/image-format.ts'
 import { asList, asObject, asText, objectsIn } from '../lib/values.ts'
 import { modelOf } from '../providers/catalogue.ts'
 import { quote } from '../schema/validation.ts'
+import { streamedOperation, userPrompt } from './common.ts'
 import { imageAssembly, imageEvents, imageStream, replayImages } from './images/stream.ts'
 
 /** The operation "Generate images" of the specification. */
 export const images: Operation<ImageRequest, ImageScript> = {
+  ...streamedOperation,
   name: 'images.generations',
   path: '/v2/router/images/generations',
   answerName: 'list of pictures',
-  tag: 'Router',
   summary: 'Generate images',
   description:
     'Generates images as valid files of the requested size and format, returned as base64 or as a URL of this server. The same call produces the same images.',
@@ -50,14 +51,11 @@ export const images: Operation<ImageRequest, ImageScript> = {
       output_format: 'png',
     },
   },
-  body: 'json',
   request: ImageRequest,
   response: ImageResult,
   chunk: ImageEvent,
   script: ImageScript,
-  model: (request) => request.model,
-  streams: (request) => request.stream === true,
-  prompt: ({ prompt }) => ({ system: '', user: prompt, turn: 1, tools: [], toolResult: false }),
+  prompt: ({ prompt }) => userPrompt(prompt),
   promptTokens: ({ prompt }, count = countCached) => count(prompt),
   check: (request) => checkModel(request, request.model),
   generate: () => ({}),

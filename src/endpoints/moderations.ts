@@ -12,13 +12,14 @@ import { harmfulModeration } from '../guardrails/harmful-moderation.ts'
 import { sexualModeration } from '../guardrails/sexual-moderation.ts'
 import { chance } from '../lib/chance.ts'
 import { asObject, objectsIn } from '../lib/values.ts'
+import { userPrompt, wholeAnswer, wholeOperation } from './common.ts'
 
 /** The operation "Moderate texts", an extension, by the word lists of the built-in guardrails. */
 export const moderations: Operation<ModerationRequest, ModerationScript> = {
+  ...wholeOperation,
   name: 'moderations',
   path: '/v2/router/moderations',
   answerName: 'list of moderations',
-  tag: 'Router',
   extension: true,
   summary: 'Moderate texts',
   description:
@@ -26,16 +27,12 @@ export const moderations: Operation<ModerationRequest, ModerationScript> = {
   examples: {
     texts: { model: 'openai/omni-moderation-latest', input: ['A quiet day at the sea.', 'I will kill him.'] },
   },
-  body: 'json',
   invalidStatus: 422,
   request: ModerationRequest,
   response: ModerationList,
   script: ModerationScript,
-  model: (request) => request.model,
-  streams: () => false,
-  prompt: (request) => ({ system: '', user: textsOf(request).join('\n'), turn: 1, tools: [], toolResult: false }),
+  prompt: (request) => userPrompt(textsOf(request).join('\n')),
   promptTokens: (request, count = countCached) => sumTokens(textsOf(request), count),
-  generate: () => ({}),
   compose,
   wrongWith: (value) => (objectsIn(asObject(value)?.results).length > 0 ? undefined : "it has no 'results'"),
   scriptOf(answer) {
@@ -73,16 +70,12 @@ const OF_MINORS = 'the sexual abuse of minors'
 function compose(request: ModerationRequest, script: ModerationScript, { id, model }: AttemptContext): RenderedAnswer {
   const texts = textsOf(request)
   const tokens = sumTokens(texts, countCached)
-  return {
-    usage: { prompt_tokens: tokens, total_tokens: tokens },
-    tokens: 0,
-    events: () => [],
-    body: (): ModerationList => ({
-      id: `modr-${id}`,
-      model,
-      results: texts.map((text) => resultOf(text, script.flagged ?? foundIn(text))),
-    }),
-  }
+  const body = (): ModerationList => ({
+    id: `modr-${id}`,
+    model,
+    results: texts.map((text) => resultOf(text, script.flagged ?? foundIn(text))),
+  })
+  return wholeAnswer({ prompt_tokens: tokens, total_tokens: tokens }, body)
 }
 
 function foundIn(text: string): ModerationCategory[] {

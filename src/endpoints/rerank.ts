@@ -4,15 +4,16 @@ import { countCached } from '../answers/text-answer.ts'
 import { DIMENSIONS, vectorsOf } from '../answers/vectors.ts'
 import type { AttemptContext, CountTokens, Operation, RenderedAnswer } from '../contract/core/operation.ts'
 import { RerankList, RerankRequest, RerankScript } from '../contract/router/rerank.ts'
-import { embed } from '../lib/embedding.ts'
+import { cosine, embed } from '../lib/embedding.ts'
 import { asObject, objectsIn } from '../lib/values.ts'
+import { userPrompt, wholeAnswer, wholeOperation } from './common.ts'
 
 /** The operation "Rerank documents", an extension, by the words that query and document share. */
 export const rerank: Operation<RerankRequest, RerankScript> = {
+  ...wholeOperation,
   name: 'rerank',
   path: '/v2/router/rerank',
   answerName: 'list of documents',
-  tag: 'Router',
   extension: true,
   summary: 'Rerank documents',
   description:
@@ -25,15 +26,11 @@ export const rerank: Operation<RerankRequest, RerankScript> = {
       top_n: 2,
     },
   },
-  body: 'json',
   request: RerankRequest,
   response: RerankList,
   script: RerankScript,
-  model: (request) => request.model,
-  streams: () => false,
-  prompt: ({ query }) => ({ system: '', user: query, turn: 1, tools: [], toolResult: false }),
+  prompt: ({ query }) => userPrompt(query),
   promptTokens: ({ query }, count = countCached) => count(query),
-  generate: () => ({}),
   compose,
   wrongWith: (value) => (Array.isArray(asObject(value)?.results) ? undefined : "it has no 'results'"),
   scriptOf(answer) {
@@ -95,28 +92,21 @@ function composed(
   const { query, top_n: limit, return_documents: withDocuments } = request
   const tokens = countAll(request, texts, countCached)
   const usage = { prompt_tokens: tokens, total_tokens: tokens }
-  return {
-    usage,
-    tokens: 0,
-    events: () => [],
-    body(): RerankList {
-      const queryVector = vectors?.[0] ?? embed(query, DIMENSIONS)
-      const scored = texts.map((text, index) => ({
-        object: 'rerank' as const,
-        index,
-        relevance_score: scores
-          ? (scores[Math.min(index, scores.length - 1)] ?? 0)
-          : likeness(queryVector, vectors?.[index + 1] ?? embed(text, DIMENSIONS)),
-        ...(withDocuments !== false && { document: { text } }),
-      }))
-      const results = scored.toSorted((one, other) => other.relevance_score - one.relevance_score)
-      return { object: 'list', id: `rerank-${id}`, model, results: results.slice(0, limit ?? undefined), usage }
-    },
-  }
+  return wholeAnswer(usage, (): RerankList => {
+    const queryVector = vectors?.[0] ?? embed(query, DIMENSIONS)
+    const scored = texts.map((text, index) => ({
+      object: 'rerank' as const,
+      index,
+      relevance_score: scores
+        ? (scores[Math.min(index, scores.length - 1)] ?? 0)
+        : likeness(queryVector, vectors?.[index + 1] ?? embed(text, DIMENSIONS)),
+      ...(withDocuments !== false && { document: { text } }),
+    }))
+    const results = scored.toSorted((one, other) => other.relevance_score - one.relevance_score)
+    return { object: 'list', id: `rerank-${id}`, model, results: results.slice(0, limit ?? undefined), usage }
+  })
 }
 
 /** The cosine of two unit vectors, from 0 to 1. */
-function likeness(queryVector: Float32Array, found: Float32Array): number {
-  const cosine = found.reduce((sum, value, index) => sum + value * (queryVector[index] ?? 0), 0)
-  return Math.round(Math.min(1, Math.max(0, cosine)) * DIGITS) / DIGITS
-}
+const likeness = (queryVector: Float32Array, found: Float32Array): number =>
+  Math.round(Math.min(1, Math.max(0, cosine(found, queryVector))) * DIGITS) / DIGITS

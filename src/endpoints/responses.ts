@@ -4,6 +4,7 @@ import type { Operation } from '../contract/core/operation.ts'
 import { ResponsesRequest } from '../contract/router/responses.ts'
 import { ModelResponse, ResponseEvent } from '../contract/router/responses-answer.ts'
 import { TextScript } from '../contract/router/script.ts'
+import { CITY_SCHEMA, streamedOperation, WEATHER_PARAMETERS } from './common.ts'
 import { composeResponse } from './responses/answer.ts'
 import { responseAssembly } from './responses/assemble.ts'
 import { keep, resolve, responsesConversation } from './responses/conversation.ts'
@@ -27,11 +28,11 @@ import {
 
 /** The operation "Create a model response" of the specification. */
 export const responses: Operation<ResponsesRequest, TextScript> = {
+  ...streamedOperation,
   name: 'responses',
   neighbour: { name: 'chat.completions', answers: true },
   path: '/v2/router/responses',
   answerName: 'model response',
-  tag: 'Router',
   summary: 'Create a model response',
   description:
     'Responds to a text or a conversation with items (messages, function calls, reasoning), either complete or as a stream of numbered events. `previous_response_id` continues a stored response.',
@@ -51,7 +52,7 @@ export const responses: Operation<ResponsesRequest, TextScript> = {
           type: 'function',
           name: 'get_weather',
           description: 'The weather of a city.',
-          parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+          parameters: WEATHER_PARAMETERS,
         },
       ],
       tool_choice: 'required',
@@ -71,24 +72,16 @@ export const responses: Operation<ResponsesRequest, TextScript> = {
         format: {
           type: 'json_schema',
           name: 'city',
-          schema: {
-            type: 'object',
-            properties: { city: { type: 'string' }, country: { type: 'string' } },
-            required: ['city', 'country'],
-            additionalProperties: false,
-          },
+          schema: CITY_SCHEMA,
         },
       },
     },
   },
-  body: 'json',
   longList: 'input',
   request: ResponsesRequest,
   response: ModelResponse,
   chunk: ResponseEvent,
   script: TextScript,
-  model: (request) => request.model,
-  streams: (request) => request.stream === true,
   prompt: responsesPrompt,
   opening: responsesOpening,
   conversation: responsesConversation,

@@ -6,6 +6,7 @@ import type { TextInput } from '../contract/core/texts.ts'
 import { decodeTokens, VOCABULARIES } from '../lib/tokens.ts'
 import { vocabularyOf } from '../providers/catalogue.ts'
 import { formatPath } from '../schema/validation.ts'
+import { userPrompt } from './common.ts'
 
 /** A text of a call, with its number of tokens if it was sent as tokens. */
 export interface InputText {
@@ -59,10 +60,4 @@ export const longestTokens = (texts: readonly InputText[], count: CountTokens = 
   texts.reduce((longest, { text, tokens = count(text) }) => Math.max(longest, tokens), 0)
 
 /** The prompt that fixtures match; several texts are one line each. */
-export const textsPrompt = (texts: readonly InputText[]): Prompt => ({
-  system: '',
-  user: texts.map(({ text }) => text).join('\n'),
-  turn: 1,
-  tools: [],
-  toolResult: false,
-})
+export const textsPrompt = (texts: readonly InputText[]): Prompt => userPrompt(texts.map(({ text }) => text).join('\n'))

@@ -3,8 +3,8 @@ import type { FaultContext, NextReply } from '../contract/core/fault.ts'
 import type { Reply } from '../contract/core/reply.ts'
 import { asIndex, asObject, type JsonObject, objectsIn, parsedJson, textOrJson } from '../lib/values.ts'
 import { type AnswerEnd, endedAs } from './answer-end.ts'
-import { changeStream, changeWhole, onAnswer } from './change.ts'
-import { changed, type EventBlock, eventText, rewritten, streamBytes, wholeBytes } from './wire.ts'
+import { changeJson, changeWhole } from './change.ts'
+import { type EventBlock, eventText, rewritten } from './wire.ts'
 
 /** A function that a request offers as a tool. */
 export interface OfferedFunction {
@@ -25,31 +25,19 @@ export const changeMessage = (
   context: FaultContext,
   change: (message: JsonObject) => JsonObject | undefined | Promise<JsonObject | undefined>,
 ): Promise<Reply> =>
-  onAnswer(next, context, {
-    form: 'whole',
-    async change(reply) {
-      const { contentType } = streamBytes(reply)
-      // A body can only be read once, so the bytes are sent as they were read.
-      const wholeWith = (bytes: Uint8Array) => changed(reply, { body: { kind: 'bytes', contentType, bytes } })
-      const before = await wholeBytes(reply)
-      const value = asObject(parsedJson(new TextDecoder().decode(before)))
-      const [choice, ...choices] = objectsIn(value?.choices)
-      const message = asObject(choice?.message)
-      if (!value || !message) {
-        context.skipped('the response is not a chat completion')
-        return wholeWith(before)
-      }
-      const other = await change(message)
-      if (!other) return wholeWith(before)
-      context.triggered()
-      const finish_reason = objectsIn(other.tool_calls).length > 0 ? 'tool_calls' : choice?.finish_reason
-      const whole = { ...value, choices: [{ ...choice, message: other, finish_reason }, ...choices] }
-      return wholeWith(new TextEncoder().encode(JSON.stringify(whole)))
-    },
+  changeWhole(next, context, async (text) => {
+    const value = asObject(parsedJson(text))
+    const [choice, ...choices] = objectsIn(value?.choices)
+    const message = asObject(choice?.message)
+    if (!message) context.skipped('the response is not a chat completion')
+    const other = message && (await change(message))
+    if (!other) return undefined
+    const finish_reason = objectsIn(other.tool_calls).length > 0 ? 'tool_calls' : choice?.finish_reason
+    return JSON.stringify({ ...value, choices: [{ ...choice, message: other, finish_reason }, ...choices] })
   })
 
 /** A call of a function by a model, in any API. */
-export interface FunctionCall {
+interface FunctionCall {
   id: string
   name: string
   /** JSON, unless the model or a fault wrote something else. */
@@ -64,17 +52,13 @@ interface ToolChange {
   end?: AnswerEnd | undefined
 }
 
-const NO_CALL = 'the response has no tool call'
-
 /** Changes the function calls of a response. A stream is buffered from its first call on. */
-export function changeToolCalls(next: NextReply, context: FaultContext, change: ToolChange): Promise<Reply> {
-  if (context.stream) return changeStream(next, context, (blocks) => changedCalls(blocks, context, change), NO_CALL)
-  return changeWhole(next, context, (text) => {
-    const answer = changedAnswer(asObject(parsedJson(text)) ?? {}, change)
-    if (!answer) context.skipped(NO_CALL)
-    return answer && JSON.stringify(answer)
+export const changeToolCalls = (next: NextReply, context: FaultContext, change: ToolChange): Promise<Reply> =>
+  changeJson(next, context, {
+    whole: (answer) => changedAnswer(answer, change),
+    stream: (blocks) => changedCalls(blocks, context, change),
+    reason: 'the response has no tool call',
   })
-}
 
 /** A response that is not streamed with its calls changed. Undefined if it has none. */
 function changedAnswer(answer: JsonObject, change: ToolChange): JsonObject | undefined {

@@ -7,8 +7,6 @@ export const approvalNever = defineFault({
   type: 'approval-never',
   summary: 'An approval decision is accepted but never takes effect, so the task keeps waiting.',
   points: ['approval'],
-  options: {},
-  example: {},
   async apply(_, __, { triggered }) {
     triggered()
     return valueReply({})

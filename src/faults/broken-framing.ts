@@ -3,13 +3,12 @@ import { z } from 'zod'
 import { ConnectionFailure } from '../contract/core/reply.ts'
 import { onAnswer, streamTexts } from './change.ts'
 import { defineFault } from './define.ts'
-import { changed, isStream, mapBlocks, piecesOf, streamBytes } from './wire.ts'
+import { isStream, mapBlocks, piecesOf, withBytes } from './wire.ts'
 
 /** Tests HTTP clients against a chunked body with an invalid chunk size (RFC 9112, 7.1). */
 export const brokenFraming = defineFault({
   type: 'broken-framing',
   summary: 'A chunked response contains an invalid chunk size after some chunks.',
-  points: ['provider', 'gateway'],
   options: {
     after_chunks: z
       .int()
@@ -31,8 +30,7 @@ export const brokenFraming = defineFault({
           throw new ConnectionFailure('the chunked encoding of the response is invalid', 'garbled')
         }
         if (isStream(reply)) return mapBlocks(reply, context.operation, (blocks) => broken(streamTexts(blocks)))
-        const { contentType } = streamBytes(reply)
-        return changed(reply, { body: { kind: 'bytes', contentType, bytes: broken(piecesOf(reply)) } })
+        return withBytes(reply, broken(piecesOf(reply)))
       },
     }),
 })

@@ -3,20 +3,17 @@ import { z } from 'zod'
 import type { FaultContext, NextReply } from '../contract/core/fault.ts'
 import { ConnectionFailure, type Reply } from '../contract/core/reply.ts'
 import type { EventData } from '../lib/sse.ts'
+import { asObject, type JsonObject, parsedJson } from '../lib/values.ts'
 import {
   type BlockChange,
-  changed,
   type EventBlock,
   isAnswer,
   isStream,
   mapBlocks,
   piecesOf,
-  streamBytes,
   wholeBytes,
+  withBytes,
 } from './wire.ts'
-
-const encoder = new TextEncoder()
-const decoder = new TextDecoder()
 
 /** Why a fault is skipped if a response ends before its position. */
 const TOO_SHORT = 'the response ended before the position of the fault'
@@ -79,7 +76,7 @@ interface StreamPoint {
 }
 
 /** The events around a position of a stream. */
-export interface StreamPosition {
+interface StreamPosition {
   /** The events before it. */
   sent: readonly EventData[]
   /** All blocks after the one at the position. */
@@ -138,12 +135,10 @@ interface Cut {
 export const cutBytes = (next: NextReply, context: FaultContext, cut: Cut): Promise<Reply> =>
   onAnswer(next, context, {
     async change(reply) {
-      const { contentType } = streamBytes(reply)
       const pieces = skippedAtEnd(firstBytes(reply, cut, context), context)
       // A clean end of a body that is not a stream needs the right content-length.
       const whole = cut.close === 'clean' && !isStream(reply)
-      const bytes = whole ? Buffer.concat(await Array.fromAsync(pieces)) : pieces
-      return changed(reply, { body: { kind: 'bytes', contentType, bytes } })
+      return withBytes(reply, whole ? Buffer.concat(await Array.fromAsync(pieces)) : pieces)
     },
   })
 
@@ -166,18 +161,34 @@ async function* firstBytes(reply: Reply, cut: Cut, { triggered }: FaultContext):
 export const changeWhole = (
   next: NextReply,
   context: FaultContext,
-  change: (text: string) => string | undefined,
+  change: (text: string) => string | undefined | Promise<string | undefined>,
 ): Promise<Reply> =>
   onAnswer(next, context, {
     form: 'whole',
     async change(reply) {
-      const { contentType } = streamBytes(reply)
       const bytes = await wholeBytes(reply)
-      const before = decoder.decode(bytes)
-      const text = change(before)
+      const before = new TextDecoder().decode(bytes)
+      const text = await change(before)
       // A body can only be read once, so the bytes are sent as they were read.
-      if (text === undefined || text === before) return changed(reply, { body: { kind: 'bytes', contentType, bytes } })
+      if (text === undefined || text === before) return withBytes(reply, bytes)
       context.triggered()
-      return changed(reply, { body: { kind: 'bytes', contentType, bytes: encoder.encode(text) } })
+      return withBytes(reply, new TextEncoder().encode(text))
     },
   })
+
+/**
+ * Changes the JSON object of a response, streamed or not. `whole` returns undefined if there is nothing to change, which
+ * `reason` explains.
+ */
+export const changeJson = (
+  next: NextReply,
+  context: FaultContext,
+  { whole, stream, reason }: { whole(value: JsonObject): JsonObject | undefined; stream: BlockChange; reason: string },
+): Promise<Reply> =>
+  context.stream
+    ? changeStream(next, context, stream, reason)
+    : changeWhole(next, context, (text) => {
+        const other = whole(asObject(parsedJson(text)) ?? {})
+        if (!other) context.skipped(reason)
+        return other && JSON.stringify(other)
+      })

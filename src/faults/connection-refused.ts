@@ -8,8 +8,6 @@ export const connectionRefused = defineFault({
   type: 'connection-refused',
   summary: 'The connection is refused because no server listens on the port.',
   points: ['provider'],
-  options: {},
-  example: {},
   async apply(_, __, { triggered, provider }) {
     triggered()
     const { host, port } = addressOf(provider)

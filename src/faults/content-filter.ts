@@ -3,17 +3,16 @@ import { z } from 'zod'
 import type { FaultContext } from '../contract/core/fault.ts'
 import type { Reply } from '../contract/core/reply.ts'
 import { fingerprint } from '../lib/ids.ts'
-import { asObject, type JsonObject, objectsIn, parsedJson } from '../lib/values.ts'
+import { asObject, type JsonObject, objectsIn } from '../lib/values.ts'
 import { providerNamed } from '../providers/index.ts'
 import { defineFault } from './define.ts'
 import { refusal, refusalOptions } from './refusal.ts'
-import { changed as changedReply, eventText, isStream, mapBlocks, streamBytes, wholeBytes } from './wire.ts'
+import { eventText, isStream, mapBlocks, wholeJson, withBytes } from './wire.ts'
 
 /** Tests how a client handles a response that a content filter blocked, at the start or in the middle. */
 export const contentFilter = defineFault({
   type: 'content-filter',
   summary: 'A content filter blocks the request, or ends the response early.',
-  points: ['provider', 'gateway'],
   inAnswer: true,
   options: {
     as: z
@@ -24,7 +23,6 @@ export const contentFilter = defineFault({
       ),
     ...refusalOptions,
   },
-  example: {},
   async apply({ as, ...options }, next, context) {
     const rejected = () => {
       context.triggered()
@@ -48,11 +46,9 @@ const REASON = 'content_filter'
 
 /** The reply with its value changed. Undefined if it has no finish reason, such as an embedding or an image. */
 async function changedWhole(reply: Reply, change: (value: JsonObject) => JsonObject | undefined) {
-  const value = asObject(parsedJson(new TextDecoder().decode(await wholeBytes(reply))))
+  const value = asObject(await wholeJson(reply))
   const other = value && change(value)
-  const { contentType } = streamBytes(reply)
-  const bytes = () => new TextEncoder().encode(JSON.stringify(other))
-  return other && changedReply(reply, { body: { kind: 'bytes', contentType, bytes: bytes() } })
+  return other && withBytes(reply, new TextEncoder().encode(JSON.stringify(other)))
 }
 
 /** A response without its content. */

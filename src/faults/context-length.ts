@@ -11,7 +11,6 @@ const DEFAULT_WINDOW = 128_000
 export const contextLength = defineFault({
   type: 'context-length',
   summary: 'The request is rejected because the input exceeds the context window of the model.',
-  points: ['provider', 'gateway'],
   options: {
     limit: z
       .int()
@@ -20,7 +19,6 @@ export const contextLength = defineFault({
       .describe('Context limit in tokens. Only longer inputs are rejected. If omitted, every input is.'),
     ...refusalOptions,
   },
-  example: {},
   async apply({ limit, ...options }, next, context) {
     const { operation, request, model } = context
     const tokens = operation.promptTokens?.(request) ?? 0

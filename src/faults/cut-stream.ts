@@ -7,7 +7,6 @@ import { defineFault } from './define.ts'
 export const cutStream = defineFault({
   type: 'cut-stream',
   summary: 'The response is cut off after a number of chunks, tokens, or bytes, or after a share of its bytes.',
-  points: ['provider', 'gateway'],
   options: {
     ...PLACE,
     after_bytes: z.int().min(0).optional().describe('Number of bytes sent before the cut, streamed or not.'),

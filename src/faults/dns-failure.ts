@@ -17,7 +17,6 @@ export const dnsFailure = defineFault({
       .default('ENOTFOUND')
       .describe('`ENOTFOUND`: the name does not exist. `EAI_AGAIN`: the lookup fails temporarily.'),
   },
-  example: {},
   async apply({ code }, _, { triggered, provider }) {
     triggered()
     throw new ConnectionFailure(`the host name ${addressOf(provider).host} ${MESSAGES[code]} (${code})`)

@@ -7,7 +7,6 @@ import { defineFault } from './define.ts'
 export const duplicateChunk = defineFault({
   type: 'duplicate-chunk',
   summary: 'A chunk of a stream is sent more than once.',
-  points: ['provider', 'gateway'],
   options: {
     chunk: z.int().min(1).default(1).describe('Position among the chunks with content, from 1.'),
     copies: z.int().min(1).default(1).describe('Number of extra copies.'),

@@ -7,9 +7,7 @@ import { defineFault } from './define.ts'
 export const hang = defineFault({
   type: 'hang',
   summary: 'The request is accepted, but no response is sent until the client times out.',
-  points: ['provider', 'gateway'],
   options: { for: Duration.optional().describe('Time until the connection is closed. If omitted, it stays open.') },
-  example: {},
   async apply({ for: length = Number.POSITIVE_INFINITY }, _, { triggered, clock, signal }) {
     triggered()
     await clock.latency(length, signal)

@@ -2,9 +2,10 @@
 import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
 import type { Reply } from '../contract/core/reply.ts'
+import { lowerCaseNames } from '../lib/header-text.ts'
 import { RETRY_FORMS, retryHeaders } from '../providers/quota-headers.ts'
 import { defineFault } from './define.ts'
-import { errorStatus, lowerCase, problemOf, refusal, refusalOptions } from './refusal.ts'
+import { errorStatus, problemOf, refusal, refusalOptions } from './refusal.ts'
 
 /**
  * Tests retry and fallback by status: any status from 400 to 599, with the error body that the provider sends for it.
@@ -27,7 +28,7 @@ export const httpError = defineFault({
   async apply({ status, retry_after: wait, retry_after_form: form, body, ...options }, _, context) {
     context.triggered()
     const retry = wait === undefined ? {} : retryHeaders(wait, form, context.clock.now())
-    const headers = { ...retry, ...lowerCase(options.headers) }
+    const headers = { ...retry, ...lowerCaseNames(options.headers) }
     const about = { ...problemOf(status), retryAfter: wait }
     return withBody(refusal(context, about, { ...options, headers }), body)
   },

@@ -8,7 +8,6 @@ import { defineFault } from './define.ts'
 export const keepAliveComments = defineFault({
   type: 'keep-alive-comments',
   summary: 'Comment lines are sent between the events of a stream, as servers do to keep a connection open.',
-  points: ['provider', 'gateway'],
   options: {
     text: z
       .string()

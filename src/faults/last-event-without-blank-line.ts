@@ -6,9 +6,6 @@ import { defineFault } from './define.ts'
 export const lastEventWithoutBlankLine = defineFault({
   type: 'last-event-without-blank-line',
   summary: 'The last event of a stream lacks the blank line that ends it. The connection closes normally.',
-  points: ['provider', 'gateway'],
-  options: {},
-  example: {},
   apply: (_, next, context) =>
     changeStream(
       next,

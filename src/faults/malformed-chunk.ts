@@ -7,7 +7,6 @@ import { rewritten } from './wire.ts'
 export const malformedChunk = defineFault({
   type: 'malformed-chunk',
   summary: 'One event of a stream contains only the first half of its JSON. All other events are intact.',
-  points: ['provider', 'gateway'],
   options: PLACE,
   example: { after_chunks: 6 },
   apply: (options, next, context) =>

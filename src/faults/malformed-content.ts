@@ -1,34 +1,19 @@
 // malformed-content: the response is valid, but the text of the model ends in the middle, so JSON in it is invalid.
-import { asObject, type JsonObject, objectsIn, parsedJson } from '../lib/values.ts'
-import { changeStream, changeWhole } from './change.ts'
+import { asObject, type JsonObject, objectsIn } from '../lib/values.ts'
+import { changeJson } from './change.ts'
 import { defineFault } from './define.ts'
 import { rewritten } from './wire.ts'
-
-const NO_TEXT = 'the response has no text'
 
 /** Tests that a client validates structured output: the response is valid, the JSON inside its text is not. */
 export const malformedContent = defineFault({
   type: 'malformed-content',
   summary:
     'The text of the response ends in the middle, although the response looks complete. Requested JSON is invalid.',
-  points: ['provider', 'gateway'],
   inAnswer: true,
-  options: {},
-  example: {},
-  apply(_, next, context) {
-    if (!context.stream) {
-      return changeWhole(next, context, (text) => {
-        const broken = truncated(asObject(parsedJson(text)) ?? {}, (whole) =>
-          whole.slice(0, Math.ceil(whole.length / 2)),
-        )
-        if (!broken) context.skipped(NO_TEXT)
-        return broken && JSON.stringify(broken)
-      })
-    }
-    return changeStream(
-      next,
-      context,
-      async function* (blocks) {
+  apply: (_, next, context) =>
+    changeJson(next, context, {
+      whole: (answer) => truncated(answer, (text) => text.slice(0, Math.ceil(text.length / 2))),
+      async *stream(blocks) {
         // Only the first piece is sent. Events with the whole text contain only that piece.
         let first: string | undefined
         for await (const block of blocks) {
@@ -43,9 +28,8 @@ export const malformedContent = defineFault({
           yield broken && before !== undefined ? rewritten(block, broken) : block.text
         }
       },
-      NO_TEXT,
-    )
-  },
+      reason: 'the response has no text',
+    }),
 })
 
 /** Changes a text: a piece of a stream, or the whole text. */

@@ -7,13 +7,11 @@ import { defineFault } from './define.ts'
 export const malformedJson = defineFault({
   type: 'malformed-json',
   summary: 'The body of a non-streamed response is not valid JSON.',
-  points: ['provider', 'gateway'],
   options: {
     text: z
       .string()
       .optional()
       .describe('The body to send. If omitted, the response without its first quotation mark.'),
   },
-  example: {},
   apply: ({ text }, next, context) => changeWhole(next, context, (json) => text ?? json.replace('"', '')),
 })

@@ -6,9 +6,6 @@ import { defineFault } from './define.ts'
 export const missingDone = defineFault({
   type: 'missing-done',
   summary: 'A stream ends without its last event: [DONE], response.completed, or message_stop.',
-  points: ['provider', 'gateway'],
-  options: {},
-  example: {},
   apply: (_, next, context) =>
     changeStream(
       next,

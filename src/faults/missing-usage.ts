@@ -3,15 +3,12 @@ import type { FaultContext } from '../contract/core/fault.ts'
 import { asObject, type JsonObject, parsedJson } from '../lib/values.ts'
 import { onAnswer, skippedAtEnd } from './change.ts'
 import { defineFault } from './define.ts'
-import { type EventBlock, isStream, mapBlocks, rewritten, streamBytes, wholeBytes } from './wire.ts'
+import { type EventBlock, isStream, mapBlocks, rewritten, wholeBytes, withBytes } from './wire.ts'
 
 /** Tests clients that count tokens: the response has no `usage`. */
 export const missingUsage = defineFault({
   type: 'missing-usage',
   summary: 'The response has no token counts.',
-  points: ['provider', 'gateway'],
-  options: {},
-  example: {},
   apply: (_, next, context) =>
     onAnswer(next, context, {
       async change(reply) {
@@ -24,14 +21,13 @@ export const missingUsage = defineFault({
             skippedAtEnd(eventsWithoutUsage(blocks, context), context, reason)
           return { ...mapBlocks(reply, context.operation, change), usage: null }
         }
-        const { contentType } = streamBytes(reply)
         const bytes = await wholeBytes(reply)
         const value = withoutUsage(parsedJson(new TextDecoder().decode(bytes)))
         if (value) context.triggered()
         else context.skipped(reason)
         // A body can only be read once, so the bytes are sent as they were read.
         const sent = value ? new TextEncoder().encode(JSON.stringify(value)) : bytes
-        return { ...reply, usage: null, body: { kind: 'bytes', contentType, bytes: sent } }
+        return { ...withBytes(reply, sent), usage: null }
       },
     }),
 })

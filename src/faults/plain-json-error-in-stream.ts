@@ -1,21 +1,13 @@
 // plain-json-error-in-stream: a plain JSON error body replaces the rest of a stream.
-import { changeAt, PLACE } from './change.ts'
+import { changeAt } from './change.ts'
 import { defineFault } from './define.ts'
-import { errorBody, errorStatus, problemOf, refusalOptions } from './refusal.ts'
-
-const { message, shape } = refusalOptions
+import { errorBody, problemOf, streamErrorOptions } from './refusal.ts'
 
 /** Tests that a client notices an error that is not an event of the stream. */
 export const plainJsonErrorInStream = defineFault({
   type: 'plain-json-error-in-stream',
   summary: 'A plain JSON error body, without `data:`, replaces the rest of a stream.',
-  points: ['provider', 'gateway'],
-  options: {
-    ...PLACE,
-    status: errorStatus.default(500).describe('The HTTP status that the error stands for, or `overloaded`.'),
-    message,
-    shape,
-  },
+  options: streamErrorOptions,
   example: { after_chunks: 6, status: 503 },
   apply: ({ status, ...options }, next, context) =>
     changeAt(next, context, {

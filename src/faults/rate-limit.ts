@@ -2,10 +2,11 @@
 import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
 import type { FaultContext } from '../contract/core/fault.ts'
+import { lowerCaseNames } from '../lib/header-text.ts'
 import { providerNamed } from '../providers/index.ts'
 import { type Quotas, quotaHeaders, RETRY_FORMS, retryHeaders } from '../providers/quota-headers.ts'
 import { defineFault } from './define.ts'
-import { errorFormatOf, lowerCase, refusal, refusalOptions } from './refusal.ts'
+import { errorFormatOf, refusal, refusalOptions } from './refusal.ts'
 import { changed } from './wire.ts'
 
 const MINUTE = 60_000
@@ -16,7 +17,6 @@ export const rateLimit = defineFault({
   type: 'rate-limit',
   summary:
     'Limits requests and tokens per time window. Rate-limit headers count down, and requests over the limit are rejected.',
-  points: ['provider', 'gateway'],
   options: {
     requests: z.int().min(0).optional().describe('Requests per window and model.'),
     tokens: z
@@ -66,7 +66,7 @@ export const rateLimit = defineFault({
         limit: limits[exceeded],
         requested: requested[exceeded],
       },
-      { ...options, headers: { ...countdown, ...retry, ...lowerCase(options.headers) } },
+      { ...options, headers: { ...countdown, ...retry, ...lowerCaseNames(options.headers) } },
     )
   },
 })

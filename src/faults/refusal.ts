@@ -1,10 +1,13 @@
 // Error replies of faults: in the provider's format to the gateway, and in the format of the called API to the client.
 import { z } from 'zod'
 import { envelope } from '../contract/core/error.ts'
-import type { FaultContext } from '../contract/core/fault.ts'
+import type { FaultContext, FaultKind } from '../contract/core/fault.ts'
 import { jsonReply, type Reply } from '../contract/core/reply.ts'
+import { lowerCaseNames } from '../lib/header-text.ts'
 import type { ProviderRefusal } from '../providers/error-messages.ts'
 import { providerNamed } from '../providers/index.ts'
+import { PLACE } from './change.ts'
+import { defineFault } from './define.ts'
 
 /** Options of all faults that reply with an error. */
 export const refusalOptions = {
@@ -26,6 +29,14 @@ export const errorStatus = z
   .describe(
     'The status, or `overloaded`: the status and error body of the provider that is called when it is overloaded, such as 529 at Anthropic and 503 at OpenAI.',
   )
+
+/** Options of faults that put an error into a stream. */
+export const streamErrorOptions = {
+  ...PLACE,
+  status: errorStatus.default(500).describe('The HTTP status that the error stands for, or `overloaded`.'),
+  message: refusalOptions.message,
+  shape: refusalOptions.shape,
+}
 
 /** The problem that the `status` of a rule stands for. */
 export const problemOf = (status: z.infer<typeof errorStatus>) =>
@@ -49,12 +60,24 @@ type About = Omit<ProviderRefusal, 'model' | 'id' | 'message'>
 
 /** Creates the error reply of a provider or the gateway. */
 export function refusal(context: FaultContext, about: About, options: RefusalOptions): Reply {
-  const more = lowerCase(options.headers)
+  const more = lowerCaseNames(options.headers)
   const provider = errorFormatOf(context, options.shape)
   const shaped = shapeOf(provider, context, { about, options })
   if (provider === '') return jsonReply(shaped.status, ownError(context, about, options), more)
   return jsonReply(shaped.status, shaped.body, { ...shaped.headers, ...more })
 }
+
+/** Defines a fault type that always rejects the call, with the error of its name. */
+export const rejects = (type: 'auth-failure' | 'model-not-found' | 'quota-exceeded', summary: string): FaultKind =>
+  defineFault({
+    type,
+    summary,
+    options: refusalOptions,
+    async apply(options, _, context) {
+      context.triggered()
+      return refusal(context, { problem: type }, options)
+    },
+  })
 
 /** The error body in the format of the gateway. */
 export function ownError(context: FaultContext, about: About, options: RefusalOptions): ReturnType<typeof envelope> {
@@ -77,10 +100,6 @@ function shapeOf(
   const name = model.slice(model.indexOf('/') + 1)
   return providerNamed(provider).error({ ...about, message: options.message, model: name, id: requestId(random) })
 }
-
-/** The headers with lowercase names. */
-export const lowerCase = (headers: Record<string, string> = {}): Record<string, string> =>
-  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 
 const requestId = (random: FaultContext['random']): string =>
   ['first', 'second']

@@ -7,7 +7,6 @@ import { defineFault } from './define.ts'
 export const reorderChunks = defineFault({
   type: 'reorder-chunks',
   summary: 'Two adjacent chunks of a stream are swapped.',
-  points: ['provider', 'gateway'],
   options: {
     chunk: z
       .int()

@@ -10,10 +10,8 @@ import { defineFault } from './define.ts'
 export const runaway = defineFault({
   type: 'runaway',
   summary: 'The model calls a tool with valid arguments in every response and never finishes.',
-  points: ['provider', 'gateway'],
   inAnswer: true,
   options: { tool: z.string().optional().describe('Name of the offered tool to call. Default: the first one.') },
-  example: {},
   apply: ({ tool }, next, context) =>
     changeMessage(next, context, async (message) => {
       if (objectsIn(message.tool_calls).length > 0) {

@@ -10,7 +10,6 @@ export const shiftedPage = defineFault({
   summary: 'A page of a list skips an item or repeats the previous one.',
   points: ['workspace'],
   options: { shift: z.enum(['skip', 'repeat']).default('skip').describe('Whether an item is skipped or repeated.') },
-  example: {},
   async apply({ shift }, next, context) {
     const reply = await next()
     const { body } = reply

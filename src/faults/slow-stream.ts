@@ -7,7 +7,6 @@ import { defineFault } from './define.ts'
 export const slowStream = defineFault({
   type: 'slow-stream',
   summary: 'A stream is limited to a number of tokens per second.',
-  points: ['provider', 'gateway'],
   options: {
     tokens_per_second: z.number().positive().describe('Speed of the stream.'),
     jitter: z.number().min(0).max(1).default(0).describe('Random variation of each delay, as a share of it.'),

@@ -4,7 +4,7 @@ import { Duration } from '../contract/core/duration.ts'
 import type { Reply } from '../contract/core/reply.ts'
 import { onAnswer, skippedAtEnd } from './change.ts'
 import { defineFault } from './define.ts'
-import { changed, piecesOf, streamBytes } from './wire.ts'
+import { piecesOf, withBytes } from './wire.ts'
 
 /** Split positions: after the first byte of a multi-byte character, or in the middle of a JSON token. */
 const CHARACTER = /(?<=[\xc2-\xf4])(?=[\x80-\xbf])/g
@@ -14,7 +14,6 @@ const TOKEN = /"(?:[^"\\]|\\.)*"|[\w.+-]{2,}|\r?\n\r?\n/g
 export const splitBytes = defineFault({
   type: 'split-bytes',
   summary: 'The bytes are correct, but are split into pieces inside a character or a JSON token.',
-  points: ['provider', 'gateway'],
   options: {
     inside: z.enum(['any', 'character', 'token']).default('any').describe('Where to split. Default: both.'),
     size: z.int().min(1).optional().describe('Fixed size of each piece in bytes. Overrides `inside`.'),
@@ -24,7 +23,6 @@ export const splitBytes = defineFault({
   apply: ({ wait, ...options }, next, context) =>
     onAnswer(next, context, {
       change(reply) {
-        const { contentType } = streamBytes(reply)
         const pieces = async function* () {
           for await (const { piece, first } of parts(reply, options)) {
             if (!first) context.triggered()
@@ -32,8 +30,7 @@ export const splitBytes = defineFault({
             yield piece
           }
         }
-        const bytes = skippedAtEnd(pieces(), context, 'the response has no such position')
-        return changed(reply, { body: { kind: 'bytes', contentType, bytes } })
+        return withBytes(reply, skippedAtEnd(pieces(), context, 'the response has no such position'))
       },
     }),
 })

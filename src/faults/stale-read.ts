@@ -8,8 +8,6 @@ export const staleRead = defineFault({
   type: 'stale-read',
   summary: 'A read returns the data from before the last write.',
   points: ['workspace'],
-  options: {},
-  example: {},
   async apply(_, next, context) {
     const reply = await next()
     const { call } = context

@@ -8,7 +8,6 @@ import { defineFault } from './define.ts'
 export const stallStream = defineFault({
   type: 'stall-stream',
   summary: 'A stream stalls in the middle, for a time or forever.',
-  points: ['provider', 'gateway'],
   options: {
     ...PLACE,
     for: Duration.optional().describe('Length of the stall. If omitted, forever.'),

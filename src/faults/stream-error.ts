@@ -2,23 +2,15 @@
 import type { z } from 'zod'
 import type { FaultContext } from '../contract/core/fault.ts'
 import { type EventData, encodeEvent, eventOfType, type StreamEvent } from '../lib/sse.ts'
-import { changeAt, PLACE } from './change.ts'
+import { changeAt } from './change.ts'
 import { defineFault } from './define.ts'
-import { errorBody, errorStatus, ownError, problemOf, type RefusalOptions, refusalOptions } from './refusal.ts'
-
-const { message, shape } = refusalOptions
+import { errorBody, type errorStatus, ownError, problemOf, type RefusalOptions, streamErrorOptions } from './refusal.ts'
 
 /** Tests that a client notices an error event in a stream whose status was 200. */
 export const streamError = defineFault({
   type: 'stream-error',
   summary: 'An error event replaces the rest of a stream.',
-  points: ['provider', 'gateway'],
-  options: {
-    ...PLACE,
-    status: errorStatus.default(500).describe('The HTTP status that the error stands for, or `overloaded`.'),
-    message,
-    shape,
-  },
+  options: streamErrorOptions,
   example: { after_chunks: 6, status: 503 },
   apply: ({ status, ...options }, next, context) =>
     changeAt(next, context, {

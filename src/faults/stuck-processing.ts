@@ -14,7 +14,6 @@ export const stuckProcessing = defineFault({
   options: {
     status: z.enum(['processing', 'queued', 'pending']).default('processing').describe('The reported status.'),
   },
-  example: {},
   async apply({ status }, next, context) {
     const reply = await next()
     let found = false

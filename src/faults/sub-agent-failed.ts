@@ -11,7 +11,6 @@ export const subAgentFailed = defineFault({
   options: {
     message: z.string().min(1).default('the agent failed').describe('The error message that the model receives.'),
   },
-  example: {},
   async apply({ message }, next, { triggered, skipped, tool = [] }) {
     if (!tool.includes('call_sub_agent')) {
       skipped('the tool is not a sub-agent')

@@ -22,7 +22,6 @@ export const tlsFailure = defineFault({
       .default('expired')
       .describe('What is wrong with the certificate or the handshake.'),
   },
-  example: {},
   async apply({ reason }, _, { triggered, provider }) {
     triggered()
     throw new ConnectionFailure(`TLS connection failed to ${addressOf(provider).host}: ${MESSAGES[reason]}`)

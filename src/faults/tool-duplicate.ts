@@ -8,7 +8,6 @@ import { defineFault } from './define.ts'
 export const toolDuplicate = defineFault({
   type: 'tool-duplicate',
   summary: 'Each tool call is in the response twice, with the same arguments.',
-  points: ['provider', 'gateway'],
   inAnswer: true,
   options: {
     // Both are known bugs: models write equal calls with separate ids, and servers repeat a call with its id.
@@ -19,7 +18,6 @@ export const toolDuplicate = defineFault({
         'Id of the second call. `new`: its own, as when the model writes the call twice. `same`: that of the first, as some servers send it.',
       ),
   },
-  example: {},
   apply: ({ id }, next, context) =>
     changeToolCalls(next, context, {
       change: (call) => [call, id === 'same' ? call : { ...call, id: `call_${fingerprint(`copy of ${call.id}`)}` }],

@@ -7,7 +7,6 @@ import { defineFault } from './define.ts'
 export const toolTruncated = defineFault({
   type: 'tool-truncated',
   summary: 'The arguments of the last tool call end in the middle, so that they are not JSON.',
-  points: ['provider', 'gateway'],
   inAnswer: true,
   options: {
     finish: z
@@ -17,7 +16,6 @@ export const toolTruncated = defineFault({
         'Whether the response says that it was cut off (`length`, `max_tokens`, or status `incomplete`) or ends as if the call were complete.',
       ),
   },
-  example: {},
   apply: ({ finish }, next, context) =>
     changeToolCalls(next, context, {
       end: finish,

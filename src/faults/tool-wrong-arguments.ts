@@ -8,7 +8,6 @@ import { defineFault } from './define.ts'
 export const toolWrongArguments = defineFault({
   type: 'tool-wrong-arguments',
   summary: 'The arguments of a tool call do not match the schema of the tool.',
-  points: ['provider', 'gateway'],
   inAnswer: true,
   options: {
     as: z
@@ -18,7 +17,6 @@ export const toolWrongArguments = defineFault({
         '`type`: values of other types. `missing`: no arguments at all. `json`: half of their JSON, also instead of `type` and `missing` for a tool without properties. `shape`: the arguments inside a list. `string`: their JSON encoded once more as a JSON string. `fenced`: their JSON in a Markdown code block.',
       ),
   },
-  example: {},
   apply: ({ as }, next, context) => {
     const offered = offeredFunctions(context)
     return changeToolCalls(next, context, {

@@ -2,13 +2,12 @@
 import { z } from 'zod'
 import { cutBytes } from './change.ts'
 import { defineFault } from './define.ts'
-import { changed, isStream, streamBytes, wholeBytes } from './wire.ts'
+import { isStream, wholeBytes, withBytes } from './wire.ts'
 
 /** Tests that a client notices a body that is shorter than it should be, on a connection that ends normally. */
 export const truncateBody = defineFault({
   type: 'truncate-body',
   summary: 'The body is truncated, but the response ends normally.',
-  points: ['provider', 'gateway'],
   options: {
     after_bytes: z.int().min(0).optional().describe('Number of bytes sent.'),
     after_fraction: z.number().min(0).max(1).optional().describe('Share of the bytes sent. Default 0.5.'),
@@ -28,7 +27,7 @@ export const truncateBody = defineFault({
       if (!announce || isStream(reply)) return reply
       const bytes = await wholeBytes(reply)
       announced = bytes.length
-      return changed(reply, { body: { kind: 'bytes', contentType: streamBytes(reply).contentType, bytes } })
+      return withBytes(reply, bytes)
     }
     const cut = await cutBytes(measured, context, { after_bytes: limit, after_fraction: share, close: 'clean' })
     return announced === undefined || cut.body.kind !== 'bytes' ? cut : { ...cut, body: { ...cut.body, announced } }

@@ -7,9 +7,7 @@ import { defineFault } from './define.ts'
 export const unknownTool = defineFault({
   type: 'unknown-tool',
   summary: 'Each tool call of the model names a tool that was not offered.',
-  points: ['provider', 'gateway'],
   inAnswer: true,
   options: { name: z.string().min(1).default('made_up_tool').describe('Name of the unknown tool.') },
-  example: {},
   apply: ({ name }, next, context) => changeToolCalls(next, context, { change: (call) => [{ ...call, name }] }),
 })

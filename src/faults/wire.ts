@@ -11,7 +11,7 @@ import {
   type StreamEvent,
   sseReader,
 } from '../lib/sse.ts'
-import { asObject, parsedJson } from '../lib/values.ts'
+import { asObject, type JsonObject, parsedJson } from '../lib/values.ts'
 
 const encoder = new TextEncoder()
 
@@ -44,6 +44,13 @@ export const changed = (reply: Reply, change: Partial<Pick<Reply, 'headers' | 'b
   },
 })
 
+/** The reply with other bytes as its body, of the same content type. */
+export const withBytes = (reply: Reply, bytes: BytesBody['bytes'], contentType = contentTypeOf(reply)): Reply =>
+  changed(reply, { body: { kind: 'bytes', contentType, bytes } })
+
+const contentTypeOf = ({ body }: Reply): string =>
+  body.kind === 'bytes' ? body.contentType : body.kind === 'value' ? 'application/json' : EVENT_STREAM
+
 /** Whether a reply has a success status. */
 export const isAnswer = ({ status }: Reply): boolean => status >= 200 && status <= 299
 
@@ -59,6 +66,10 @@ export const isStream = ({ body }: Reply): boolean =>
 /** All bytes of a reply's body. */
 export const wholeBytes = async (reply: Reply): Promise<Uint8Array> =>
   Buffer.concat(await Array.fromAsync(piecesOf(reply)))
+
+/** The JSON value of a reply's body; undefined if it is not JSON. */
+export const wholeJson = async (reply: Reply): Promise<unknown> =>
+  parsedJson(new TextDecoder().decode(await wholeBytes(reply)))
 
 /** The bytes of a reply's body in pieces, as they arrive. */
 export function piecesOf(reply: Reply): Iterable<Uint8Array> | AsyncIterable<Uint8Array> {
@@ -129,8 +140,7 @@ export function mapBlocks(reply: Reply, operation: Pick<Operation, 'events'>, ch
       await blocks.return(undefined)
     }
   }
-  const { contentType } = streamBytes(reply)
-  return changed(reply, { body: { kind: 'bytes', contentType, bytes: bytes() } })
+  return withBytes(reply, bytes())
 }
 
 async function* blocksOf(reply: Reply, { events: rules }: Pick<Operation, 'events'>): AsyncGenerator<EventBlock> {
@@ -149,7 +159,7 @@ async function* blocksOf(reply: Reply, { events: rules }: Pick<Operation, 'event
 export async function unpacked(reply: Reply): Promise<Reply> {
   if (reply.body.kind !== 'bytes' || !isAnswer(reply)) return reply
   if (isStream(reply)) return changed(reply, { body: { kind: 'events', events: eventsIn(reply), marked: true } })
-  const value = parsedJson(new TextDecoder().decode(await wholeBytes(reply)))
+  const value = await wholeJson(reply)
   return value === undefined ? reply : changed(reply, { body: { kind: 'value', value } })
 }
 
@@ -164,39 +174,21 @@ const COMMENT = { kind: 'comment', content: false, tokens: 0 } as const
 function blockOfEvent(event: StreamEvent, rules: Operation['events']): EventBlock {
   const text = encodeEvent(event)
   if (event.text === DONE_EVENT.text) return { ...COMMENT, kind: 'done', text }
-  const data = event.data as Record<string, unknown>
-  const content = rules?.hasContent(data) ?? false
-  return {
-    kind: rules?.ends?.(data) ? 'done' : 'event',
-    text,
-    event: event.event,
-    data,
-    content,
-    tokens: event.tokens ?? Number(content),
-  }
+  return blockOfData({ text, event: event.event, data: event.data as JsonObject, tokens: event.tokens }, rules)
 }
 
 function blockOfText({ text, event }: SseBlock, rules: Operation['events']): EventBlock {
   if (!event) return { ...COMMENT, text }
   if (event.data === DONE_EVENT.text) return { ...COMMENT, kind: 'done', text }
-  const data = objectIn(event.data)
-  const content = data !== undefined && (rules?.hasContent(data) ?? false)
-  return {
-    kind: data && rules?.ends?.(data) ? 'done' : 'event',
-    text,
-    event: event.event,
-    data,
-    content,
-    tokens: Number(content),
-  }
+  return blockOfData({ text, event: event.event, data: asObject(parsedJson(event.data)) }, rules)
 }
 
-function objectIn(text: string): Record<string, unknown> | undefined {
-  try {
-    return asObject(JSON.parse(text))
-  } catch {
-    return undefined
-  }
+type BlockData = Pick<EventBlock, 'text' | 'event' | 'data'> & Partial<Pick<StreamEvent, 'tokens'>>
+
+function blockOfData({ text, event, data, tokens }: BlockData, rules: Operation['events']): EventBlock {
+  const content = data !== undefined && (rules?.hasContent(data) ?? false)
+  const kind = data && rules?.ends?.(data) ? 'done' : 'event'
+  return { kind, text, event, data, content, tokens: tokens ?? Number(content) }
 }
 
 /** The text of a block with other data, given as a value or as text. */

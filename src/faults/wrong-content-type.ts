@@ -8,7 +8,6 @@ import { changed, streamBytes } from './wire.ts'
 export const wrongContentType = defineFault({
   type: 'wrong-content-type',
   summary: 'The response is correct, but has the wrong content type.',
-  points: ['provider', 'gateway'],
   options: { content_type: z.string().min(1).default('text/html').describe('The content type to send.') },
   example: { content_type: 'text/html' },
   apply: ({ content_type: contentType }, next, context) =>

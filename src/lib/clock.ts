@@ -77,8 +77,7 @@ export interface VirtualClock extends Clock, Silent {
 
 /** The end of the year 9999, the last instant that dates and ids can represent. A virtual clock stops there. */
 export const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
-/** A timer beyond it would end at once. */
-/** The longest timer that the runtime supports, in ms. */
+/** The longest timer that the runtime supports, in ms: a longer one would end at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** Runs a function every `ms` real milliseconds without keeping the process alive. Returns a function that stops it. */

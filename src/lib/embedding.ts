@@ -45,6 +45,13 @@ export function embed(text: string, dimensions: number): Float32Array {
   return unit(sums.subarray(0, dimensions))
 }
 
+/** The cosine of two unit vectors. */
+export function cosine(one: Float32Array, other: Float32Array): number {
+  let sum = 0
+  for (let index = 0; index < one.length; index++) sum += (one[index] ?? 0) * (other[index] ?? 0)
+  return sum
+}
+
 /** The encoding of vectors in a response: numbers, or the base64 of their 32-bit floats. */
 export type VectorEncoding = 'float' | 'base64'
 

@@ -5,13 +5,6 @@
  * @example
  * groupBy(['ant', 'bee', 'asp'], ([letter]) => letter) // => [['ant', 'asp'], ['bee']]
  */
-export function groupBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): Item[][] {
-  const groups = new Map<string, Item[]>()
-  for (const item of items) {
-    const key = keyOf(item)
-    const group = groups.get(key)
-    if (group) group.push(item)
-    else groups.set(key, [item])
-  }
-  return [...groups.values()]
-}
+export const groupBy = <Item, Key>(items: Iterable<Item>, keyOf: (item: Item) => Key): Item[][] => [
+  ...Map.groupBy(items, keyOf).values(),
+]

@@ -14,6 +14,10 @@ export function headerText(text: string): string {
   return ascii.length > MAX_CHARACTERS ? `${ascii.slice(0, MAX_CHARACTERS - 3)}...` : ascii
 }
 
+/** Headers with lowercase names. */
+export const lowerCaseNames = (headers: Readonly<Record<string, string>> = {}): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+
 const names = new Set<string>()
 /** Whether a text is a valid header name. Valid names are cached, since there are few. */
 function isName(text: string): boolean {

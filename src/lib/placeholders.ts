@@ -11,7 +11,7 @@ const TEXT = /(?:<|%3C)secret(?::|%3A)([a-z0-9-]{1,40})(?::|%3A)(\d{1,9})(?:>|%3
 const NUMBER = new RegExp(`(?<![\\w.+-])${NUMBER_MARK}(\\d\\d)(\\d{4})(?![\\w.])`, 'g')
 
 /** A placeholder in a text. The end of the range is exclusive. */
-export interface PlaceholderFound {
+interface PlaceholderFound {
   start: number
   end: number
   kind: string

@@ -1,5 +1,6 @@
 // Escapes untrusted text, such as model and file names, prompts and provider messages, so that no terminal and no CI
 // runner interprets it. Every escape is one of JSON, so that the value of JSON is unchanged.
+import { mapTexts } from './values.ts'
 
 // Control characters (C0 except tab and line feed, DEL, C1), directional and invisible ones (Unicode's Cf), line
 // separators, surrogates, and noncharacters.
@@ -52,10 +53,4 @@ export const printableJson = (value: unknown, indent?: number): string =>
   withoutCommands(printable(JSON.stringify(value, null, indent)))
 
 /** A value whose texts, except for the names of fields, are printable lines. */
-export function printableValues<T>(value: T): T
-export function printableValues(value: unknown): unknown {
-  if (typeof value === 'string') return printableLine(value)
-  if (Array.isArray(value)) return value.map((one) => printableValues(one))
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, printableValues(inner)]))
-}
+export const printableValues = <T>(value: T): T => mapTexts(value, printableLine) as T

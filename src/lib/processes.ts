@@ -21,7 +21,7 @@ interface SystemCalls {
 }
 
 /** Processes as an operating system has them. */
-export interface ProcessSystem {
+interface ProcessSystem {
   /** Whether a command can be started in a process group of its own, and all of it be signaled at once. */
   hasGroups: boolean
   /** Sends a signal to a command and everything that it has started. Without groups, any signal ends all of them. */
@@ -94,4 +94,21 @@ const linux = (calls: SystemCalls): ProcessSystem => ({
 export function processSystem(platform: NodeJS.Platform = process.platform, calls: SystemCalls = CALLS): ProcessSystem {
   if (platform === 'win32') return windows(calls)
   return platform === 'linux' ? linux(calls) : posix(calls)
+}
+
+/** Interval between checks, in ms. */
+const CHECK_MS = 500
+
+/**
+ * Calls `then` once, when the parent with this process id ends; at once if it has ended already. Does not keep the
+ * process alive.
+ */
+export function whenParentEnds(pid: number, then: () => void): void {
+  const { hasParent } = processSystem()
+  const timer = setInterval(() => {
+    if (hasParent(pid)) return
+    clearInterval(timer)
+    then()
+  }, CHECK_MS)
+  timer.unref()
 }

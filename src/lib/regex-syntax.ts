@@ -27,7 +27,7 @@ export type RegexNode =
     }
 
 /** A parsed expression; `names` has the name of each capturing group. */
-export interface RegexSyntax {
+interface RegexSyntax {
   alternatives: RegexAlternatives
   names: readonly (string | undefined)[]
 }

@@ -312,7 +312,7 @@ const STAND_IN =
   /^(?:[$%]?\{|\$[A-Za-z_(]|%\w+%$|<|\[|\*|\.\.\.|x{3,}$|(?:null|none|nil|undefined|true|false|string|number|redacted|masked|secret|password|required|optional|empty)$|(?:your|my)[-_ ]|(?:process|os|config|settings|secrets|args|self|this|import\.meta|std)\??[.:[]|env[.[(])/i
 
 /** Whether a value under the name of a secret can be one. */
-export const mayBeSecret = (value: string): boolean => {
+const mayBeSecret = (value: string): boolean => {
   const bare = value.trim()
   return bare !== '' && !bare.includes(TAKEN) && !STAND_IN.test(bare)
 }

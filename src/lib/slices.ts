@@ -19,13 +19,7 @@ export function sliceEnd(): () => boolean {
  * seen // => [1, 2]
  */
 export async function inSlices<Item>(items: Iterable<Item>, run: (item: Item) => void): Promise<void> {
-  let until = performance.now() + SLICE_MS
-  for (const item of items) {
-    run(item)
-    if (performance.now() < until) continue
-    await nextTurn()
-    until = performance.now() + SLICE_MS
-  }
+  await firstInSlices(items, (item) => void run(item))
 }
 
 /**

@@ -3,7 +3,7 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { parsedJson } from './values.ts'
 
 /** Optional properties of an event. */
-export interface EventDetails {
+interface EventDetails {
   /** Its name. */
   event?: string | undefined
   /** Number of tokens of the response that it carries, if known. */
@@ -116,7 +116,7 @@ export interface SseBlock {
 }
 
 /** Parses a stream of events incrementally. All blocks together are the stream, unchanged. */
-export interface SseReader {
+interface SseReader {
   /**
    * The blocks that these bytes complete.
    * @throws EventTooLong

@@ -70,6 +70,22 @@ export const asText = (value: unknown): string | undefined => (typeof value === 
 /** A string as it is, any other value as JSON, a missing one as an empty string. */
 export const textOrJson = (value: unknown): string => asText(value) ?? (value == null ? '' : JSON.stringify(value))
 
+/**
+ * A JSON value with each of its texts changed, names aside. A value without a changed text is returned as it is.
+ * @example
+ * mapTexts({ a: ['x', 1] }, (text) => text + text) // => { a: ['xx', 1] }
+ */
+export function mapTexts(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === 'string') return change(value)
+  if (Array.isArray(value)) {
+    const items = value.map((item) => mapTexts(item, change))
+    return items.some((item, index) => item !== value[index]) ? items : value
+  }
+  if (!isObject(value)) return value
+  const entries = Object.entries(value).map(([name, inner]): [string, unknown] => [name, mapTexts(inner, change)])
+  return entries.some(([name, inner]) => inner !== value[name]) ? Object.fromEntries(entries) : value
+}
+
 /** The value if it is a list index, as a number or as its digits; undefined otherwise. */
 export function asIndex(value: unknown): number | undefined {
   const number = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value

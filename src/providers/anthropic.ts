@@ -1,7 +1,7 @@
 // Anthropic, through its model package: its errors and quota headers, and signed and redacted thoughts.
 import { COUNT_TOKENS } from '../contract/core/token-count.ts'
 import { chat, defineProvider } from './define.ts'
-import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefusal } from './error-messages.ts'
+import { errorFormat } from './error-messages.ts'
 import type { ModelPackage } from './model-package.ts'
 import type { QuotaCountdown } from './quota-headers.ts'
 import { anthropicHistory } from './rules/anthropic.ts'
@@ -33,37 +33,37 @@ const quota: QuotaCountdown = (unit, { limit, remaining, resets }) => ({
   [`anthropic-ratelimit-${unit}-reset`]: new Date(resets).toISOString().replace(/\.\d+/, ''),
 })
 
-function anthropicError(refusal: ProviderRefusal): ErrorShape {
-  const { model, limit, requested, unit = 'requests', id } = refusal
-  const vocabulary: ErrorVocabulary = {
-    'rate-limit': [429, 'rate_limit_error', `This request would exceed your rate limit of ${limit ?? 0} ${unit}.`],
-    'auth-failure': [401, 'authentication_error', 'invalid x-api-key'],
-    'context-length': [400, 'invalid_request_error', `prompt is too long: ${requested} tokens > ${limit} maximum`],
-    'content-filter': [400, 'invalid_request_error', 'Output blocked by content filtering policy'],
-    'quota-exceeded': [400, 'invalid_request_error', 'Your credit balance is too low to access the API.'],
-    'model-not-found': [404, 'not_found_error', `model: ${model}`],
-    overloaded: [529, 'overloaded_error', 'Overloaded'],
-  }
-  const names = {
-    400: 'invalid_request_error',
-    401: 'authentication_error',
-    402: 'billing_error',
-    403: 'permission_error',
-    404: 'not_found_error',
-    413: 'request_too_large',
-    429: 'rate_limit_error',
-    500: 'api_error',
-    504: 'timeout_error',
-    529: 'overloaded_error',
-  }
-  const [status, type, message] = reportRefusal(refusal, { vocabulary, names })
-  const request = `req_${id}`
-  return {
-    status,
-    headers: { 'request-id': request },
-    body: { type: 'error', error: { type, message }, request_id: request },
-  }
+/** Types of errors by status. */
+export const ANTHROPIC_ERRORS: Readonly<Record<number, string>> = {
+  400: 'invalid_request_error',
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  500: 'api_error',
+  504: 'timeout_error',
+  529: 'overloaded_error',
 }
+
+const anthropicError = errorFormat(({ model, limit, requested, unit, id }) => ({
+  words: {
+    'rate-limit': [429, `This request would exceed your rate limit of ${limit ?? 0} ${unit}.`],
+    'auth-failure': [401, 'invalid x-api-key'],
+    'context-length': [400, `prompt is too long: ${requested} tokens > ${limit} maximum`],
+    'content-filter': [400, 'Output blocked by content filtering policy'],
+    'quota-exceeded': [400, 'Your credit balance is too low to access the API.'],
+    'model-not-found': [404, `model: ${model}`],
+    overloaded: [529, 'Overloaded'],
+  },
+  names: ANTHROPIC_ERRORS,
+  shape: (status, message, type) => ({
+    status,
+    headers: { 'request-id': `req_${id}` },
+    body: { type: 'error', error: { type, message }, request_id: `req_${id}` },
+  }),
+}))
 
 const recent = { context: 1_000_000, maxOutput: 128_000 }
 const claude4 = { context: 200_000, maxOutput: 64_000 }

@@ -1,20 +1,19 @@
 // Amazon Bedrock. Calls are not forwarded to it. The name of an error is in a header.
 import { defineProvider } from './define.ts'
-import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefusal, uuid } from './error-messages.ts'
+import { errorFormat, uuid } from './error-messages.ts'
 import { noCountdown } from './quota-headers.ts'
 
-function awsError(refusal: ProviderRefusal): ErrorShape {
-  const { limit, requested, unit = 'requests', id } = refusal
-  const vocabulary: ErrorVocabulary = {
-    'rate-limit': [429, 'ThrottlingException', `Too many ${unit}, please wait before trying again.`],
-    'auth-failure': [403, 'UnrecognizedClientException', 'The security token included in the request is invalid.'],
-    'context-length': [400, 'ValidationException', `Input is too long: ${requested} tokens, the model takes ${limit}.`],
-    'content-filter': [400, 'ValidationException', 'The request was blocked by the content filtering policy.'],
-    'quota-exceeded': [400, 'ServiceQuotaExceededException', 'The request exceeds the service quota of your account.'],
-    'model-not-found': [404, 'ResourceNotFoundException', 'This model version has reached the end of its life.'],
-    overloaded: [503, 'ServiceUnavailableException', 'The service is too busy, please try again.'],
-  }
-  const names = {
+const awsError = errorFormat(({ limit, requested, unit, id }) => ({
+  words: {
+    'rate-limit': [429, `Too many ${unit}, please wait before trying again.`],
+    'auth-failure': [403, 'The security token included in the request is invalid.', 'UnrecognizedClientException'],
+    'context-length': [400, `Input is too long: ${requested} tokens, the model takes ${limit}.`],
+    'content-filter': [400, 'The request was blocked by the content filtering policy.'],
+    'quota-exceeded': [400, 'The request exceeds the service quota of your account.', 'ServiceQuotaExceededException'],
+    'model-not-found': [404, 'This model version has reached the end of its life.'],
+    overloaded: [503, 'The service is too busy, please try again.'],
+  },
+  names: {
     400: 'ValidationException',
     403: 'AccessDeniedException',
     404: 'ResourceNotFoundException',
@@ -23,10 +22,13 @@ function awsError(refusal: ProviderRefusal): ErrorShape {
     429: 'ThrottlingException',
     500: 'InternalServerException',
     503: 'ServiceUnavailableException',
-  }
-  const [status, name, message] = reportRefusal(refusal, { vocabulary, names })
-  return { status, headers: { 'x-amzn-errortype': name, 'x-amzn-requestid': uuid(id) }, body: { message } }
-}
+  },
+  shape: (status, message, name) => ({
+    status,
+    headers: { 'x-amzn-errortype': name, 'x-amzn-requestid': uuid(id) },
+    body: { message },
+  }),
+}))
 
 /** The provider Amazon Bedrock: its errors. */
 export const awsProvider = defineProvider({

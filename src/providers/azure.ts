@@ -1,12 +1,6 @@
 // Azure OpenAI: deployments instead of models, and errors of its own gateway or of OpenAI.
 import { defineProvider } from './define.ts'
-import {
-  type ErrorShape,
-  type ErrorVocabulary,
-  type ProviderRefusal,
-  reportRefusal,
-  seconds,
-} from './error-messages.ts'
+import { errorFormat, seconds } from './error-messages.ts'
 import { modelPath } from './model-path.ts'
 import { openaiError } from './openai-family.ts'
 
@@ -28,35 +22,38 @@ function address(
   return url.href
 }
 
-function azureError(refusal: ProviderRefusal): ErrorShape {
-  const { problem, retryAfter, unit = 'requests', id } = refusal
+const azureError = errorFormat((refusal) => {
+  const { problem, retryAfter, unit, id } = refusal
   const rate = unit === 'tokens' ? 'token' : 'call'
   const fromOpenai = openaiError(refusal)
   const { message: openaiMessage } = fromOpenai.body.error as { message: string }
-  const vocabulary: ErrorVocabulary = {
-    'rate-limit': [429, '429', `Requests have exceeded the ${rate} rate limit. Retry after ${seconds(retryAfter)}.`],
-    'auth-failure': [401, '401', 'Access denied due to invalid subscription key or wrong API endpoint.'],
-    'context-length': [400, 'context_length_exceeded', openaiMessage],
-    'content-filter': [400, 'content_filter', 'The prompt was filtered by the content management policy.'],
-    'quota-exceeded': [403, '403', 'Out of call volume quota: it will be replenished later.'],
-    'model-not-found': [404, 'DeploymentNotFound', 'The API deployment for this resource does not exist.'],
-    overloaded: [503, 'ServiceUnavailable', 'The service is at capacity, please try again later.'],
+  return {
+    words: {
+      'rate-limit': [429, `Requests have exceeded the ${rate} rate limit. Retry after ${seconds(retryAfter)}.`],
+      'auth-failure': [401, 'Access denied due to invalid subscription key or wrong API endpoint.'],
+      'context-length': [400, openaiMessage, 'context_length_exceeded'],
+      'content-filter': [400, 'The prompt was filtered by the content management policy.', 'content_filter'],
+      'quota-exceeded': [403, 'Out of call volume quota: it will be replenished later.', '403'],
+      'model-not-found': [404, 'The API deployment for this resource does not exist.', 'DeploymentNotFound'],
+      overloaded: [503, 'The service is at capacity, please try again later.'],
+    },
+    names: {
+      400: 'BadRequest',
+      401: '401',
+      403: 'AuthorizationFailed',
+      404: '404',
+      408: 'Timeout',
+      429: '429',
+      500: 'InternalServerError',
+      503: 'ServiceUnavailable',
+    },
+    shape: (status, message, code) => {
+      const more = problem === 'content-filter' && { param: 'prompt', type: null, status, innererror: AZURE_FILTER }
+      const body = problem === 'context-length' ? fromOpenai.body : { error: { code, message, ...more } }
+      return { status, headers: { 'apim-request-id': id, 'x-ms-region': 'East US' }, body }
+    },
   }
-  const names = {
-    400: 'BadRequest',
-    401: '401',
-    403: 'AuthorizationFailed',
-    404: '404',
-    408: 'Timeout',
-    429: '429',
-    500: 'InternalServerError',
-    503: 'ServiceUnavailable',
-  }
-  const [status, code, message] = reportRefusal(refusal, { vocabulary, names })
-  const more = problem === 'content-filter' && { param: 'prompt', type: null, status, innererror: AZURE_FILTER }
-  const body = problem === 'context-length' ? fromOpenai.body : { error: { code, message, ...more } }
-  return { status, headers: { 'apim-request-id': id, 'x-ms-region': 'East US' }, body }
-}
+})
 const harmless = { filtered: false, severity: 'safe' }
 const AZURE_FILTER = {
   code: 'ResponsibleAIPolicyViolation',

@@ -10,11 +10,14 @@ import { listedProvider, PROVIDERS } from './index.ts'
 const listedModels = once(
   () =>
     new Map<string, Model>(
-      PROVIDERS.flatMap(({ name, models = {} }) =>
+      PROVIDERS.flatMap(({ name, models }) =>
         Object.entries(models).map(([model, about]) => [`${name}/${model}`, about] as const),
       ),
     ),
 )
+
+/** Ids of the listed models. Others may exist. */
+export const knownModels = (): string[] => [...listedModels().keys()]
 
 /** Suffixes of a listed name that do not make it another model, such as a date or version. */
 const VERSION = /^[-@:](?:latest|preview|\d{3}|\d{2}-\d{2})/

@@ -1,6 +1,6 @@
 // Cohere: its errors and quota headers.
 import { chat, defineProvider, embedding, text } from './define.ts'
-import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefusal, uuid } from './error-messages.ts'
+import { errorFormat, uuid } from './error-messages.ts'
 import type { QuotaCountdown } from './quota-headers.ts'
 
 const quota: QuotaCountdown = (unit, { limit, remaining }) =>
@@ -8,24 +8,21 @@ const quota: QuotaCountdown = (unit, { limit, remaining }) =>
     ? { 'x-trial-endpoint-call-limit': limit, 'x-trial-endpoint-call-remaining': remaining }
     : ({} as Record<string, number>)
 
-function cohereError(refusal: ProviderRefusal): ErrorShape {
-  const { model, limit, requested, unit = 'requests', id } = refusal
-  const vocabulary: ErrorVocabulary = {
-    'rate-limit': [429, '', `You are past the limit of ${limit ?? 0} ${unit} / minute of your key.`],
-    'auth-failure': [401, '', 'invalid api token'],
+const cohereError = errorFormat(({ model, limit, requested, unit, id }) => ({
+  words: {
+    'rate-limit': [429, `You are past the limit of ${limit ?? 0} ${unit} / minute of your key.`],
+    'auth-failure': [401, 'invalid api token'],
     'context-length': [
       400,
-      '',
       `too many tokens: the prompt cannot exceed ${limit} tokens, received ${requested}. Try a shorter prompt.`,
     ],
-    'content-filter': [498, '', 'The request was blocked: it may be against the usage guidelines.'],
-    'quota-exceeded': [402, '', 'You have reached the billing limit of your account.'],
-    'model-not-found': [404, '', `model '${model}' not found, make sure that you have access to it.`],
-    overloaded: [503, '', 'the service is overloaded, please try again later'],
-  }
-  const [status, , message] = reportRefusal(refusal, { vocabulary, names: {} })
-  return { status, headers: { 'x-debug-trace-id': id }, body: { id: uuid(id), message } }
-}
+    'content-filter': [498, 'The request was blocked: it may be against the usage guidelines.'],
+    'quota-exceeded': [402, 'You have reached the billing limit of your account.'],
+    'model-not-found': [404, `model '${model}' not found, make sure that you have access to it.`],
+    overloaded: [503, 'the service is overloaded, please try again later'],
+  },
+  shape: (status, message) => ({ status, headers: { 'x-debug-trace-id': id }, body: { id: uuid(id), message } }),
+}))
 
 const commandR = { context: 128_000, maxOutput: 4_000, reads: text }
 

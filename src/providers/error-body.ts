@@ -58,3 +58,13 @@ export function errorIn(value: unknown): ProviderError | undefined {
   const type = nameOf(inner.type)
   return { message, ...(code && { code }), ...(param && { param }), ...(type && { type }), ...(status && { status }) }
 }
+
+/** Names of the errors by which providers reject an input that exceeds the context window. */
+const TOO_LONG = new Set(['context_length_exceeded', 'invalid_request_prompt'])
+/** Messages of OpenAI and Azure, Anthropic, Bedrock, Cohere, Google and Mistral, as in their files here. */
+const TOO_LONG_MESSAGES =
+  /maximum context length|prompt is too long|exceeds? (?:the )?context (?:limit|window)|input is too long|too many tokens|input token count .* exceeds/i
+
+/** Whether an error reports that the input is too long. */
+export const isTooLong = ({ code, message }: Record<'code' | 'message', string>): boolean =>
+  TOO_LONG.has(code) || TOO_LONG_MESSAGES.test(message)

@@ -37,10 +37,14 @@ export interface ErrorShape {
   body: Record<string, unknown>
 }
 
-/** The status, name and message of a problem at one provider. */
-type ErrorWords = readonly [status: number, name: string, message: string]
-/** The status, name and message of every problem at one provider. */
-export type ErrorVocabulary = Record<Exclude<RefusalReason, 'status'>, ErrorWords>
+/** How a provider writes an error. */
+interface ErrorFormat {
+  /** Status and message of every problem, and its name if that is not the one of the status. */
+  words: Record<Exclude<RefusalReason, 'status'>, readonly [status: number, message: string, name?: string]>
+  /** Names by status. */
+  names?: Readonly<Record<number, string>>
+  shape(status: number, message: string, name: string): ErrorShape
+}
 
 /** A duration in whole seconds, rounded up. */
 export const seconds = (ms = 0) => `${Math.ceil(ms / 1000)}s`
@@ -60,19 +64,24 @@ const PLAIN: Record<number, string> = {
   529: 'Overloaded',
 }
 
-/** The status, name and message of an error. For a status without another reason, the name is in `names`. */
-export function reportRefusal(
-  { problem, status, message }: ProviderRefusal,
-  { vocabulary, names }: { vocabulary: ErrorVocabulary; names: Record<number, string> },
-): ErrorWords {
-  const [defaultStatus, name, text] =
-    problem === 'status' ? [status ?? 500, nameOf(status ?? 500, names), undefined] : vocabulary[problem]
-  const usedStatus = status ?? defaultStatus
-  return [usedStatus, name, message ?? text ?? PLAIN[usedStatus] ?? `The request failed with status ${usedStatus}.`]
-}
+/** The name of an error by its status, or else of any error of the client or the server. */
+export const errorName = (status: number, names: Readonly<Record<number, string>>): string =>
+  names[status] ?? names[status < 500 ? 400 : 500] ?? ''
 
-const nameOf = (status: number, names: Record<number, string>): string =>
-  names[status] ?? (status < 500 ? names[400] : names[500]) ?? ''
+/** Defines how a provider reports errors. */
+export const errorFormat =
+  (formatOf: (refusal: ProviderRefusal & { unit: 'requests' | 'tokens' }) => ErrorFormat) =>
+  (refusal: ProviderRefusal): ErrorShape => {
+    const { words, names = {}, shape } = formatOf({ ...refusal, unit: refusal.unit ?? 'requests' })
+    const { problem, message } = refusal
+    const [defaultStatus, text, name] = problem === 'status' ? [refusal.status ?? 500] : words[problem]
+    const status = refusal.status ?? defaultStatus
+    return shape(
+      status,
+      message ?? text ?? PLAIN[status] ?? `The request failed with status ${status}.`,
+      name ?? errorName(defaultStatus, names),
+    )
+  }
 
 /** An id in the form of a UUID. */
 export const uuid = (id: string): string =>

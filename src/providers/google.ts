@@ -1,16 +1,10 @@
 // Google: Gemini through its model package. Errors are a google.rpc.Status, and tool calls are signed.
 
 import { chat, defineProvider, embedding, hearing, seeing } from './define.ts'
-import {
-  type ErrorShape,
-  type ErrorVocabulary,
-  type ProviderRefusal,
-  reportRefusal,
-  seconds,
-} from './error-messages.ts'
+import { errorFormat, seconds } from './error-messages.ts'
 import type { ModelPackage } from './model-package.ts'
 import { noCountdown } from './quota-headers.ts'
-import { googleHistory } from './rules/google.ts'
+import { historyRules } from './rules/rule.ts'
 
 const modelPackage: ModelPackage = {
   key: 'google',
@@ -26,26 +20,20 @@ const modelPackage: ModelPackage = {
   marksOf: ({ thoughtSignature: call }) => ({ call }),
 }
 
-function googleError(refusal: ProviderRefusal): ErrorShape {
-  const { problem, model, limit, requested, retryAfter, unit = 'requests' } = refusal
-  const vocabulary: ErrorVocabulary = {
-    'rate-limit': [429, 'RESOURCE_EXHAUSTED', `You exceeded your current quota of ${unit} per minute for ${model}.`],
-    'auth-failure': [400, 'INVALID_ARGUMENT', 'API key not valid. Please pass a valid API key.'],
+const googleError = errorFormat(({ problem, model, limit, requested, retryAfter, unit }) => ({
+  words: {
+    'rate-limit': [429, `You exceeded your current quota of ${unit} per minute for ${model}.`],
+    'auth-failure': [400, 'API key not valid. Please pass a valid API key.'],
     'context-length': [
       400,
-      'INVALID_ARGUMENT',
       `The input token count (${requested}) exceeds the maximum number of tokens allowed (${limit}).`,
     ],
-    'content-filter': [400, 'INVALID_ARGUMENT', 'The prompt was blocked for reasons of safety.'],
-    'quota-exceeded': [
-      429,
-      'RESOURCE_EXHAUSTED',
-      'You exceeded your current quota: check your plan and billing details.',
-    ],
-    'model-not-found': [404, 'NOT_FOUND', `models/${model} is not found for API version v1beta.`],
-    overloaded: [503, 'UNAVAILABLE', 'The model is overloaded. Please try again later.'],
-  }
-  const names = {
+    'content-filter': [400, 'The prompt was blocked for reasons of safety.'],
+    'quota-exceeded': [429, 'You exceeded your current quota: check your plan and billing details.'],
+    'model-not-found': [404, `models/${model} is not found for API version v1beta.`],
+    overloaded: [503, 'The model is overloaded. Please try again later.'],
+  },
+  names: {
     400: 'INVALID_ARGUMENT',
     401: 'UNAUTHENTICATED',
     403: 'PERMISSION_DENIED',
@@ -56,34 +44,45 @@ function googleError(refusal: ProviderRefusal): ErrorShape {
     500: 'INTERNAL',
     503: 'UNAVAILABLE',
     504: 'DEADLINE_EXCEEDED',
-  }
-  const [code, status, message] = reportRefusal(refusal, { vocabulary, names })
-  const type = (name: string) => ({ '@type': `type.googleapis.com/google.rpc.${name}` })
-  const violation = {
-    quotaMetric: `generativelanguage.googleapis.com/generate_content_${unit === 'tokens' ? 'input_token_count' : 'requests'}`,
-    quotaDimensions: { location: 'global', model },
-    ...(limit !== undefined && { quotaValue: String(limit) }),
-  }
-  const details = [
-    ...(problem === 'rate-limit' ? [{ ...type('QuotaFailure'), violations: [violation] }] : []),
-    ...(problem === 'auth-failure'
-      ? [{ ...type('ErrorInfo'), reason: 'API_KEY_INVALID', domain: 'googleapis.com' }]
-      : []),
-    ...(retryAfter === undefined ? [] : [{ ...type('RetryInfo'), retryDelay: seconds(retryAfter) }]),
-  ]
-  return {
-    status: code,
-    headers: {},
-    body: { error: { code, message, status, ...(details.length > 0 && { details }) } },
-  }
-}
+  },
+  shape: (code, message, status) => {
+    const type = (name: string) => ({ '@type': `type.googleapis.com/google.rpc.${name}` })
+    const violation = {
+      quotaMetric: `generativelanguage.googleapis.com/generate_content_${unit === 'tokens' ? 'input_token_count' : 'requests'}`,
+      quotaDimensions: { location: 'global', model },
+      ...(limit !== undefined && { quotaValue: String(limit) }),
+    }
+    const details = [
+      ...(problem === 'rate-limit' ? [{ ...type('QuotaFailure'), violations: [violation] }] : []),
+      ...(problem === 'auth-failure'
+        ? [{ ...type('ErrorInfo'), reason: 'API_KEY_INVALID', domain: 'googleapis.com' }]
+        : []),
+      ...(retryAfter === undefined ? [] : [{ ...type('RetryInfo'), retryDelay: seconds(retryAfter) }]),
+    ]
+    return {
+      status: code,
+      headers: {},
+      body: { error: { code, message, status, ...(details.length > 0 && { details }) } },
+    }
+  },
+}))
 
 const gemini = { context: 1_048_576, maxOutput: 65_536, reads: hearing }
 
 /** The provider Google: its models, endpoint and errors. */
 export const googleProvider = defineProvider({
   name: 'google',
-  history: googleHistory,
+  // Checked on 26 November 2026.
+  history: historyRules('chat', [
+    {
+      problem: 'call-without-result',
+      models: /^gemini-/,
+      source: 'https://github.com/google-gemini/gemini-cli/issues/16216',
+      message: () =>
+        'Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.',
+      error: () => ({ type: 'INVALID_ARGUMENT' }),
+    },
+  ]),
   models: {
     'gemini-3.8-flash': chat([0.75, 3.75], gemini),
     'gemini-3.7-flash': chat([1.5, 7.5], gemini),

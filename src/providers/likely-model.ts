@@ -1,8 +1,7 @@
 // Suggests models for misspelled names, and detects names that no model has.
 import { lettersBetween } from '../lib/likely-name.ts'
 import { globRegex } from '../lib/match.ts'
-import { modelOf } from './catalogue.ts'
-import { knownModels } from './names.ts'
+import { knownModels, modelOf } from './catalogue.ts'
 
 /** Shorter names may have one mistake, longer ones two. */
 const SHORT = 8

@@ -1,50 +1,62 @@
 // Mistral: its errors and quota headers.
 
 import { chat, defineProvider, embedding, text } from './define.ts'
-import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefusal, uuid } from './error-messages.ts'
+import { errorFormat, uuid } from './error-messages.ts'
 import type { QuotaCountdown } from './quota-headers.ts'
-import { mistralHistory } from './rules/mistral.ts'
+import { historyRules } from './rules/rule.ts'
 
 const quota: QuotaCountdown = (unit, { limit, remaining }) => {
   const name = unit === 'requests' ? 'req' : 'tokens'
   return { [`x-ratelimit-limit-${name}-minute`]: limit, [`x-ratelimit-remaining-${name}-minute`]: remaining }
 }
 
-function mistralError(refusal: ProviderRefusal): ErrorShape {
-  const { problem, model, limit, requested, id } = refusal
-  const vocabulary: ErrorVocabulary = {
-    'rate-limit': [429, 'rate_limited', 'Rate limit exceeded'],
-    'auth-failure': [401, 'unauthorized', 'Unauthorized'],
+const mistralError = errorFormat(({ problem, model, limit, requested, id }) => ({
+  words: {
+    'rate-limit': [429, 'Rate limit exceeded'],
+    'auth-failure': [401, 'Unauthorized'],
     'context-length': [
       400,
-      'invalid_request_prompt',
       `Prompt contains ${requested} tokens, too large for model with ${limit} maximum context length`,
+      'invalid_request_prompt',
     ],
-    'content-filter': [403, 'guardrail_violation', 'The request was blocked by a content guardrail.'],
-    'quota-exceeded': [429, 'service_tier_capacity_exceeded', 'Service tier capacity exceeded for this model.'],
-    'model-not-found': [400, 'invalid_model', `Invalid model: ${model}`],
-    overloaded: [503, 'internal_server_error', 'Service unavailable.'],
-  }
-  const names = { 400: 'invalid_request_error', 401: 'unauthorized', 429: 'rate_limited', 500: 'internal_server_error' }
-  const [status, type, message] = reportRefusal(refusal, { vocabulary, names })
-  const codes: Record<string, string> = {
-    rate_limited: '1300',
-    invalid_model: '1500',
-    invalid_request_prompt: '3051',
-    service_tier_capacity_exceeded: '3505',
-    internal_server_error: '1000',
-  }
-  const body =
-    problem === 'auth-failure'
-      ? { detail: message }
-      : { object: 'error', message, type, param: null, code: codes[type] ?? null, raw_status_code: status }
-  return { status, headers: { 'mistral-correlation-id': uuid(id) }, body }
-}
+    'content-filter': [403, 'The request was blocked by a content guardrail.', 'guardrail_violation'],
+    'quota-exceeded': [429, 'Service tier capacity exceeded for this model.', 'service_tier_capacity_exceeded'],
+    'model-not-found': [400, `Invalid model: ${model}`, 'invalid_model'],
+    overloaded: [503, 'Service unavailable.'],
+  },
+  names: { 400: 'invalid_request_error', 401: 'unauthorized', 429: 'rate_limited', 500: 'internal_server_error' },
+  shape: (status, message, type) => {
+    const codes: Record<string, string> = {
+      rate_limited: '1300',
+      invalid_model: '1500',
+      invalid_request_prompt: '3051',
+      service_tier_capacity_exceeded: '3505',
+      internal_server_error: '1000',
+    }
+    const body =
+      problem === 'auth-failure'
+        ? { detail: message }
+        : { object: 'error', message, type, param: null, code: codes[type] ?? null, raw_status_code: status }
+    return { status, headers: { 'mistral-correlation-id': uuid(id) }, body }
+  },
+}))
 
 /** The provider Mistral: its models, endpoint and errors. */
 export const mistralProvider = defineProvider({
   name: 'mistral',
-  history: mistralHistory,
+  // Checked on 26 November 2026.
+  history: historyRules('chat', [
+    {
+      problem: 'call-without-result',
+      source: 'https://github.com/camel-ai/camel/issues/1467',
+      message: () => 'Not the same number of function calls and responses',
+    },
+    {
+      problem: 'assistant-last',
+      source: 'https://github.com/NEKOparapa/AiNiee/issues/641',
+      message: () => 'Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant',
+    },
+  ]),
   models: {
     'mistral-large': chat([0.5, 1.5], { context: 262_144, maxOutput: 262_144 }),
     'mistral-large-2411': chat([2, 6], { context: 131_072, maxOutput: 16_384, reads: text }),

@@ -12,10 +12,6 @@ export interface ProviderNames {
   check(model: string, param?: string): void
 }
 
-/** Ids of the listed models. Others may exist. */
-export const knownModels = (): string[] =>
-  PROVIDERS.flatMap(({ name, models }) => Object.keys(models ?? {}).map((model) => `${name}/${model}`))
-
 /**
  * The names of the registry and additional ones.
  * @throws ApiError 404 from its `check` for an unknown provider

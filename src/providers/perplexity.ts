@@ -1,12 +1,20 @@
 // The provider Perplexity.
 
 import { defineProvider } from './define.ts'
-import { perplexityHistory } from './rules/perplexity.ts'
+import { historyRules } from './rules/rule.ts'
 
 /** The provider Perplexity: its models, endpoint and errors. */
 export const perplexityProvider = defineProvider({
   name: 'perplexity',
-  history: perplexityHistory,
+  // Checked on 26 November 2026.
+  history: historyRules('chat', [
+    {
+      problem: 'roles-not-alternating',
+      source: 'https://github.com/perplexityai/api-discussion/issues/265',
+      message: () => 'After the (optional) system message(s), user and assistant roles should be alternating.',
+      error: () => ({ type: 'invalid_message', code: '400' }),
+    },
+  ]),
   withoutTools: /./,
   endpoint: {
     baseUrl: 'https://api.perplexity.ai',

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
 import { Agent, AgentBody, AgentPatch, type AgentTool, TOOL_TIMEOUT } from '../contract/workspace/agent.ts'
 import type { Fields } from '../contract/workspace/record.ts'
-import { ulidForm } from '../contract/workspace/shared.ts'
 import type { ToolParts } from '../contract/workspace/tool.ts'
 import { builtIns } from '../guardrails/index.ts'
 import { fingerprint } from '../lib/ids.ts'
@@ -53,13 +52,10 @@ const StoredAgent = z.looseObject({
 export const agents: Resource = defineResource({
   kind: 'agent',
   noun: 'agent',
-  plural: 'agents',
   tag: 'Agents',
   path: '/v2/agents',
   param: 'key',
-  id: ulidForm,
   refers: true,
-  verbs: ['create', 'list', 'get', 'update', 'delete'],
   shown: ['create'],
   named: true,
   createdStatus: 201,

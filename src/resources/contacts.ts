@@ -6,13 +6,11 @@ import { defineResource, PAGED } from './define.ts'
 export const contacts = defineResource({
   kind: 'contact',
   noun: 'contact',
-  plural: 'contacts',
   tag: 'Contacts',
   path: '/v2/contacts',
   param: 'contact_id',
   id: contactId,
   ...PAGED,
-  verbs: ['create', 'list', 'get', 'update', 'delete'],
   shown: ['create'],
   descriptions: {
     create: 'Creates a contact, or updates the given fields of the contact with the same `external_id`.',

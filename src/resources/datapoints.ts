@@ -3,7 +3,7 @@
 import { asRoute, type Route } from '../contract/core/route.ts'
 import { Datapoint, DatapointBody } from '../contract/workspace/dataset.ts'
 import type { Fields } from '../contract/workspace/record.ts'
-import { Deleted, ulidForm } from '../contract/workspace/shared.ts'
+import { Deleted } from '../contract/workspace/shared.ts'
 import { countsOf, datasets } from './datasets.ts'
 import { defineResource, PAGED, recordOf, type Transaction } from './define.ts'
 import type { ResourceDeps } from './routes.ts'
@@ -23,16 +23,13 @@ const question = {
 export const datapoints = defineResource({
   kind: 'datapoint',
   noun: 'datapoint',
-  plural: 'datapoints',
   tag: 'Datasets',
   path: '/v2/datasets/:dataset_id/datapoints',
   param: 'datapoint_id',
   parent: datasets,
-  id: ulidForm,
   deletedStatus: 204,
   ...PAGED,
   mostAtOnce: 5_000,
-  verbs: ['create', 'list', 'get', 'update', 'delete'],
   shown: ['update'],
   descriptions: {
     create:

@@ -19,7 +19,6 @@ export const countsOf = (dataset: Fields | undefined): Counts =>
 export const datasets = defineResource({
   kind: 'dataset',
   noun: 'dataset',
-  plural: 'datasets',
   tag: 'Datasets',
   path: '/v2/datasets',
   param: 'dataset_id',
@@ -27,7 +26,6 @@ export const datasets = defineResource({
   refers: true,
   deletedStatus: 204,
   ...PAGED,
-  verbs: ['create', 'list', 'get', 'update', 'delete'],
   shown: ['get', 'update'],
   examples: {
     create: { questions: { display_name: 'Support questions', path: 'Default/support' } },

@@ -2,12 +2,10 @@
 import type { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
 import type { Caller, Contents, Fields, Records } from '../contract/workspace/record.ts'
-import type { IdForm } from '../contract/workspace/shared.ts'
+import { type IdForm, ulidForm } from '../contract/workspace/shared.ts'
 import { quote } from '../schema/validation.ts'
 
-/** The verbs that every resource may have. */
-/** The default verbs of a resource. */
-export const VERBS = ['create', 'list', 'get', 'update', 'delete'] as const
+const VERBS = ['create', 'list', 'get', 'update', 'delete'] as const
 /** An operation of a resource. */
 export type Verb = (typeof VERBS)[number]
 
@@ -23,6 +21,9 @@ export interface Transaction {
   /** Ids of the built-in guardrails; absent when files are read, which may be written for another namespace. */
   guardrailIds?(): readonly string[]
 }
+
+/** The context of a read. */
+export type Reading = Pick<Transaction, 'records' | 'caller'>
 
 /** A client's note on the version that a change creates. */
 export interface VersionNote {
@@ -135,8 +136,15 @@ export interface Resource {
 /** Default page sizes. */
 export const PAGED = { pageSize: 10, mostInPage: 50 } as const
 
-/** A resource, checked against the interface. */
-export const defineResource = (resource: Resource): Resource => resource
+type Defaults = Pick<Resource, 'plural' | 'id' | 'verbs'>
+
+/** Defines a resource. By default it has all verbs, ULIDs, and a plural with `s`. */
+export const defineResource = (resource: Omit<Resource, keyof Defaults> & Partial<Defaults>): Resource => ({
+  plural: `${resource.noun}s`,
+  id: ulidForm,
+  verbs: VERBS,
+  ...resource,
+})
 
 /** The noun with its article: `a dataset`, `an evaluator`. */
 export const oneOf = ({ noun }: Pick<Resource, 'noun'>): string => `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`
@@ -158,7 +166,7 @@ export function notFound(resource: Resource, id: string, param: string = resourc
  */
 export function recordOf(
   resource: Resource,
-  { records, caller }: Pick<Transaction, 'records' | 'caller'>,
+  { records, caller }: Reading,
   id: string,
   param: string = resource.param,
 ): { parent: string; body: Fields } {
@@ -173,7 +181,7 @@ export function recordOf(
  */
 export function recordIn(
   resource: Resource,
-  { records, caller }: Pick<Transaction, 'records' | 'caller'>,
+  { records, caller }: Reading,
   { parent, name, param = resource.param }: { parent: string; name: string; param?: string },
 ): Fields {
   const keyed = resource.named ? records.byKey(resource.kind, caller.workspace, parent, name) : undefined

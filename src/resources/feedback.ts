@@ -5,11 +5,11 @@ import { Feedback, FeedbackAnswer, FeedbackBody, FeedbackRemoval } from '../cont
 import type { Fields } from '../contract/workspace/record.ts'
 import { ulidForm } from '../contract/workspace/shared.ts'
 import { headerText } from '../lib/header-text.ts'
+import { WARNING } from '../sessions/warnings.ts'
 import { defineResource, type Transaction } from './define.ts'
 import { dispatch, type EventHandler, waitingData } from './knowledge/events.ts'
 import type { ResourceDeps } from './routes.ts'
 import { createRecord, saveRecord } from './verbs.ts'
-import { noteWarning } from './warnings.ts'
 import { workOf } from './work.ts'
 
 /** Feedback on traces (the specification, "Feedback record"). */
@@ -20,7 +20,6 @@ export const feedback = defineResource({
   tag: 'Feedback',
   path: '/v2/feedback',
   param: 'feedback_id',
-  id: ulidForm,
   verbs: ['list', 'get'],
   descriptions: { list: 'The applied feedback, newest first.' },
   record: Feedback,
@@ -115,3 +114,17 @@ const removeRoute = ({ callOf, wake }: ResourceDeps): Route =>
       return body
     },
   })
+
+/** Notes a warning, once per subject (sessions/warnings.ts). */
+function noteWarning({ records, caller, newId, now }: Transaction, subject: string, message: string): void {
+  const { workspace } = caller
+  if (records.byKey(WARNING, workspace, '', subject)) return
+  records.insert({
+    ...newId(ulidForm, WARNING),
+    kind: WARNING,
+    workspace,
+    parent: '',
+    key: subject,
+    body: { message, created: now },
+  })
+}

@@ -4,10 +4,8 @@ import type { Fields } from '../contract/workspace/record.ts'
 import { listOf, type PageQuery, pageQuery } from '../contract/workspace/shared.ts'
 import { readableRow } from '../db/damaged-rows.ts'
 import { onceFor } from '../lib/once.ts'
-import { notFound, type Resource, type Transaction } from './define.ts'
+import { notFound, type Reading, type Resource } from './define.ts'
 import { type PathParams, parentsOf, shown } from './verbs.ts'
-
-type Reading = Pick<Transaction, 'records' | 'caller'>
 
 const DEFAULT_PAGE = 50
 const pageSizeOf = ({ pageSize }: Resource) => (pageSize === undefined ? DEFAULT_PAGE : pageSize)

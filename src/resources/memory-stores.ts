@@ -12,8 +12,7 @@ import {
   MemoryStorePatch,
 } from '../contract/workspace/memory.ts'
 import type { Fields } from '../contract/workspace/record.ts'
-import { ulidForm } from '../contract/workspace/shared.ts'
-import { defineResource, PAGED, type Transaction, VERBS } from './define.ts'
+import { defineResource, PAGED, type Transaction } from './define.ts'
 import { projectOf } from './projects.ts'
 import { deleteRecord, type PathParams } from './verbs.ts'
 
@@ -24,12 +23,9 @@ export const memoryStores = defineResource({
   ...answers,
   kind: 'memory_store',
   noun: 'memory store',
-  plural: 'memory stores',
   tag: 'Memory',
   path: '/v2/memory-stores',
   param: 'memory_store_key',
-  id: ulidForm,
-  verbs: VERBS,
   named: true,
   examples: {
     create: {
@@ -60,8 +56,6 @@ export const memories = defineResource({
   path: '/v2/memory-stores/:memory_store_key/memories',
   param: 'entity_id',
   parent: memoryStores,
-  id: ulidForm,
-  verbs: VERBS,
   named: true,
   examples: { create: { one: { entity_id: 'customer-17' } }, update: { noted: { metadata: { tier: 'gold' } } } },
   create: MemoryBody,
@@ -85,13 +79,10 @@ export const memoryDocuments = defineResource({
   ...answers,
   kind: 'memory_document',
   noun: 'memory document',
-  plural: 'memory documents',
   tag: 'Memory',
   path: '/v2/memory-stores/:memory_store_key/memories/:entity_id/documents',
   param: 'document_id',
   parent: memories,
-  id: ulidForm,
-  verbs: VERBS,
   examples: { create: { one: { text: 'Likes short answers.' } }, update: { other: { text: 'Likes long answers.' } } },
   create: MemoryDocumentBody,
   update: MemoryDocumentPatch,

@@ -11,12 +11,10 @@ import { createRecord, saveRecord } from './verbs.ts'
 export const projects = defineResource({
   kind: 'project',
   noun: 'project',
-  plural: 'projects',
   tag: 'Projects',
   path: '/v2/projects',
   param: 'project_id',
   id: uuidForm,
-  verbs: ['create', 'list', 'get', 'update', 'delete'],
   examples: { create: { billing: { name: 'Billing' } }, update: { renamed: { name: 'Customer billing' } } },
   create: ProjectBody,
   update: ProjectPatch,

@@ -2,7 +2,6 @@
 import { z } from 'zod'
 import type { Fields } from '../contract/workspace/record.ts'
 import { ReviewSet, ReviewSetBody, ReviewSetPatch } from '../contract/workspace/review-set.ts'
-import { ulidForm } from '../contract/workspace/shared.ts'
 import { defineResource, recordOf } from './define.ts'
 import { projectOf, projects } from './projects.ts'
 
@@ -10,11 +9,9 @@ import { projectOf, projects } from './projects.ts'
 export const reviewSets = defineResource({
   kind: 'human_review_set',
   noun: 'human review set',
-  plural: 'human review sets',
   tag: 'Human review sets',
   path: '/v2/human-eval-sets',
   param: 'human_eval_set_id',
-  id: ulidForm,
   refers: true,
   plainList: true,
   filter: {
@@ -22,7 +19,6 @@ export const reviewSets = defineResource({
     includes: (set, { project_id }) => project_id === undefined || set.project_id === project_id,
   },
   descriptions: { list: 'All human review sets, newest first, as a plain array.' },
-  verbs: ['create', 'list', 'get', 'update', 'delete'],
   shown: ['create'],
   examples: {
     create: {

@@ -43,6 +43,37 @@ export interface ResourceDeps {
   strict: boolean
 }
 
+/** The input of a route about a record that its path names. */
+interface RecordInput<Query, Body> extends RouteInput<Query, Body> {
+  session: Session
+  caller: Caller
+  record: Fields
+}
+
+/** A route about a record that its path names, with the 404 for an unknown one. */
+export function recordRoute<Query, Body>(
+  resource: Resource,
+  { callOf }: ResourceDeps,
+  {
+    handle,
+    ...route
+  }: Omit<Route<Query, Body>, 'tag' | 'errors' | 'find' | 'handle'> & {
+    handle(input: RecordInput<Query, Body>): object | Promise<object>
+  },
+): Route {
+  const find = async ({ request, params }: Pick<RouteInput, 'request' | 'params'>) => {
+    const { session, caller } = await callOf(request)
+    return { session, caller, record: findRecord(resource, { records: session.records, caller }, params) }
+  }
+  return asRoute<Query, Body>({
+    ...route,
+    tag: resource.tag,
+    errors: [404],
+    find,
+    handle: async (input) => handle({ ...input, ...(await find(input)) }),
+  })
+}
+
 const METHODS = { create: 'post', list: 'get', get: 'get', update: 'patch', delete: 'delete' } as const
 
 /** All routes of a resource. */

@@ -11,7 +11,7 @@ import type { Session } from '../sessions/sessions.ts'
 import { whileSession } from './while-session.ts'
 
 /** The dependencies of workspace faults. */
-export interface WorkspaceDeps {
+interface WorkspaceDeps {
   runs: ScenarioRuns
   sessionOf(request: Request): Session
   /** Marks a transient session as used: its scenario has counted a call. */

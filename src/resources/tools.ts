@@ -29,12 +29,10 @@ const weather = {
 export const tools = defineResource({
   kind: 'tool',
   noun: 'tool',
-  plural: 'tools',
   tag: 'Tools',
   path: '/v2/tools',
   param: 'tool_id',
   id: toolId,
-  verbs: ['create', 'list', 'get', 'update', 'delete'],
   shown: ['list'],
   examples: { create: { parcel: lookUp, weather }, update: { described: { description: 'Finds a parcel.' } } },
   descriptions: {

@@ -4,7 +4,15 @@ import type { Fields } from '../contract/workspace/record.ts'
 import { readRow } from '../db/damaged-rows.ts'
 import { canonicalJson } from '../lib/canonical.ts'
 import { parseRequest } from '../schema/validation.ts'
-import { oneOf, type RecordContext, type Resource, recordIn, type Transaction, type VersionNote } from './define.ts'
+import {
+  oneOf,
+  type Reading,
+  type RecordContext,
+  type Resource,
+  recordIn,
+  type Transaction,
+  type VersionNote,
+} from './define.ts'
 import { addVersion } from './versions.ts'
 
 /** Path parameters by name. */
@@ -18,11 +26,7 @@ const ancestorsOf = (resource: Resource): readonly Resource[] =>
  * Ids of the parent records in a path.
  * @throws ApiError 404 if one is missing, or has another parent
  */
-export function parentsOf(
-  resource: Resource,
-  work: Pick<Transaction, 'records' | 'caller'>,
-  params: PathParams,
-): string[] {
+export function parentsOf(resource: Resource, work: Reading, params: PathParams): string[] {
   const ids: string[] = []
   for (const ancestor of ancestorsOf(resource)) {
     const found = recordIn(ancestor, work, { parent: ids.at(-1) ?? '', name: params[ancestor.param] ?? '' })
@@ -35,11 +39,7 @@ export function parentsOf(
  * The stored record that a path names.
  * @throws ApiError 404 if there is none
  */
-export function findRecord(
-  resource: Resource,
-  work: Pick<Transaction, 'records' | 'caller'>,
-  params: PathParams,
-): Fields {
+export function findRecord(resource: Resource, work: Reading, params: PathParams): Fields {
   const parent = parentsOf(resource, work, params).at(-1) ?? ''
   return recordIn(resource, work, { parent, name: params[resource.param] ?? '' })
 }

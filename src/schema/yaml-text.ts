@@ -14,9 +14,9 @@ export const FILE_LIMITS: YamlLimits = { characters: 16_000_000, tokens: 500_000
 /** For a text in a request: some 2,000 lines. */
 export const REQUEST_LIMITS: YamlLimits = { characters: 256_000, tokens: 20_000 }
 const MAX_ALIASES = 1_000
-/** Tokens that stand for no characters: a document, the end of a flow collection and a scalar begin with them. */
 /** Precedes a scalar, whatever the scalar looks like. */
 const SCALAR = '\x1f'
+/** Tokens that stand for no characters: a document, the end of a flow collection and a scalar begin with them. */
 const MARKS = new Set(['\x02', '\x18', SCALAR])
 
 /** A text that cannot be read as YAML; `offset` is the position, in UTF-16 units. */

@@ -6,7 +6,7 @@ import type { TraceEvidence } from '../db/trace-evidence.ts'
 import { groupBy } from '../lib/group-by.ts'
 import type { Question } from '../lib/question.ts'
 import { type Rebuilt, rebuiltText } from '../lib/volatile.ts'
-import { isTooLong } from '../providers/too-long.ts'
+import { isTooLong } from '../providers/error-body.ts'
 
 /** One call of a client. Times are in ms since the epoch. */
 export interface ClientCall {

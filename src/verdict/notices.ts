@@ -20,7 +20,7 @@ export interface InstanceGap {
 }
 
 /** The notices of a verdict. */
-export function noticesOf(
+export function verdictNotices(
   {
     session,
     calls,

@@ -21,6 +21,10 @@ export interface Pairing {
   settled: SettledCalls
 }
 
+/** The calls that declare that they are retries. */
+export const declaredRetries = ({ pairs }: Pick<Pairing, 'pairs'>): ReadonlySet<ClientCall> =>
+  new Set(pairs.flatMap(({ declared, again }) => (declared ? [again] : [])))
+
 /** Pairs calls, given in order of arrival. */
 export function pairCalls(calls: readonly ClientCall[], options: PairingOptions): Pairing {
   const found: JudgedPair[] = []
@@ -36,7 +40,7 @@ export function pairCalls(calls: readonly ClientCall[], options: PairingOptions)
   const chains = chainsOf(calls, found)
   const lasts = chains.flatMap((chain) => chain.slice(-1))
   const unresolved = lasts.filter((call) => natureOf(call) === 'retryable' && !certain.has(call))
-  const declared = new Set(found.flatMap((pair) => (pair.declared ? [pair.again] : [])))
+  const declared = declaredRetries({ pairs: found })
   const roots = chains.flatMap((chain) => chain.slice(0, 1))
   const inOtherForm = requestedDifferently({
     roots,

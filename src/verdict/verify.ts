@@ -10,7 +10,7 @@ import { type AttemptEvidence, judge } from './expectations.ts'
 import { failsVerdict, judgeClient } from './findings.ts'
 import { nothingInjected, unmetNeeds, verdictOf } from './inconclusive.ts'
 import type { ClientEnd } from './kinds/define.ts'
-import { type InstanceGap, noticesOf, type WorkspaceEvidence } from './notices.ts'
+import { type InstanceGap, verdictNotices, type WorkspaceEvidence } from './notices.ts'
 import type { Pairing } from './pairing.ts'
 import { pathsOf } from './paths.ts'
 import { countTasks, tasksIn, type UnreadTask } from './tasks.ts'
@@ -104,7 +104,7 @@ export function verify(evidence: SessionEvidence): SessionVerdict {
     expectations: expected.flat(),
     findings,
     unknown_paths: [...unknownPaths],
-    notices: noticesOf(
+    notices: verdictNotices(
       { session, calls: traces.length, workspace, rules, pending, dropped, gap, unknown_paths: unknownPaths, tasks },
       end,
     ),

@@ -3,15 +3,14 @@ import { z } from 'zod'
 import { asRoute, type Route } from '../../contract/core/route.ts'
 import { type BodyLimits, RECORD_VALUES, readAnyJson, readBody } from '../../endpoints/body.ts'
 import { lazy } from '../../lib/lazy.ts'
-import { agents } from '../../resources/agents.ts'
-import { recordIn } from '../../resources/define.ts'
 import { DEFAULT_SESSION } from '../../sessions/session.ts'
 import { fromOf, type TaskRouteDeps } from '../http/routes.ts'
 import { externalAgent } from '../loop/submission.ts'
+import { agentOf } from '../store/store.ts'
 import type { AgentCallParts } from './server.ts'
 
 /** The dependencies of the A2A routes. */
-export interface A2aRouteDeps extends TaskRouteDeps {
+interface A2aRouteDeps extends TaskRouteDeps {
   limits: BodyLimits
 }
 
@@ -56,8 +55,8 @@ async function partsOf(
 ): Promise<AgentCallParts> {
   const { tasks, callOf } = deps
   const owner = await callOf(request)
-  const { session, caller } = owner
-  const agent = recordIn(agents, { records: session.records, caller }, { parent: '', name: key })
+  const { session } = owner
+  const agent = agentOf(owner, key)
   if (agent.type === 'a2a') throw externalAgent(agent)
   const prefix = session.name === DEFAULT_SESSION ? '' : `/s/${encodeURIComponent(session.name)}`
   const url = `${new URL(request.url).origin}${prefix}/a2a/${agent.key}`

@@ -6,14 +6,11 @@ import { AgentTask, TaskBody } from '../../contract/workspace/agent-task.ts'
 import { listOf, pageQuery } from '../../contract/workspace/shared.ts'
 import { toResponse } from '../../gateway/stream/respond.ts'
 import { traceHeaders } from '../../lib/trace-context.ts'
-import { agents } from '../../resources/agents.ts'
-import { recordIn } from '../../resources/define.ts'
 import type { TaskCall } from '../loop/submission.ts'
 import type { TaskService } from '../loop/tasks.ts'
 import type { AgentTaskRecord } from '../store/manifest.ts'
 import { shownTask } from '../store/show.ts'
-import type { TaskOwner } from '../store/store.ts'
-import { taskNotFound } from '../store/store.ts'
+import { agentOf, type TaskOwner, taskNotFound } from '../store/store.ts'
 import { streamOfTask } from './stream.ts'
 
 /** The dependencies of the task routes. */
@@ -72,10 +69,8 @@ const taskHeaders = ({ session }: TaskOwner, { turn }: AgentTaskRecord) => ({
 /** Finds the agent of a path. */
 export const findsAgent =
   ({ callOf }: TaskRouteDeps): NonNullable<Route['find']> =>
-  async ({ request, params: { key = '' } }) => {
-    const { session, caller } = await callOf(request)
-    recordIn(agents, { records: session.records, caller }, { parent: '', name: key })
-  }
+  async ({ request, params: { key = '' } }) =>
+    agentOf(await callOf(request), key)
 
 const question = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'Where is my parcel?' }] }
 
@@ -248,8 +243,7 @@ function decisionRoutes({ tasks, callOf }: TaskRouteDeps): Route[] {
  * @throws ApiError 404 if it is not one of the agent's
  */
 function ownTask(owner: TaskOwner, { key = '', task_id = '' }: Record<string, string>, tasks: TaskService) {
-  const { session, caller } = owner
-  const agent = recordIn(agents, { records: session.records, caller }, { parent: '', name: key })
+  const agent = agentOf(owner, key)
   const found = tasks.get(owner, task_id)
   if (found.task.agent_id !== agent._id) throw taskNotFound(task_id)
   return found

@@ -5,13 +5,11 @@ import { AgentBody } from '../../contract/workspace/agent.ts'
 import { AgentTask, isActive, TaskBody, TaskMessage } from '../../contract/workspace/agent-task.ts'
 import type { Fields } from '../../contract/workspace/record.ts'
 import { agents } from '../../resources/agents.ts'
-import { recordIn } from '../../resources/define.ts'
 import { putRecord } from '../../resources/verbs.ts'
 import { workOf } from '../../resources/work.ts'
 import { chatCallsOf, openCalls } from '../store/messages.ts'
 import { shownTask } from '../store/show.ts'
-import type { TaskOwner } from '../store/store.ts'
-import { taskNotFound, type WholeTask } from '../store/store.ts'
+import { agentOf, type TaskOwner, taskNotFound, type WholeTask } from '../store/store.ts'
 import { findsAgent, type TaskRouteDeps, taskCallOf } from './routes.ts'
 
 const about = { tag: 'Agents', errors: [404] } as const
@@ -132,9 +130,8 @@ function readRoute({ tasks, callOf }: TaskRouteDeps): Route {
 }
 
 /** The task, if it is one of the agent's. */
-function taskOfAgent({ session, caller }: TaskOwner, { key = '' }: Fields, found: WholeTask): WholeTask {
-  const agent = recordIn(agents, { records: session.records, caller }, { parent: '', name: String(key) })
-  if (found.task.agent_id !== agent._id) throw taskNotFound(found.task._id)
+function taskOfAgent(owner: TaskOwner, { key = '' }: Fields, found: WholeTask): WholeTask {
+  if (found.task.agent_id !== agentOf(owner, String(key))._id) throw taskNotFound(found.task._id)
   return found
 }
 

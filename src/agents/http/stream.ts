@@ -13,7 +13,7 @@ import { beginning, ending, eventsOfTask, type StreamedEvent } from './stream-ev
 const STREAM = { usage: null, fixture: null, generated: false }
 
 /** The inputs of a task's stream. */
-export interface TaskStreamOptions {
+interface TaskStreamOptions {
   tasks: TaskService
   call: TaskCall
   /** Maximum duration, in seconds of the session's clock. */

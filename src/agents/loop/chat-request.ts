@@ -12,7 +12,7 @@ import {
 import { chatMessagesOf } from '../store/messages.ts'
 
 /** The inputs of a chat call. */
-export interface RequestParts {
+interface RequestParts {
   manifest: TurnManifest
   says: TaskSayings
   history: readonly MessageRecord[]

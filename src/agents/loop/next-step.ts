@@ -21,7 +21,7 @@ export interface TurnOutcome {
 }
 
 /** The next step of a task. */
-export type NextStep = { do: 'ask' } | { do: 'run'; calls: ToolCallPart[] } | ({ do: 'end' } & TurnOutcome)
+type NextStep = { do: 'ask' } | { do: 'run'; calls: ToolCallPart[] } | ({ do: 'end' } & TurnOutcome)
 
 /** The finish reason when nothing can run, by what the calls need. */
 const WAITS: Record<Exclude<CallStanding, 'run'>, TaskReason> = {

@@ -8,13 +8,11 @@ import type { Fields } from '../../contract/workspace/record.ts'
 import type { MessageRecord, TaskSayings } from '../../contract/workspace/task-record.ts'
 import { fillerOf } from '../../gateway/variables.ts'
 import { checkContext } from '../../providers/rules/index.ts'
-import { agents } from '../../resources/agents.ts'
-import { recordIn } from '../../resources/define.ts'
 import { parseRequest, quote } from '../../schema/validation.ts'
 import type { Session } from '../../sessions/sessions.ts'
 import { type AgentTaskRecord, manifestOf, offeredTools, systemTextOf, type TurnManifest } from '../store/manifest.ts'
 import { filledParts, openCalls, textsOf, toolCallsOf, toolResultsOf } from '../store/messages.ts'
-import { messagesOf, type NewMessage, placeOf, type TaskOwner, taskNotFound, taskOf } from '../store/store.ts'
+import { agentOf, messagesOf, type NewMessage, placeOf, type TaskOwner, taskNotFound, taskOf } from '../store/store.ts'
 import { chatRequestOf } from './chat-request.ts'
 import { chatOperation } from './model-step.ts'
 
@@ -58,7 +56,7 @@ const goneWith = ({ session, client }: Pick<TaskCall, 'session' | 'client'>): Ab
 export async function submissionOf(call: TaskCall): Promise<Submission> {
   const { session, caller, body } = call
   const { records, clock } = session
-  const agent = recordIn(agents, { records, caller }, { parent: '', name: call.agent })
+  const agent = agentOf(call, call.agent)
   if (agent.type === 'a2a') throw externalAgent(agent)
   const before = body.task_id === undefined ? undefined : continued(call, agent, body.task_id)
   const parts = body.message.parts as TaskPart[]

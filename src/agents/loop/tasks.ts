@@ -2,13 +2,12 @@
 import type { ToolAnswers } from '../../backends/fixture/tool-answers.ts'
 import type { PageQuery } from '../../contract/workspace/shared.ts'
 import type { TaskRecord } from '../../contract/workspace/task-record.ts'
-import { agents } from '../../resources/agents.ts'
-import { recordIn } from '../../resources/define.ts'
 import type { Session } from '../../sessions/sessions.ts'
 import { createTaskEvents, type TaskListener, taskFeed } from '../store/events.ts'
 import type { AgentTaskRecord } from '../store/manifest.ts'
 import {
   activeTasks,
+  agentOf,
   findTask,
   messagesOf,
   placeOf,
@@ -141,11 +140,5 @@ export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): Task
 }
 
 /** A page of the tasks of an agent, newest first. */
-function pageOfTasks(
-  { session, caller }: TaskOwner,
-  agent: string,
-  { limit, starting_after: after, ending_before: before }: PageQuery,
-): ReturnType<TaskService['page']> {
-  const found = recordIn(agents, { records: session.records, caller }, { parent: '', name: agent })
-  return taskPage(placeOf({ session, caller }), String(found._id), { limit, after, before })
-}
+const pageOfTasks: TaskService['page'] = (owner, agent, { limit, starting_after: after, ending_before: before }) =>
+  taskPage(placeOf(owner), String(agentOf(owner, agent)._id), { limit, after, before })

@@ -13,7 +13,7 @@ import { throughTaskFaults } from './task-faults.ts'
 import { journalStep, type Turn, type TurnChange } from './turn.ts'
 
 /** The result of a tool call, and its positions in sequences of fixtures. */
-export interface ToolOutcome extends EarlyOutcome {
+interface ToolOutcome extends EarlyOutcome {
   used: readonly SequenceUse[]
 }
 /** The same for a stored result, whose positions are committed already. */

@@ -47,7 +47,7 @@ export interface Turn {
 }
 
 /** A call whose result arrives after the end of its turn. */
-export interface LateCall {
+interface LateCall {
   tool_call_id: string | undefined
   /** Waits for the result, and commits its change. */
   arrive(commit: (change: TurnChange) => Promise<void>): Promise<void>

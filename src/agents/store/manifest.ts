@@ -26,7 +26,7 @@ interface TurnSettings {
 }
 
 /** A fallback model. Settings that it lacks are those of the first model. */
-export interface FallbackModel {
+interface FallbackModel {
   model: string
   parameters?: Record<string, unknown> | undefined
   retry?: Record<string, unknown> | undefined

@@ -62,8 +62,7 @@ export const textsOf = (parts: readonly TaskPart[]): string[] =>
 export const textOfMessage = ({ parts }: Pick<TaskMessage, 'parts'>): string => textsOf(parts).join('\n')
 
 /** A tool result as text for the model. */
-export const textOfResult = (result: unknown): string =>
-  typeof result === 'string' ? result : JSON.stringify(result ?? null)
+const textOfResult = (result: unknown): string => (typeof result === 'string' ? result : JSON.stringify(result ?? null))
 
 /** A message of the agent as a chat message. */
 export function assistantMessage(message: TaskMessage): ChatMessage {

@@ -16,6 +16,8 @@ import {
 } from '../../contract/workspace/task-record.ts'
 import { damagedRow, readableRow } from '../../db/damaged-rows.ts'
 import { ulidOf } from '../../lib/ids.ts'
+import { agents } from '../../resources/agents.ts'
+import { recordIn } from '../../resources/define.ts'
 import { quote } from '../../schema/validation.ts'
 import type { Session } from '../../sessions/sessions.ts'
 import type { AgentTaskRecord } from './manifest.ts'
@@ -34,6 +36,13 @@ export interface TaskOwner {
 
 /** The location of an owner's tasks. */
 export const placeOf = ({ session, caller }: TaskOwner): TaskPlace => ({ session, workspace: caller.workspace })
+
+/**
+ * An agent by its key or id.
+ * @throws ApiError 404 if there is none
+ */
+export const agentOf = ({ session: { records }, caller }: TaskOwner, name: string): Fields =>
+  recordIn(agents, { records, caller }, { parent: '', name })
 
 /** A task with all its messages. */
 export interface WholeTask {

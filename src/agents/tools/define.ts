@@ -5,6 +5,7 @@ import type { AgentBody } from '../../contract/workspace/agent.ts'
 import type { Caller, Fields } from '../../contract/workspace/record.ts'
 import type { KnowledgeDirectory } from '../../gateway/types.ts'
 import type { Session } from '../../sessions/sessions.ts'
+import { argumentsSchema } from './schema.ts'
 
 /** A function as offered to a model. */
 export interface ToolDefinition {
@@ -96,3 +97,22 @@ export interface ToolKind {
   /** Runs one call, idempotently. A kind without it belongs to the client, who sends the result. */
   run?(call: ToolCall, context: ToolContext): Promise<ToolResult>
 }
+
+interface BuiltInTool extends Required<Pick<ToolKind, 'run'>> {
+  /** The `type` of its entries, which is the name of its function too. */
+  type: string
+  description: string
+  /** The schemas of its arguments; default: none. */
+  arguments?(agent: AgentManifest): Record<string, ToolDefinition['parameters']>
+  /** The arguments that a call may leave out. */
+  optional?: readonly string[]
+}
+
+/** A tool kind with one function. */
+export const builtInTool = ({ type, description, arguments: schemas, optional, run }: BuiltInTool): ToolKind => ({
+  types: [type],
+  definitions: (_, agent) => [
+    { name: type, description, parameters: argumentsSchema(schemas?.(agent) ?? {}, optional) },
+  ],
+  run,
+})

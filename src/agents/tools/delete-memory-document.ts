@@ -2,23 +2,18 @@
 import { memories, memoryDocuments, memoryStores } from '../../resources/memory-stores.ts'
 import { deleteRecord } from '../../resources/verbs.ts'
 import { workOf } from '../../resources/work.ts'
-import type { ToolKind } from './define.ts'
+import { builtInTool } from './define.ts'
 import { documentsIn, memoryPlace, storeArgument } from './memory.ts'
-import { argumentsSchema, textSchema } from './schema.ts'
+import { textSchema } from './schema.ts'
 
 /** Deletes one document of a memory store. */
-export const deleteMemoryDocument: ToolKind = {
-  types: ['delete_memory_document'],
-  definitions: (_, { memory_stores }) => [
-    {
-      name: 'delete_memory_document',
-      description: 'Forgets a document of a memory store.',
-      parameters: argumentsSchema({
-        memory_store: storeArgument(memory_stores),
-        document_id: textSchema('Id of the document, as a query gives it.'),
-      }),
-    },
-  ],
+export const deleteMemoryDocument = builtInTool({
+  type: 'delete_memory_document',
+  description: 'Forgets a document of a memory store.',
+  arguments: ({ memory_stores }) => ({
+    memory_store: storeArgument(memory_stores),
+    document_id: textSchema('Id of the document, as a query gives it.'),
+  }),
   async run({ arguments: args }, context) {
     const { memory_store, document_id } = args as { memory_store: string; document_id: string }
     const place = memoryPlace(memory_store, context)
@@ -33,4 +28,4 @@ export const deleteMemoryDocument: ToolKind = {
     if (found) return { result: { document_id, deleted: true } }
     return { error: `there is no document ${JSON.stringify(document_id)} in this memory` }
   },
-}
+})

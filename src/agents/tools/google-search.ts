@@ -1,20 +1,15 @@
 // The tool kind `google_search`, which never searches the web.
-import type { ToolKind } from './define.ts'
-import { argumentsSchema, functionName, textSchema } from './schema.ts'
+import { builtInTool } from './define.ts'
+import { functionName, textSchema } from './schema.ts'
 import { standIn } from './stand-in.ts'
 
 const RESULTS = 3
 
 /** Web search. No request leaves the program: a fixture or generated hits are the result. */
-export const googleSearch: ToolKind = {
-  types: ['google_search'],
-  definitions: () => [
-    {
-      name: 'google_search',
-      description: 'Searches the web and gives titles, addresses and snippets.',
-      parameters: argumentsSchema({ query: textSchema('What to search for.') }),
-    },
-  ],
+export const googleSearch = builtInTool({
+  type: 'google_search',
+  description: 'Searches the web and gives titles, addresses and snippets.',
+  arguments: () => ({ query: textSchema('What to search for.') }),
   run: (call, context) =>
     standIn(call, context, () => {
       const query = String(call.arguments.query)
@@ -25,4 +20,4 @@ export const googleSearch: ToolKind = {
       }))
       return { query, results }
     }),
-}
+})

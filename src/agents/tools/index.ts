@@ -20,7 +20,7 @@ import { webScraper } from './web-scraper.ts'
 import { writeMemoryStore } from './write-memory-store.ts'
 
 /** All tool kinds, in the order in which they are matched to the `type` of an agent's tool entry. */
-export const toolKinds: readonly ToolKind[] = [
+const toolKinds: readonly ToolKind[] = [
   currentDate,
   functionTool,
   jsonSchemaTool,

@@ -1,28 +1,21 @@
 // The tool that searches a knowledge base of the agent.
 import { ApiError } from '../../contract/core/error.ts'
-import type { ToolKind } from './define.ts'
-import { argumentsSchema, oneOfTexts, textSchema } from './schema.ts'
+import { builtInTool } from './define.ts'
+import { oneOfTexts, textSchema } from './schema.ts'
 
 /** Searches a knowledge base of the agent and returns the best chunks. */
-export const queryKnowledgeBase: ToolKind = {
-  types: ['query_knowledge_base'],
-  definitions: (_, { knowledge_bases }) => [
-    {
-      name: 'query_knowledge_base',
-      description: 'Finds the passages of a knowledge base that fit a question.',
-      parameters: argumentsSchema(
-        {
-          knowledge_base: oneOfTexts(
-            'Which one.',
-            knowledge_bases.map(({ knowledge_id }) => knowledge_id),
-          ),
-          query: { ...textSchema('Query.'), minLength: 1 },
-          top_k: { type: 'integer', minimum: 1, maximum: 100, description: 'Most passages.' },
-        },
-        ['top_k'],
-      ),
-    },
-  ],
+export const queryKnowledgeBase = builtInTool({
+  type: 'query_knowledge_base',
+  description: 'Finds the passages of a knowledge base that fit a question.',
+  arguments: ({ knowledge_bases }) => ({
+    knowledge_base: oneOfTexts(
+      'Which one.',
+      knowledge_bases.map(({ knowledge_id }) => knowledge_id),
+    ),
+    query: { ...textSchema('Query.'), minLength: 1 },
+    top_k: { type: 'integer', minimum: 1, maximum: 100, description: 'Most passages.' },
+  }),
+  optional: ['top_k'],
   async run({ arguments: args }, { session, caller, agent, knowledge, signal }) {
     const { knowledge_base: name, query, top_k } = args as { knowledge_base: string; query: string; top_k?: number }
     const base = agent.knowledge_bases.find(({ knowledge_id }) => knowledge_id === name)
@@ -36,4 +29,4 @@ export const queryKnowledgeBase: ToolKind = {
       throw error
     }
   },
-}
+})

@@ -1,29 +1,22 @@
 // The tool that searches the memory of the task's entity.
-import { embed } from '../../lib/embedding.ts'
-import type { ToolKind } from './define.ts'
+import { cosine, embed } from '../../lib/embedding.ts'
+import { builtInTool } from './define.ts'
 import { documentsIn, memoryPlace, storeArgument } from './memory.ts'
-import { argumentsSchema, textSchema } from './schema.ts'
+import { textSchema } from './schema.ts'
 
 const DIMENSIONS = 256
 const TOP_K = 5
 
 /** Searches the memories of the task's entity and returns the nearest documents. */
-export const queryMemoryStore: ToolKind = {
-  types: ['query_memory_store'],
-  definitions: (_, { memory_stores }) => [
-    {
-      name: 'query_memory_store',
-      description: 'Finds what is remembered, nearest to a question first.',
-      parameters: argumentsSchema(
-        {
-          memory_store: storeArgument(memory_stores),
-          query: { ...textSchema('Query.'), minLength: 1 },
-          top_k: { type: 'integer', minimum: 1, maximum: 100, description: `Most documents, ${TOP_K} when left out.` },
-        },
-        ['top_k'],
-      ),
-    },
-  ],
+export const queryMemoryStore = builtInTool({
+  type: 'query_memory_store',
+  description: 'Finds what is remembered, nearest to a question first.',
+  arguments: ({ memory_stores }) => ({
+    memory_store: storeArgument(memory_stores),
+    query: { ...textSchema('Query.'), minLength: 1 },
+    top_k: { type: 'integer', minimum: 1, maximum: 100, description: `Most documents, ${TOP_K} when left out.` },
+  }),
+  optional: ['top_k'],
   async run({ arguments: args }, context) {
     const { memory_store, query, top_k = TOP_K } = args as { memory_store: string; query: string; top_k?: number }
     const place = memoryPlace(memory_store, context)
@@ -41,7 +34,4 @@ export const queryMemoryStore: ToolKind = {
       .slice(0, top_k)
     return { result: { documents } }
   },
-}
-
-/** For unit vectors. */
-const cosine = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0)
+})

@@ -3,7 +3,7 @@ import type { ToolParts } from '../../contract/workspace/tool.ts'
 import type { ToolCall, ToolEntry } from './define.ts'
 
 /** Its fields; empty if it was deleted. */
-export interface StoredTool extends ToolParts {
+interface StoredTool extends ToolParts {
   key?: string
   description?: string
 }

@@ -1,18 +1,11 @@
 // The tool that lists the agents of the team.
 import { agents } from '../../resources/agents.ts'
-import type { ToolKind } from './define.ts'
-import { argumentsSchema } from './schema.ts'
+import { builtInTool } from './define.ts'
 
 /** Lists the agents of the team. */
-export const retrieveAgents: ToolKind = {
-  types: ['retrieve_agents'],
-  definitions: () => [
-    {
-      name: 'retrieve_agents',
-      description: 'Lists the agents of the team, with what each is for.',
-      parameters: argumentsSchema({}),
-    },
-  ],
+export const retrieveAgents = builtInTool({
+  type: 'retrieve_agents',
+  description: 'Lists the agents of the team, with what each is for.',
   async run(_, { session, caller, agent }) {
     const team = agent.team_of_agents.map(({ key, role }) => {
       const found = session.records.named(agents.kind, caller.workspace, key)
@@ -20,4 +13,4 @@ export const retrieveAgents: ToolKind = {
     })
     return { result: { agents: team } }
   },
-}
+})

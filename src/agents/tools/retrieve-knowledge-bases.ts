@@ -1,18 +1,11 @@
 // The tool that lists the agent's knowledge bases.
 import { knowledgeBases } from '../../resources/knowledge/knowledge.ts'
-import type { ToolKind } from './define.ts'
-import { argumentsSchema } from './schema.ts'
+import { builtInTool } from './define.ts'
 
 /** Lists the agent's knowledge bases. */
-export const retrieveKnowledgeBases: ToolKind = {
-  types: ['retrieve_knowledge_bases'],
-  definitions: () => [
-    {
-      name: 'retrieve_knowledge_bases',
-      description: 'Lists the knowledge bases that can be asked, with what each is about.',
-      parameters: argumentsSchema({}),
-    },
-  ],
+export const retrieveKnowledgeBases = builtInTool({
+  type: 'retrieve_knowledge_bases',
+  description: 'Lists the knowledge bases that can be asked, with what each is about.',
   async run(_, { session, caller, agent }) {
     const listed = agent.knowledge_bases.map(({ knowledge_id }) => {
       const base = session.records.named(knowledgeBases.kind, caller.workspace, knowledge_id)
@@ -21,4 +14,4 @@ export const retrieveKnowledgeBases: ToolKind = {
     })
     return { result: { knowledge_bases: listed } }
   },
-}
+})

@@ -1,18 +1,11 @@
 // The tool that lists the agent's memory stores.
 import { memoryStores } from '../../resources/memory-stores.ts'
-import type { ToolKind } from './define.ts'
-import { argumentsSchema } from './schema.ts'
+import { builtInTool } from './define.ts'
 
 /** Lists the agent's memory stores. */
-export const retrieveMemoryStores: ToolKind = {
-  types: ['retrieve_memory_stores'],
-  definitions: () => [
-    {
-      name: 'retrieve_memory_stores',
-      description: 'Lists the memory stores, with what each is for.',
-      parameters: argumentsSchema({}),
-    },
-  ],
+export const retrieveMemoryStores = builtInTool({
+  type: 'retrieve_memory_stores',
+  description: 'Lists the memory stores, with what each is for.',
   async run(_, { session, caller, agent }) {
     const stores = agent.memory_stores.map((name) => {
       const store = session.records.named(memoryStores.kind, caller.workspace, name)
@@ -20,4 +13,4 @@ export const retrieveMemoryStores: ToolKind = {
     })
     return { result: { memory_stores: stores } }
   },
-}
+})

@@ -10,7 +10,7 @@ import type { ToolCall, ToolContext, ToolDefinition, ToolKind, ToolResult } from
 const MAX_PROBLEMS = 5
 
 /** A tool that can be run. */
-export interface RunnableTool {
+interface RunnableTool {
   kind: Pick<ToolKind, 'run'>
   definition: ToolDefinition
 }

@@ -7,31 +7,24 @@ import type { Transaction } from '../../resources/define.ts'
 import { memories, memoryDocuments, memoryStores } from '../../resources/memory-stores.ts'
 import { createRecord } from '../../resources/verbs.ts'
 import { workOf } from '../../resources/work.ts'
-import type { ToolCall, ToolContext, ToolKind } from './define.ts'
+import { builtInTool, type ToolCall, type ToolContext } from './define.ts'
 import { memoryPlace, storeArgument } from './memory.ts'
-import { argumentsSchema, textSchema } from './schema.ts'
+import { textSchema } from './schema.ts'
 
 /** Stores a document about the task's entity. A repeated call writes the same document. */
-export const writeMemoryStore: ToolKind = {
-  types: ['write_memory_store'],
-  definitions: (_, { memory_stores }) => [
-    {
-      name: 'write_memory_store',
-      description: 'Remembers a text.',
-      parameters: argumentsSchema(
-        {
-          memory_store: storeArgument(memory_stores),
-          text: { ...textSchema('Instructions about what to remember.'), minLength: 1 },
-          metadata: {
-            type: 'object',
-            additionalProperties: { type: 'string' },
-            description: 'Texts that go with it, by name.',
-          },
-        },
-        ['metadata'],
-      ),
+export const writeMemoryStore = builtInTool({
+  type: 'write_memory_store',
+  description: 'Remembers a text.',
+  arguments: ({ memory_stores }) => ({
+    memory_store: storeArgument(memory_stores),
+    text: { ...textSchema('Instructions about what to remember.'), minLength: 1 },
+    metadata: {
+      type: 'object',
+      additionalProperties: { type: 'string' },
+      description: 'Texts that go with it, by name.',
     },
-  ],
+  }),
+  optional: ['metadata'],
   async run(call, context) {
     const { memory_store, text: remembered, metadata } = call.arguments as Record<string, unknown>
     const place = memoryPlace(String(memory_store), context)
@@ -51,7 +44,7 @@ export const writeMemoryStore: ToolKind = {
     })
     return { result: { document_id: id, memory_store, entity_id: entity } }
   },
-}
+})
 
 /** It starts like the task's own id, which contains the time of creation. */
 function documentId(call: ToolCall, { session, task, iteration }: ToolContext): string {

@@ -5,7 +5,7 @@ import { realClock } from '../../lib/clock.ts'
 import type { ChunkReader, Received, SentAttempt } from '../forward/transport.ts'
 
 /** An attempt to replay, and its errors. */
-export interface ReplayOptions {
+interface ReplayOptions {
   recorded: RecordedAttempt
   attempt: SentAttempt
   speed: ReplaySpeed

@@ -25,7 +25,7 @@ interface Queue {
 }
 
 /** What a tape is made of. */
-export interface TapeOptions {
+interface TapeOptions {
   session: string
   /** The cassette, or why there is none that can be used. */
   cassette: Cassette | { missing: string }

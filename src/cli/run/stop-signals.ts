@@ -1,6 +1,5 @@
 // What stops a running command: signals, and the end of the launcher that started it.
-import { whenParentEnds } from '../../lib/parent-process.ts'
-import { processSystem } from '../../lib/processes.ts'
+import { processSystem, whenParentEnds } from '../../lib/processes.ts'
 
 /** The cause of a stop; `launcher` is a launcher that ended without a signal, as by `kill -9`. */
 export type StopCause = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'launcher'

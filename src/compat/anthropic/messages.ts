@@ -2,6 +2,8 @@
 import type { Reply } from '../../contract/core/reply.ts'
 import type { Wire, WireCall } from '../../contract/core/wire.ts'
 import { asList, asObject, asText, type JsonObject, objectsIn, parsedJson } from '../../lib/values.ts'
+import { ANTHROPIC_ERRORS } from '../../providers/anthropic.ts'
+import { errorName } from '../../providers/error-messages.ts'
 import { renamed } from '../names.ts'
 import { assembleMessage } from './assemble.ts'
 import { emptyMessage, messageEnd, messageUsage, signatureOf, THREAD_NOT_FOUND, toolUse } from './from-chat.ts'
@@ -56,17 +58,7 @@ const eventsOf = (events: Parameters<typeof messageEvents>[0], { headers, usage,
     stoppedBy,
   })
 
-const TYPES: Record<number, string> = {
-  401: 'authentication_error',
-  402: 'billing_error',
-  403: 'permission_error',
-  404: 'not_found_error',
-  413: 'request_too_large',
-  429: 'rate_limit_error',
-  504: 'timeout_error',
-  529: 'overloaded_error',
-}
-const KNOWN = [...Object.values(TYPES), 'api_error', 'invalid_request_error']
+const KNOWN = Object.values(ANTHROPIC_ERRORS)
 
 interface ErrorFacts {
   status: number
@@ -77,9 +69,8 @@ interface ErrorFacts {
 }
 
 function errorBody({ status, names, message, id }: ErrorFacts) {
-  const usual = TYPES[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error')
   // A type from a fixture or a provider is kept if the API knows it.
-  const type = names.find((name) => name !== undefined && KNOWN.includes(name)) ?? usual
+  const type = names.find((name) => name !== undefined && KNOWN.includes(name)) ?? errorName(status, ANTHROPIC_ERRORS)
   const details = names.includes(THREAD_NOT_FOUND) && { details: { error_code: THREAD_NOT_FOUND } }
   return { type: 'error' as const, error: { type, message, ...details }, request_id: id }
 }

@@ -12,7 +12,7 @@ import {
 import { withoutVolatileFields } from './volatile-rule.ts'
 
 /** A request in the form in which it is compared. */
-export interface ComparableRequest {
+interface ComparableRequest {
   /**
    * The request without its path, with only the headers that change its meaning, without volatile fields, and with
    * placeholders of secrets numbered in the order of this request.

@@ -124,7 +124,7 @@ export interface FaultFacts {
  * The API that a client called, if it is not the gateway's own. Faults that change the content of a response are
  * applied before the conversion, all others after it.
  */
-export interface ResponseForm extends Pick<Wire, 'words' | 'events'> {
+interface ResponseForm extends Pick<Wire, 'words' | 'events'> {
   /** The reply in this format. */
   put(reply: Reply): Reply
 }

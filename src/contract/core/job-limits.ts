@@ -1,7 +1,7 @@
 // The limits of jobs in workers.
 
 /** The kinds of jobs. */
-export type JobName =
+type JobName =
   | 'countTokens'
   | 'splitTokens'
   | 'embedTexts'

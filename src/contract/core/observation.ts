@@ -47,7 +47,7 @@ interface CallLost extends ObservationBase {
   trace: string
 }
 /** Something about a session has changed. */
-export interface SessionChanged extends ObservationBase {
+interface SessionChanged extends ObservationBase {
   type: 'session-changed'
   change: 'created' | 'deleted' | 'reset' | 'replaced' | 'clock' | 'scenario' | 'fixtures'
 }

@@ -127,12 +127,7 @@ export interface GenerationOptions {
 }
 
 /** The call for which a response is generated. */
-export interface GenerationCall {
-  /** Aborts when the response is no longer needed. */
-  readonly signal: AbortSignal
-  /** The limits of its jobs in workers; default: the usual ones. */
-  readonly jobLimits?: JobLimits | undefined
-}
+export type GenerationCall = Pick<AnswerContext, 'signal' | 'jobLimits'>
 
 /** Responses that are bytes on the wire. */
 interface BinaryAnswers {

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { FAULT_POINTS } from './fault.ts'
 import { Finding } from './finding.ts'
-import { OutcomeKind } from './trace.ts'
+import { AttemptRecord, OutcomeKind } from './trace.ts'
 
 const count = z.int().min(0)
 const trace = z.string().describe('Id of the trace.')
@@ -66,13 +66,14 @@ export const UnknownPath = z.object({
 export type UnknownPath = z.infer<typeof UnknownPath>
 
 /** An attempt, in a list in the order of time. */
+const { target, reason, status, faults } = AttemptRecord.shape
 const Step = z.object({
   trace,
-  target: z.string().describe('The target model, as `<provider>/<model>`.'),
-  reason: z.enum(['first', 'retry', 'fallback']).describe('Whether it is the first attempt, a retry, or a fallback.'),
+  target,
+  reason,
   outcome: OutcomeKind.describe('Outcome of the attempt.'),
-  status: z.int().describe('The status of the response, or the status that represents the failure.'),
-  faults: z.array(z.string()).describe('Scenario rules whose faults were injected.'),
+  status,
+  faults,
 })
 
 /** The result of a verdict. */

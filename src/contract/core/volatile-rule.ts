@@ -1,6 +1,6 @@
 // Named rules for fields of a request that change from run to run: their paths, and how they are applied.
 import { z } from 'zod'
-import { isObject, type JsonObject } from '../../lib/values.ts'
+import { isObject, type JsonObject, mapTexts } from '../../lib/values.ts'
 import type { FormField, UpstreamBody, VolatileRule } from './cassette.ts'
 
 /** A step of a path: the name of a field, the index of an item, or null for every item of a list. */
@@ -138,18 +138,7 @@ class AppliedRule {
       this.count++
       return REMOVED
     }
-    return this.#texts(value)
-  }
-
-  #texts(value: unknown): unknown {
-    if (typeof value === 'string') return this.#text(value)
-    if (Array.isArray(value)) {
-      const items = value.map((item) => this.#texts(item))
-      return items.some((item, index) => item !== value[index]) ? items : value
-    }
-    if (!isObject(value)) return value
-    const entries = Object.entries(value).map(([name, inner]): [string, unknown] => [name, this.#texts(inner)])
-    return entries.some(([name, inner]) => inner !== value[name]) ? Object.fromEntries(entries) : value
+    return mapTexts(value, (text) => this.#text(text))
   }
 
   #text(text: string): string {

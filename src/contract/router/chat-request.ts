@@ -1,6 +1,7 @@
 // The request of a chat completion: the specification, and what real clients add.
 import { z } from 'zod'
 import { rules } from '../core/rules.ts'
+import { CalledCustomTool, CalledFunction, OlderFunctionCall, ToolCallId } from './chat.ts'
 import { HOSTED_TOOLS } from './hosted-tools.ts'
 import {
   Guardrails,
@@ -11,6 +12,7 @@ import {
   PromptServiceOptions,
   ReasoningEffort,
   Routing,
+  StreamOptions,
   TemplateEngine,
   Thinking,
   Thread,
@@ -79,51 +81,29 @@ const textParts = z.union([z.string(), z.array(TextPart).min(1)])
 const texts = textParts.describe('The text, or its parts.')
 const speaker = z.string().describe('Distinguishes participants with the same role. For a function, its name.')
 const name = speaker.nullish()
-const FunctionCall = z.looseObject({
-  name: z.string().describe('Name of the function, as the request has it.').optional(),
-  arguments: z
-    .string()
-    .describe('The arguments as JSON text, which can be invalid. In a stream, the next fragment.')
-    .optional(),
-})
-const OlderCall = z.looseObject({
-  name: z.string().describe('Name of the function.').optional(),
-  arguments: z.string().describe('The arguments as JSON text.').optional(),
-})
 const ToolCall = z.discriminatedUnion('type', [
   z.looseObject({
-    id: z.string().describe('Id of the call. The message with its result refers to it as `tool_call_id`.'),
+    id: ToolCallId,
     type: z.literal('function').describe('Whether the call is to a function or a custom tool.').default('function'),
-    function: FunctionCall.describe('The called function.'),
+    function: CalledFunction.partial().loose().describe('The called function.'),
     thought_signature: z
       .string()
       .describe("The provider's signature of the reasoning behind the call. Send it back unchanged.")
       .nullish(),
   }),
   z.looseObject({
-    id: z.string().describe('Id of the call. The message with its result refers to it as `tool_call_id`.'),
+    id: ToolCallId,
     type: z.literal('custom').describe('Whether the call is to a function or a custom tool.'),
-    custom: z
-      .looseObject({
-        name: z.string().describe('Name of the tool, as the request has it.'),
-        input: z.string().describe('Input text of the tool. In a stream, the next fragment.'),
-      })
-      .describe('The called custom tool.'),
+    custom: CalledCustomTool.loose().describe('The called custom tool.'),
   }),
 ])
 
+const instructions = <Role extends string>(role: Role) => z.looseObject({ role: z.literal(role), content: texts, name })
+
 /** One message of the conversation, by role. */
 export const Message = z.discriminatedUnion('role', [
-  z.looseObject({
-    role: z.literal('system'),
-    content: texts,
-    name,
-  }),
-  z.looseObject({
-    role: z.literal('developer'),
-    content: texts,
-    name,
-  }),
+  instructions('system'),
+  instructions('developer'),
   z.looseObject({
     role: z.literal('user'),
     content: z.union([z.string(), z.array(UserPart).min(1)]).describe('The text, or its parts.'),
@@ -143,7 +123,7 @@ export const Message = z.discriminatedUnion('role', [
       .describe('Reference to an audio response.')
       .nullish(),
     tool_calls: z.array(ToolCall).describe('The tool calls of an earlier response.').nullish(),
-    function_call: OlderCall.nullish().describe('Legacy form of `tool_calls`.'),
+    function_call: OlderFunctionCall.partial().loose().nullish().describe('Legacy form of `tool_calls`.'),
   }),
   z.looseObject({
     role: z.literal('tool'),
@@ -297,12 +277,7 @@ export const ChatRequest = z
       .union([z.string(), z.array(z.string()).max(4)])
       .nullish()
       .describe('Up to 4 sequences that end the response.'),
-    stream_options: z
-      .looseObject({
-        include_usage: z.boolean().describe('Whether a final chunk contains the token usage.').nullish(),
-      })
-      .nullish()
-      .describe('Only with `stream: true`.'),
+    stream_options: StreamOptions,
     thinking: Thinking.nullish(),
     temperature: z
       .number()

@@ -49,34 +49,39 @@ const redacted_reasoning = z
   .string()
   .optional()
   .describe('Encrypted reasoning. Send it back unchanged in a later call.')
-const FunctionCall = z.object({
+/** A call of a function in a response. */
+export const CalledFunction = z.object({
   name: z.string().describe('Name of the function, as the request has it.'),
   arguments: z.string().describe('The arguments as JSON text, which can be invalid. In a stream, the next fragment.'),
 })
-const OlderCall = z.object({
+/** A call of a custom tool in a response. */
+export const CalledCustomTool = z.object({
+  name: z.string().describe('Name of the tool, as the request has it.'),
+  input: z.string().describe('Input text of the tool. In a stream, the next fragment.'),
+})
+/** The legacy form of a call of a function. */
+export const OlderFunctionCall = z.object({
   name: z.string().describe('Name of the function.'),
   arguments: z.string().describe('The arguments as JSON text.'),
 })
 const toolIndex = integer.describe('Index of the tool call, from 0.')
-const callId = z.string().describe('Id of the call. The message with its result refers to it as `tool_call_id`.')
+/** The id of a tool call. */
+export const ToolCallId = z
+  .string()
+  .describe('Id of the call. The message with its result refers to it as `tool_call_id`.')
 const AnswerToolCall = z.discriminatedUnion('type', [
   z.object({
     index: toolIndex.optional(),
-    id: callId,
+    id: ToolCallId,
     type: z.literal('function').describe('Whether the call is to a function or a custom tool.'),
-    function: FunctionCall.describe('The called function.'),
+    function: CalledFunction.describe('The called function.'),
     thought_signature,
   }),
   z.object({
     index: toolIndex.optional(),
-    id: callId,
+    id: ToolCallId,
     type: z.literal('custom').describe('Whether the call is to a function or a custom tool.'),
-    custom: z
-      .object({
-        name: z.string().describe('Name of the tool, as the request has it.'),
-        input: z.string().describe('Input text of the tool. In a stream, the next fragment.'),
-      })
-      .describe('The called custom tool.'),
+    custom: CalledCustomTool.describe('The called custom tool.'),
   }),
 ])
 /** One tool call in a response. */
@@ -112,7 +117,9 @@ export const ChatCompletion = z.object({
               .array(AnswerToolCall)
               .describe('The tool calls. Return the results in messages with the role `tool`.')
               .optional(),
-            function_call: OlderCall.optional().describe('Replaces `tool_calls` if the request had `functions`.'),
+            function_call: OlderFunctionCall.optional().describe(
+              'Replaces `tool_calls` if the request had `functions`.',
+            ),
             audio: z
               .object({
                 id: z.string().describe('Id of the audio response. A later message can refer to it.'),
@@ -166,37 +173,19 @@ export const ChatChunk = z.object({
               .array(
                 z.object({
                   index: toolIndex,
-                  id: callId.optional(),
+                  id: ToolCallId.optional(),
                   type: z
                     .enum(['function', 'custom'])
                     .describe('Whether the call is to a function or a custom tool.')
                     .optional(),
-                  function: z
-                    .object({
-                      name: z.string().describe('Name of the function, as the request has it.').optional(),
-                      arguments: z
-                        .string()
-                        .describe('The arguments as JSON text, which can be invalid. In a stream, the next fragment.'),
-                    })
-                    .describe('The called function.')
-                    .optional(),
+                  function: CalledFunction.partial({ name: true }).describe('The called function.').optional(),
                   thought_signature,
-                  custom: z
-                    .object({
-                      name: z.string().describe('Name of the tool, as the request has it.').optional(),
-                      input: z.string().describe('Input text of the tool. In a stream, the next fragment.'),
-                    })
-                    .describe('The called custom tool.')
-                    .optional(),
+                  custom: CalledCustomTool.partial({ name: true }).describe('The called custom tool.').optional(),
                 }),
               )
               .describe('Fragments of the tool calls, by `index`.')
               .optional(),
-            function_call: z
-              .object({
-                name: z.string().describe('Name of the function.').optional(),
-                arguments: z.string().describe('The arguments as JSON text.'),
-              })
+            function_call: OlderFunctionCall.partial({ name: true })
               .describe('A fragment of the call, in the legacy format with `functions`.')
               .optional(),
           })

@@ -10,6 +10,8 @@ import {
   ModelSeed,
   PromptServiceOptions,
   Routing,
+  SamplingFields,
+  StreamOptions,
   TemplateEngine,
   Thinking,
   Thread,
@@ -48,20 +50,7 @@ export const CompletionRequest = z
       .union([z.string(), z.array(z.string()).max(4)])
       .nullish()
       .describe('Up to 4 sequences that end the text. They are not included in it.'),
-    temperature: z
-      .number()
-      .min(0)
-      .max(2)
-      .nullish()
-      .meta({ default: 1 })
-      .describe('Sampling temperature: 0 is the least random.'),
-    top_p: z
-      .number()
-      .min(0)
-      .max(1)
-      .nullish()
-      .meta({ default: 1 })
-      .describe('Nucleus sampling: only the most likely tokens with this total probability are considered.'),
+    ...SamplingFields,
     n: z.int().min(1).max(128).nullish().describe('Number of choices per prompt.').meta({ default: 1 }),
     user: z.string().nullish().describe('Identifier of the end user.'),
     thinking: Thinking.nullish(),
@@ -73,12 +62,7 @@ export const CompletionRequest = z
     ...Routing,
     svc: PromptServiceOptions.nullish(),
     stream: z.boolean().nullish().default(false),
-    stream_options: z
-      .looseObject({
-        include_usage: z.boolean().describe('Whether a final chunk contains the token usage.').nullish(),
-      })
-      .nullish()
-      .describe('Only with `stream: true`.'),
+    stream_options: StreamOptions,
   })
   .superRefine((body, context) => {
     const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message })

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { HOSTED_TOOLS } from './hosted-tools.ts'
 
 /** An optional string that may also be null. */
-export const nullishText = z.string().nullish()
+const nullishText = z.string().nullish()
 /** A tool or function name: 1 to 64 letters, digits, `_` and `-`. */
 export const Identifier = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/)
 const HostedTool = z.enum(HOSTED_TOOLS)

@@ -10,6 +10,7 @@ import {
   PromptServiceOptions,
   ReasoningEffort,
   Routing,
+  SamplingFields,
   TemplateEngine,
   Thinking,
   Thread,
@@ -61,22 +62,17 @@ const message = {
   id: earlierId,
   status: earlierStatus,
 }
+const messageOf = <Role extends string>(role: Role) =>
+  z.looseObject({ ...message, role: z.literal(role), content: Content })
+const toolOutput = {
+  call_id: z.string().min(1),
+  output: z.union([z.string(), z.array(InputPart)]).describe('Result of the tool: a string or parts.'),
+  id: earlierId,
+}
 const InputMessage = z.discriminatedUnion('role', [
-  z.looseObject({
-    ...message,
-    role: z.literal('user'),
-    content: Content,
-  }),
-  z.looseObject({
-    ...message,
-    role: z.literal('system'),
-    content: Content,
-  }),
-  z.looseObject({
-    ...message,
-    role: z.literal('developer'),
-    content: Content,
-  }),
+  messageOf('user'),
+  messageOf('system'),
+  messageOf('developer'),
   z.looseObject({
     ...message,
     role: z.literal('assistant'),
@@ -101,9 +97,7 @@ export const InputItem = z.discriminatedUnion('type', [
   }),
   z.looseObject({
     type: z.literal('function_call_output').describe(KIND),
-    call_id: z.string().min(1),
-    output: z.union([z.string(), z.array(InputPart)]).describe('Result of the tool: a string or parts.'),
-    id: earlierId,
+    ...toolOutput,
     status: earlierStatus,
   }),
   z.looseObject({
@@ -128,12 +122,7 @@ export const InputItem = z.discriminatedUnion('type', [
     input: z.string().describe('Input text of the tool.'),
     id: earlierId,
   }),
-  z.looseObject({
-    type: z.literal('custom_tool_call_output').describe(KIND),
-    call_id: z.string().min(1),
-    output: z.union([z.string(), z.array(InputPart)]).describe('Result of the tool: a string or parts.'),
-    id: earlierId,
-  }),
+  z.looseObject({ type: z.literal('custom_tool_call_output').describe(KIND), ...toolOutput }),
   z
     .looseObject({ type: z.enum(HOSTED_ITEMS).describe(KIND) })
     .describe('Steps of hosted tools, accepted as part of the conversation.'),
@@ -160,20 +149,7 @@ export const Truncation = z.enum(['auto', 'disabled'])
 export const MAX_TOP_LOGPROBS = 20
 
 const settings = {
-  temperature: z
-    .number()
-    .min(0)
-    .max(2)
-    .nullish()
-    .meta({ default: 1 })
-    .describe('Sampling temperature: 0 is the least random.'),
-  top_p: z
-    .number()
-    .min(0)
-    .max(1)
-    .nullish()
-    .meta({ default: 1 })
-    .describe('Nucleus sampling: only the most likely tokens with this total probability are considered.'),
+  ...SamplingFields,
   reasoning: z
     .looseObject({
       effort: ReasoningEffort.nullish(),

@@ -143,6 +143,29 @@ export const Metadata = z
   .meta({ maxProperties: MAX_METADATA_PAIRS })
   .describe('At most 16 pairs, stored with the trace. Keys have up to 64 characters, values up to 512.')
 
+/** The `temperature` and `top_p` of a request. */
+export const SamplingFields = {
+  temperature: z
+    .number()
+    .min(0)
+    .max(2)
+    .nullish()
+    .meta({ default: 1 })
+    .describe('SamplingFields temperature: 0 is the least random.'),
+  top_p: z
+    .number()
+    .min(0)
+    .max(1)
+    .nullish()
+    .meta({ default: 1 })
+    .describe('Nucleus sampling: only the most likely tokens with this total probability are considered.'),
+}
+/** The `stream_options` of a chat or legacy completion. */
+export const StreamOptions = z
+  .looseObject({ include_usage: z.boolean().describe('Whether a final chunk contains the token usage.').nullish() })
+  .nullish()
+  .describe('Only with `stream: true`.')
+
 const Inputs = z
   .union([
     z.record(z.string(), z.unknown()),

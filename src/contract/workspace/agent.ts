@@ -43,11 +43,14 @@ const Parameters = z
     timeout: chat.timeout,
   })
   .describe('Model parameters, with the same meanings as in chat completions.')
-const ModelObject = z.looseObject({
-  id: ModelId,
+const connection = {
   integration_id: z.string().describe('The connection to the provider. Stored, but not used.').nullish(),
   parameters: Parameters.optional(),
   retry: Retry.optional(),
+}
+const ModelObject = z.looseObject({
+  id: ModelId,
+  ...connection,
 })
 const ModelChoice = z.union([ModelId, ModelObject])
 
@@ -101,24 +104,28 @@ const Check = z.looseObject({
 const Guardrail = Check.extend({
   id: Check.shape.id.describe('A built-in guardrail, or an evaluator of the workspace by key or id.'),
 })
+const limits = {
+  max_iterations: z.int().min(1).max(1000).describe('Maximum number of model calls per turn.'),
+  max_execution_time: z.number().min(1).describe("Maximum duration of a turn in seconds, on the session's clock."),
+  max_cost: z.number().min(0).describe('Maximum cost of a turn in USD at list price. 0 means no limit.'),
+  tool_approval_required: z.enum(['all', 'respect_tool', 'none']).describe('Which tool calls require approval.'),
+}
 const settings = {
-  max_iterations: z.int().min(1).max(1000).default(100).describe('Maximum number of model calls per turn.'),
-  max_execution_time: z
-    .number()
-    .min(1)
-    .default(600)
-    .describe("Maximum duration of a turn in seconds, on the session's clock."),
-  max_cost: z.number().min(0).default(0).describe('Maximum cost of a turn in USD. 0 means no limit.'),
-  tool_approval_required: z
-    .enum(['all', 'respect_tool', 'none'])
-    .default('respect_tool')
-    .describe('Which tool calls require approval.'),
+  max_iterations: limits.max_iterations.default(100),
+  max_execution_time: limits.max_execution_time.default(600),
+  max_cost: limits.max_cost.default(0).describe('Maximum cost of a turn in USD. 0 means no limit.'),
+  tool_approval_required: limits.tool_approval_required.default('respect_tool'),
+}
+const toolsBody = z.array(AgentToolBody).describe('The tools that the agent can call.')
+const checks = {
+  evaluators: z.array(Check).describe('Evaluators of its model calls. The results are in the trace.'),
+  guardrails: z.array(Guardrail).describe('Guardrails that can block its model calls.'),
 }
 const SettingsBody = z.looseObject({
   ...settings,
-  tools: z.array(AgentToolBody).describe('The tools that the agent can call.').default([]),
-  evaluators: z.array(Check).describe('Evaluators of its model calls. The results are in the trace.').default([]),
-  guardrails: z.array(Guardrail).describe('Guardrails that can block its model calls.').default([]),
+  tools: toolsBody.default([]),
+  evaluators: checks.evaluators.default([]),
+  guardrails: checks.guardrails.default([]),
 })
 const TeamMember = z.looseObject({
   key: z.string().min(1).describe('Key of the agent.'),
@@ -176,6 +183,7 @@ const a2aFields = {
 const A2a = z
   .looseObject(a2aFields)
   .transform((a2a) => ({ ...a2a, card_url: a2a.card_url ?? `${a2a.agent_url.replace(/\/$/, '')}/card` }))
+const skills = z.array(z.string()).describe('Names of skills. Stored, but not used.')
 const kind = {
   type: z.enum(['internal', 'a2a']).default('internal').describe('`a2a` is a remote agent. It is stored, but not run.'),
   a2a: A2a.describe('Location of a remote agent.').optional(),
@@ -187,7 +195,7 @@ export const AgentBody = z
     ...fields,
     ...model,
     ...kind,
-    skills: z.array(z.string()).describe('Names of skills. Stored, but not used.').nullish(),
+    skills: skills.nullish(),
     memory_stores: fields.memory_stores.default([]),
     knowledge_bases: fields.knowledge_bases.default([]),
     team_of_agents: fields.team_of_agents.default([]),
@@ -211,19 +219,9 @@ export const AgentPatch = z
   .object({
     ...fields,
     ...model,
-    skills: z.array(z.string()).describe('Names of skills. Stored, but not used.').nullish(),
+    skills: skills.nullish(),
     settings: z
-      .looseObject({
-        max_iterations: settings.max_iterations.unwrap().describe('Maximum number of model calls per turn.'),
-        max_execution_time: settings.max_execution_time
-          .unwrap()
-          .describe("Maximum duration of a turn in seconds, on the session's clock."),
-        max_cost: settings.max_cost.unwrap().describe('Maximum cost of a turn in USD at list price. 0 means no limit.'),
-        tool_approval_required: settings.tool_approval_required.unwrap().describe('Which tool calls require approval.'),
-        tools: z.array(AgentToolBody).describe('The tools that the agent can call.'),
-        evaluators: z.array(Check).describe('Evaluators of its model calls. The results are in the trace.'),
-        guardrails: z.array(Guardrail).describe('Guardrails that can block its model calls.'),
-      })
+      .looseObject({ ...limits, tools: toolsBody, ...checks })
       .partial()
       .describe('The limits, tools and checks of the agent.'),
   })
@@ -250,13 +248,11 @@ export const Agent = z.object({
   status: z
     .enum(['live', 'draft', 'pending', 'published'])
     .describe('Status of the version. `live` is the latest version.'),
-  skills: z.array(z.string()).describe('Names of skills. Stored, but not used.'),
+  skills,
   model: z
     .object({
       id: z.string().describe('The model, as `<provider>/<model>`.'),
-      integration_id: z.string().describe('The connection to the provider. Stored, but not used.').nullish(),
-      parameters: Parameters.optional(),
-      retry: Retry.optional(),
+      ...connection,
       fallback_models: z.array(z.string()).describe('Models to try in order if the model fails.').nullish(),
     })
     .describe('The model of the agent.'),
@@ -277,8 +273,7 @@ export const Agent = z.object({
     .object({
       ...settings,
       tools: z.array(AgentTool).describe('The tools that the agent can call.'),
-      evaluators: z.array(Check).describe('Evaluators of its model calls. The results are in the trace.'),
-      guardrails: z.array(Guardrail).describe('Guardrails that can block its model calls.'),
+      ...checks,
     })
     .describe('The limits, tools and checks of the agent.'),
   created_by_id: Uuid.nullish(),

@@ -63,7 +63,7 @@ const ExternalConfig = z
   .describe('A knowledge base somewhere else: kept, and never called.')
 const ExternalConfigBody = ExternalConfig.extend({
   api_key: z.string().describe('API key. Not stored, because nothing is called.'),
-})
+}).describe('Location of an external knowledge base. It is never called.')
 
 const base = {
   key: Key.describe('Must be unique in the workspace.'),
@@ -89,7 +89,7 @@ export const KnowledgeBody = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('external'),
     ...withDefaults,
-    external_config: ExternalConfigBody.describe('Location of an external knowledge base. It is never called.'),
+    external_config: ExternalConfigBody,
   }),
 ])
 /** The body that changes one. The type cannot change. */
@@ -98,7 +98,7 @@ export const KnowledgePatch = z
     type: z.enum(['internal', 'external']).describe('The current value. It cannot be changed.'),
     ...base,
     ...internal,
-    external_config: ExternalConfigBody.describe('Location of an external knowledge base. It is never called.'),
+    external_config: ExternalConfigBody,
   })
   .partial()
 /** A knowledge base in a response. */

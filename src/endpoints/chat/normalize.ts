@@ -152,16 +152,23 @@ function logprobsIn(value: unknown): Logprobs | null {
 }
 
 /** Why a value is not a chat completion; undefined for a valid one. A filtered choice needs no message. */
-export function chatProblem(value: unknown): string | undefined {
+export const chatProblem = (value: unknown): string | undefined =>
+  choicesProblem(value, normalizeChat(value).choices, { field: 'message', isIn: ({ hasMessage }) => hasMessage })
+
+/** Why a value has no complete choices; undefined for a valid one. A filtered choice needs no content. */
+export function choicesProblem<Choice extends { finish?: string | undefined }>(
+  value: unknown,
+  choices: readonly Choice[],
+  { field, isIn }: { field: string; isIn(choice: Choice): boolean },
+): string | undefined {
   const completion = asObject(value)
   if (!completion) return 'it is not an object'
-  const { choices } = normalizeChat(completion)
   if (choices.length === 0) return "it has no 'choices'"
   if (choices.length < asList(completion.choices).length) return 'a choice is not an object'
   const open = choices.findIndex(({ finish }) => finish === undefined)
   if (open >= 0) return `choices[${open}] has no finish reason`
-  const empty = choices.findIndex(({ hasMessage, finish }) => !hasMessage && finish !== 'content_filter')
-  return empty < 0 ? undefined : `choices[${empty}] has no 'message'`
+  const empty = choices.findIndex((choice) => !isIn(choice) && choice.finish !== 'content_filter')
+  return empty < 0 ? undefined : `choices[${empty}] has no '${field}'`
 }
 
 /** Why the data of an event is not a chunk of a chat or legacy completion. A chunk has choices, possibly none, or usage. */

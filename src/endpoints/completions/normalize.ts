@@ -1,5 +1,6 @@
 // Reads legacy completions and their chunks of any origin.
-import { asIndex, asList, asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
+import { asIndex, asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
+import { choicesProblem } from '../chat/normalize.ts'
 
 /** A choice, or the part that a chunk adds. */
 interface NormalCompletionChoice {
@@ -33,14 +34,5 @@ export function normalizeCompletion(value: unknown): NormalCompletion {
 }
 
 /** Why a value is not a completion; undefined for a valid one. A filtered choice needs no text. */
-export function completionProblem(value: unknown): string | undefined {
-  const completion = asObject(value)
-  if (!completion) return 'it is not an object'
-  const { choices } = normalizeCompletion(completion)
-  if (choices.length === 0) return "it has no 'choices'"
-  if (choices.length < asList(completion.choices).length) return 'a choice is not an object'
-  const open = choices.findIndex(({ finish }) => finish === undefined)
-  if (open >= 0) return `choices[${open}] has no finish reason`
-  const empty = choices.findIndex(({ text, finish }) => text === undefined && finish !== 'content_filter')
-  return empty < 0 ? undefined : `choices[${empty}] has no 'text'`
-}
+export const completionProblem = (value: unknown): string | undefined =>
+  choicesProblem(value, normalizeCompletion(value).choices, { field: 'text', isIn: ({ text }) => text !== undefined })

@@ -16,7 +16,7 @@ import type { SampleRun } from './types.ts'
 export { InvalidSchema, SchemaError, WorkSpent }
 
 /** Limits of the work for a schema. */
-export interface SchemaBudget {
+interface SchemaBudget {
   /** Values that one attempt at a sample may generate and check. */
   values: number
   /** Schema comparisons of one attempt or check: some microseconds each. */

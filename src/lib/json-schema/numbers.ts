@@ -2,7 +2,7 @@
 import type { Keywords } from './prepare.ts'
 
 /** Multiples of a step between two limits. */
-export interface NumberRange {
+interface NumberRange {
   low: number
   high: number
   /** Distance of neighbors; undefined if any fraction is valid. */

@@ -5,7 +5,7 @@ import { SchemaError, TooLarge } from './prepare.ts'
 import { MAX_TEXT_LENGTH } from './strings.ts'
 
 /** Further requirements of a text, and the source of choices. */
-export interface PatternOptions {
+interface PatternOptions {
   /** JSON pointer to the pattern in the schema. */
   path: string
   /** Minimum and maximum number of characters. */

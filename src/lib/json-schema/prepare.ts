@@ -186,7 +186,7 @@ function modernize(schema: Plain, old: boolean): Plain {
 }
 
 /** A schema for sampling or validation, with the position of each of its parts in the original schema. */
-export interface PreparedSchema {
+interface PreparedSchema {
   schema: Schema
   origin: WeakMap<object, string>
 }

@@ -4,7 +4,7 @@
 export const MAX_TEXT_LENGTH = 100_000
 
 /** The purpose of a string, which selects among likely texts. */
-export interface TextPosition {
+interface TextPosition {
   /** Name of the property, or title of the schema. */
   name: string
   /** Index of the list item that contains the text. */

@@ -1,173 +1,124 @@
 // Which conversations Anthropic rejects, and in which words. Looked up on 26 November 2026.
-import type { HistoryProblem, HistoryRule, RequestRejection } from './rule.ts'
+import { type HistoryProblem, historyRules } from './rule.ts'
 
-const invalid = (message: string): RequestRejection => ({
-  status: 400,
-  type: 'invalid_request_error',
-  code: null,
-  param: null,
-  message,
-})
 /** The place of a block, as errors write it. */
 const place = ({ index, part = 0 }: HistoryProblem) => `messages.${index}.content.${part}`
 const unanswered = ({ index, ids }: HistoryProblem) =>
-  invalid(
-    `messages.${index}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${ids.join(', ')}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`,
-  )
-
-/** The models that go on with no assistant message but a paused one. */
-const WITHOUT_PREFILL = /^claude-(?:opus-4-[678]|sonnet-4-6|sonnet-5|fable-5)/
-const PREFILL_SOURCE = 'https://github.com/ericc-ch/copilot-api/pull/261'
+  `messages.${index}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${ids.join(', ')}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`
 
 /** Rules of Anthropic's messages. Consecutive messages of one role are one turn, and any role may come first. */
-export const anthropicHistory: readonly HistoryRule[] = [
+export const anthropicHistory = historyRules('messages', [
   {
     problem: 'empty-conversation',
-    form: 'messages',
     source: 'https://github.com/langgenius/dify/issues/25953',
-    reject: () => invalid('messages: at least one message is required'),
+    message: () => 'messages: at least one message is required',
   },
   {
     problem: 'empty-message',
-    form: 'messages',
     source: 'https://github.com/anthropics/claude-code/issues/6774',
-    reject: ({ index }) =>
-      invalid(
-        `messages.${index}: all messages must have non-empty content except for the optional final assistant message`,
-      ),
+    message: ({ index }) =>
+      `messages.${index}: all messages must have non-empty content except for the optional final assistant message`,
   },
   {
     problem: 'empty-text',
-    form: 'messages',
     source: 'https://github.com/anthropics/claude-code/issues/53473',
-    reject: () => invalid('messages: text content blocks must be non-empty'),
+    message: () => 'messages: text content blocks must be non-empty',
   },
   {
     problem: 'blank-text',
-    form: 'messages',
     source: 'https://github.com/anthropics/claude-code/issues/23096',
-    reject: () => invalid('messages: text content blocks must contain non-whitespace text'),
+    message: () => 'messages: text content blocks must contain non-whitespace text',
   },
   {
     problem: 'call-without-result',
-    form: 'messages',
     source: 'https://github.com/anthropics/claude-code/issues/5989',
-    reject: unanswered,
+    message: unanswered,
   },
   {
     problem: 'result-after-content',
-    form: 'messages',
     source: 'https://github.com/NousResearch/hermes-agent/pull/65369',
-    reject: unanswered,
+    message: unanswered,
   },
   {
     problem: 'unknown-call-id',
-    form: 'messages',
     source: 'https://github.com/anthropics/claude-code/issues/13460',
-    reject: (problem) =>
-      invalid(
-        `${place(problem)}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${problem.ids[0]}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
-      ),
+    message: (problem) =>
+      `${place(problem)}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${problem.ids[0]}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
   },
   {
     problem: 'duplicate-result',
-    form: 'messages',
     source:
       'https://github.com/BerriAI/litellm/blob/main/tests/test_litellm/llms/anthropic/experimental_pass_through/adapters/test_anthropic_experimental_pass_through_adapters_transformation.py',
-    reject: (problem) =>
-      invalid(
-        `${place(problem)}: each tool_use must have a single result. Found multiple \`tool_result\` blocks with id: ${problem.ids[0]}`,
-      ),
+    message: (problem) =>
+      `${place(problem)}: each tool_use must have a single result. Found multiple \`tool_result\` blocks with id: ${problem.ids[0]}`,
   },
   {
     problem: 'duplicate-call-id',
-    form: 'messages',
     source: 'https://github.com/anthropics/claude-code/issues/28515',
-    reject: (problem) => invalid(`${place(problem)}: \`tool_use\` ids must be unique`),
+    message: (problem) => `${place(problem)}: \`tool_use\` ids must be unique`,
   },
   {
     problem: 'invalid-call-id',
-    form: 'messages',
     source: 'https://github.com/anomalyco/opencode/issues/1279',
-    reject: (problem) => invalid(`${place(problem)}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`),
+    message: (problem) => `${place(problem)}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`,
   },
   {
     problem: 'changed-thinking',
-    form: 'messages',
     models: /^claude-opus-4-6/,
     source: 'https://github.com/vybestack/llxprt-code/issues/1653',
-    reject: (problem) =>
-      invalid(
-        `${place(problem)}: \`thinking\` or \`redacted_thinking\` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.`,
-      ),
+    message: (problem) =>
+      `${place(problem)}: \`thinking\` or \`redacted_thinking\` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.`,
   },
   {
     problem: 'changed-thinking',
-    form: 'messages',
     source: 'https://github.com/anthropics/claude-code/issues/10627',
-    reject: (problem) => invalid(`${place(problem)}: Invalid \`signature\` in \`thinking\` block`),
+    message: (problem) => `${place(problem)}: Invalid \`signature\` in \`thinking\` block`,
   },
   {
     problem: 'missing-thinking',
-    form: 'messages',
     models: /^claude-(?:sonnet-4(?!-[6-9])|opus-4-5)/,
     source: 'https://github.com/Kilo-Org/kilocode/issues/5219',
-    reject: (problem) =>
-      invalid(
-        `${place(problem)}.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${problem.found}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block (preceeding the lastmost set of \`tool_use\` and \`tool_result\` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable \`thinking\`. Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking`,
-      ),
+    message: (problem) =>
+      `${place(problem)}.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${problem.found}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block (preceeding the lastmost set of \`tool_use\` and \`tool_result\` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable \`thinking\`. Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking`,
   },
   {
     problem: 'thinking-not-enabled',
-    form: 'messages',
     models: /^claude-sonnet-4-5/,
     source: 'https://github.com/tailcallhq/forgecode/issues/1853',
-    reject: (problem) =>
-      invalid(
-        `${place(problem)}: When thinking is disabled, an \`assistant\` message in the final position cannot contain \`thinking\`. To use thinking blocks, enable \`thinking\` in your request.`,
-      ),
+    message: (problem) =>
+      `${place(problem)}: When thinking is disabled, an \`assistant\` message in the final position cannot contain \`thinking\`. To use thinking blocks, enable \`thinking\` in your request.`,
   },
   {
     problem: 'assistant-last',
-    form: 'messages',
-    models: WITHOUT_PREFILL,
-    source: PREFILL_SOURCE,
-    reject: () =>
-      invalid('This model does not support assistant message prefill. The conversation must end with a user message.'),
+    // The models that go on with no assistant message but a paused one.
+    models: /^claude-(?:opus-4-[678]|sonnet-4-6|sonnet-5|fable-5)/,
+    source: 'https://github.com/ericc-ch/copilot-api/pull/261',
+    message: () =>
+      'This model does not support assistant message prefill. The conversation must end with a user message.',
   },
   {
     problem: 'trailing-whitespace',
-    form: 'messages',
     source: 'https://github.com/tailcallhq/forgecode/issues/1872',
-    reject: () => invalid('messages: final assistant content cannot end with trailing whitespace'),
+    message: () => 'messages: final assistant content cannot end with trailing whitespace',
   },
   {
     problem: 'system-message',
-    form: 'messages',
     models: /^claude-opus-4-7/,
     source: 'https://github.com/anthropics/claude-code/issues/61412',
-    reject: () => invalid("role 'system' is not supported on this model"),
+    message: () => "role 'system' is not supported on this model",
   },
   {
     problem: 'system-message-first',
-    form: 'messages',
     models: /^claude-opus-(?:4-8|5)/,
     source: 'https://github.com/LeenHawk/gproxy/issues/209',
-    reject: () =>
-      invalid(
-        "messages.0: use the top-level 'system' parameter for the initial system prompt; the directive-only form (content: [] with output_config) is accepted at any position",
-      ),
+    message: () =>
+      "messages.0: use the top-level 'system' parameter for the initial system prompt; the directive-only form (content: [] with output_config) is accepted at any position",
   },
-  ...(['system-message', 'system-message-first'] as const).map(
-    (problem): HistoryRule => ({
-      problem,
-      form: 'messages',
-      models: /^claude-(?:3|haiku-4-5|sonnet-4(?!-[6-9]))/,
-      source: 'https://github.com/anthropics/claude-agent-sdk-typescript/issues/350',
-      reject: () =>
-        invalid(
-          'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as an input message role.',
-        ),
-    }),
-  ),
-]
+  ...(['system-message', 'system-message-first'] as const).map((problem) => ({
+    problem,
+    models: /^claude-(?:3|haiku-4-5|sonnet-4(?!-[6-9]))/,
+    source: 'https://github.com/anthropics/claude-agent-sdk-typescript/issues/350',
+    message: () =>
+      'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as an input message role.',
+  })),
+])

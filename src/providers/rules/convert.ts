@@ -2,7 +2,7 @@
 import { asList, asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
 
 /** Messages of Anthropic's API, and the index of the message that each was converted from. */
-export interface ConvertedMessages {
+interface ConvertedMessages {
   messages: JsonObject[]
   origins: number[]
 }
@@ -48,7 +48,7 @@ const textIn = (content: unknown): string =>
     .join('')
 
 /** The items of a Responses API request as chat messages. Consecutive calls form one message. */
-export function chatOfItems(items: readonly unknown[]): { messages: JsonObject[]; origins: number[] } {
+export function chatOfItems(items: readonly unknown[]): ConvertedMessages {
   const messages: JsonObject[] = []
   const origins: number[] = []
   let calls: JsonObject[] | undefined

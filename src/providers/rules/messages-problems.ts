@@ -20,7 +20,7 @@ interface Turn {
 }
 
 /** The checked fields of a Messages API request. */
-export interface MessagesRequest {
+interface MessagesRequest {
   messages: readonly unknown[]
   thinking?: unknown
 }

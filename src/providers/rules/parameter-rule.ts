@@ -2,7 +2,7 @@
 import type { RequestForm, RequestRejection } from './rule.ts'
 
 /** The limits of the requested model. Omitted fields do not limit anything. */
-export interface ModelLimits {
+interface ModelLimits {
   context?: number
   maxInput?: number
   maxOutput?: number
@@ -32,7 +32,7 @@ export interface ParameterRule {
 }
 
 /** A rule that a request breaks, with the provider's error. */
-export interface BrokenParameterRule {
+interface BrokenParameterRule {
   rule: ParameterRule
   rejection: RequestRejection
 }
@@ -86,6 +86,13 @@ function maxTokens(value: unknown, enough: number): number {
   }
   return total
 }
+
+/** The models of these names, with and without the suffix of a date. */
+export const modelsNamed = (names: readonly string[], date: RegExp): RegExp =>
+  new RegExp(`^(?:${names.map(RegExp.escape).join('|')})(?:${date.source})?$`)
+
+/** A number other than 1, the default of `temperature` and `top_p`, which every model takes. Undefined otherwise. */
+export const changedNumber = (value: unknown): number | undefined => (value === 1 ? undefined : numberIn(value))
 
 /** A field if it is a number, else undefined. */
 export const numberIn = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined)

@@ -1,22 +1,13 @@
 // Requests that Anthropic refuses because of their parameters. Each rule holds for the models that its source is about. Headers
 // are not known here, so a limit that a beta header raises is the raised one.
 import { asObject } from '../../lib/values.ts'
-import { numberIn, type ParameterRule, tokensBeyond } from './parameter-rule.ts'
-import type { RequestRejection } from './rule.ts'
+import { changedNumber, modelsNamed, numberIn, type ParameterRule, tokensBeyond } from './parameter-rule.ts'
+import { INVALID_REQUEST, type RequestRejection } from './rule.ts'
 
 type Request = Readonly<Record<string, unknown>>
 
-const invalid = (message: string): RequestRejection => ({
-  status: 400,
-  type: 'invalid_request_error',
-  code: null,
-  param: null,
-  message,
-})
-
-/** The models of these names, and their dated ones. */
-const models = (...names: string[]) =>
-  new RegExp(`^(?:${names.map(RegExp.escape).join('|')})(?:-\\d{8}|-latest|@\\d{8})?$`)
+const invalid = (message: string): RequestRejection => ({ ...INVALID_REQUEST, message })
+const models = (...names: string[]) => modelsNamed(names, /-\d{8}|-latest|@\d{8}/)
 
 /** Those that think with a budget of tokens. */
 const WITH_BUDGET = models(
@@ -24,23 +15,14 @@ const WITH_BUDGET = models(
   ...['claude-sonnet-4-0', 'claude-opus-4-1', 'claude-opus-4-5', 'claude-sonnet-4-5', 'claude-haiku-4-5'],
   ...['claude-opus-4-6', 'claude-sonnet-4-6'],
 )
-/** Those that do not think with a budget any more. */
+/** Those that neither think with a budget any more nor let a client choose how to sample. */
 const ADAPTIVE_ONLY = models('claude-opus-4-7', 'claude-opus-4-8', 'claude-opus-5', 'claude-sonnet-5', 'claude-fable-5')
-/** Those that choose how to sample themselves. */
-const WITHOUT_SAMPLING = models(
-  ...['claude-opus-4-7', 'claude-opus-4-8', 'claude-opus-5', 'claude-sonnet-5', 'claude-fable-5'],
-)
 const WITHOUT_TOP_P = models('claude-opus-4-7', 'claude-opus-4-8', 'claude-fable-5')
 const WITHOUT_TOP_K = models('claude-opus-4-7', 'claude-opus-4-8')
 
 const thinkingOf = ({ thinking }: Request) => asObject(thinking)
 const hasBudget = (request: Request) => thinkingOf(request)?.type === 'enabled'
-
-/** The value of `temperature` that is not the default, which every model takes. */
-function changedTemperature({ temperature }: Request): number | undefined {
-  const value = numberIn(temperature)
-  return value === 1 ? undefined : value
-}
+const budgetOf = (request: Request) => (hasBudget(request) ? numberIn(thinkingOf(request)?.budget_tokens) : undefined)
 
 const THINKING_DOCS = 'https://docs.claude.com/en/docs/build-with-claude/extended-thinking'
 
@@ -79,12 +61,12 @@ export const anthropicParameters: readonly ParameterRule[] = [
   {
     id: 'messages-temperature-deprecated',
     api: 'messages',
-    models: WITHOUT_SAMPLING,
+    models: ADAPTIVE_ONLY,
     // Also https://github.com/UKGovernmentBEIS/inspect_ai/issues/3721 (Opus 4.7).
     // Also https://github.com/The-PR-Agent/pr-agent/issues/2456 (Opus 4.8, Fable 5).
     source: 'https://github.com/earendil-works/pi/pull/7961',
     check: (request) =>
-      changedTemperature(request) === undefined || isThinking(request)
+      changedNumber(request.temperature) === undefined || isThinking(request)
         ? undefined
         : invalid('`temperature` is deprecated for this model.'),
   },
@@ -94,10 +76,8 @@ export const anthropicParameters: readonly ParameterRule[] = [
     models: WITHOUT_TOP_P,
     // Also https://github.com/FerroxLabs/wayland/issues/250 (Opus 4.8).
     source: 'https://github.com/router-for-me/CLIProxyAPI/issues/4383',
-    check({ top_p: share }) {
-      const value = numberIn(share)
-      return value === undefined || value === 1 ? undefined : invalid('`top_p` is deprecated for this model.')
-    },
+    check: ({ top_p }) =>
+      changedNumber(top_p) === undefined ? undefined : invalid('`top_p` is deprecated for this model.'),
   },
   {
     id: 'messages-top-k-deprecated',
@@ -118,7 +98,7 @@ export const anthropicParameters: readonly ParameterRule[] = [
     // Also https://github.com/comet-ml/opik/pull/3728 (Opus 4.1, Haiku 4.5).
     source: 'https://github.com/BerriAI/litellm/issues/15097',
     check(request) {
-      if (changedTemperature(request) === undefined || numberIn(request.top_p) === undefined) return undefined
+      if (changedNumber(request.temperature) === undefined || numberIn(request.top_p) === undefined) return undefined
       return invalid('`temperature` and `top_p` cannot both be specified for this model. Please use only one.')
     },
   },
@@ -131,9 +111,9 @@ export const anthropicParameters: readonly ParameterRule[] = [
     source: 'https://platform.claude.com/en/docs/build-with-claude/extended-thinking',
     check(request) {
       if (!hasBudget(request)) return undefined
-      const message =
-        '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.'
-      return invalid(message)
+      return invalid(
+        '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.',
+      )
     },
   },
   {
@@ -153,7 +133,7 @@ export const anthropicParameters: readonly ParameterRule[] = [
     models: WITH_BUDGET,
     source: 'https://github.com/themaximalist/llm.js/issues/30',
     check(request) {
-      const budget = hasBudget(request) ? numberIn(thinkingOf(request)?.budget_tokens) : undefined
+      const budget = budgetOf(request)
       if (budget === undefined || budget >= MIN_BUDGET) return undefined
       return invalid(`thinking.enabled.budget_tokens: Input should be greater than or equal to ${MIN_BUDGET}`)
     },
@@ -165,7 +145,7 @@ export const anthropicParameters: readonly ParameterRule[] = [
     // Also https://github.com/sigoden/aichat/issues/1304 (Sonnet 4).
     source: 'https://github.com/mirrorange/clove/issues/39',
     check(request) {
-      const budget = hasBudget(request) ? numberIn(thinkingOf(request)?.budget_tokens) : undefined
+      const budget = budgetOf(request)
       const most = numberIn(request.max_tokens)
       // With tools and interleaved thinking, which a header turns on, a budget is that of a whole turn.
       const mayInterleave = Array.isArray(request.tools) && request.tools.length > 0
@@ -185,7 +165,7 @@ export const anthropicParameters: readonly ParameterRule[] = [
     // Also https://github.com/dyad-sh/dyad/issues/4396 (Opus 5).
     source: 'https://github.com/mnfst/modelparams.dev/issues/214',
     check(request) {
-      if (!isThinking(request) || changedTemperature(request) === undefined) return undefined
+      if (!isThinking(request) || changedNumber(request.temperature) === undefined) return undefined
       const message =
         '`temperature` may only be set to 1 when thinking is enabled or in adaptive mode. Please consult our documentation at https://platform.claude.com/docs/en/build-with-claude/extended-thinking'
       return invalid(message)

@@ -1,12 +1,11 @@
 // Requests that OpenAI refuses because of their parameters. Each rule holds for the models that its source is about, and for
 // nothing more: a model of a newer family takes what it likes until somebody has seen it refuse.
 import { asObject, objectsIn } from '../../lib/values.ts'
-import { numberIn, type ParameterRule, tokensBeyond } from './parameter-rule.ts'
-import type { RequestRejection } from './rule.ts'
+import { changedNumber, modelsNamed, numberIn, type ParameterRule, tokensBeyond } from './parameter-rule.ts'
+import { INVALID_REQUEST, type RequestRejection } from './rule.ts'
 
 const invalid = (param: string | null, code: string | null, message: string): RequestRejection => ({
-  status: 400,
-  type: 'invalid_request_error',
+  ...INVALID_REQUEST,
   code,
   param,
   message,
@@ -14,9 +13,7 @@ const invalid = (param: string | null, code: string | null, message: string): Re
 const unsupported = (param: string) =>
   invalid(param, 'unsupported_parameter', `Unsupported parameter: '${param}' is not supported with this model.`)
 
-/** The models of these names, and their dated ones. */
-const models = (...names: string[]) =>
-  new RegExp(`^(?:${names.map(RegExp.escape).join('|')})(?:-\\d{4}-\\d{2}-\\d{2})?$`)
+const models = (...names: string[]) => modelsNamed(names, /-\d{4}-\d{2}-\d{2}/)
 
 const GPT5 = ['gpt-5', 'gpt-5-mini', 'gpt-5-nano']
 const GPT4 = ['gpt-4o', 'gpt-4o-mini', 'gpt-4.1', 'gpt-4.1-mini', 'gpt-4.1-nano']
@@ -28,12 +25,6 @@ function quotedList(values: readonly string[]): string {
   return quoted.length < 2 ? quoted.join('') : `${quoted.slice(0, -1).join(', ')}, and ${quoted.at(-1)}`
 }
 
-/** The value of `temperature` that is not the default, which every model takes. */
-function changedTemperature({ temperature }: Readonly<Record<string, unknown>>): number | undefined {
-  const value = numberIn(temperature)
-  return value === 1 ? undefined : value
-}
-
 /** Whether a request asks for reasoning by itself. */
 const reasons = ({ reasoning_effort: effort }: Readonly<Record<string, unknown>>) =>
   typeof effort === 'string' && effort !== 'none'
@@ -41,12 +32,13 @@ const reasons = ({ reasoning_effort: effort }: Readonly<Record<string, unknown>>
 const hasFunctions = ({ tools }: Readonly<Record<string, unknown>>) =>
   objectsIn(tools).some(({ type }) => type === 'function')
 
-const defaultTemperature = (value: number) =>
-  invalid(
-    'temperature',
-    'unsupported_value',
-    `Unsupported value: 'temperature' does not support ${value} with this model. Only the default (1) value is supported.`,
-  )
+/** The rejection of a temperature that is not the default. */
+function defaultTemperature(temperature: unknown): RequestRejection | undefined {
+  const value = changedNumber(temperature)
+  if (value === undefined) return undefined
+  const message = `Unsupported value: 'temperature' does not support ${value} with this model. Only the default (1) value is supported.`
+  return invalid('temperature', 'unsupported_value', message)
+}
 
 /** A rule about the efforts that a model takes in chat completions. */
 const chatEfforts = (
@@ -133,28 +125,22 @@ export const openaiParameters: readonly ParameterRule[] = [
     // Also https://github.com/griptape-ai/griptape/issues/1915 (o4-mini).
     // Also https://github.com/cline/cline/issues/341 (o1-mini, o1-preview).
     source: 'https://github.com/BeehiveInnovations/pal-mcp-server/issues/78',
-    check(request) {
-      const value = changedTemperature(request)
-      return value === undefined ? undefined : defaultTemperature(value)
-    },
+    check: ({ temperature }) => defaultTemperature(temperature),
   },
   {
     id: 'chat-temperature-while-reasoning',
     api: 'chat',
     models: models('gpt-5.4'),
     source: 'https://github.com/johny-b/llmcomp/issues/69',
-    check(request) {
-      // Without an effort it does not reason, and takes any temperature.
-      const value = reasons(request) ? changedTemperature(request) : undefined
-      return value === undefined ? undefined : defaultTemperature(value)
-    },
+    // Without an effort it does not reason, and takes any temperature.
+    check: (request) => (reasons(request) ? defaultTemperature(request.temperature) : undefined),
   },
   {
     id: 'chat-temperature-unsupported',
     api: 'chat',
     models: models('o3-mini'),
     source: 'https://github.com/npiv/chatblade/issues/100',
-    check: (request) => (changedTemperature(request) === undefined ? undefined : unsupported('temperature')),
+    check: (request) => (changedNumber(request.temperature) === undefined ? undefined : unsupported('temperature')),
   },
   {
     id: 'chat-top-p',
@@ -163,10 +149,7 @@ export const openaiParameters: readonly ParameterRule[] = [
     // Also https://github.com/aandrew-me/tgpt/issues/333 (o1).
     // Also https://github.com/chatboxai/chatbox/issues/2627 (gpt-5).
     source: 'https://github.com/aandrew-me/tgpt/pull/366',
-    check({ top_p: share }) {
-      const value = numberIn(share)
-      return value === undefined || value === 1 ? undefined : unsupported('top_p')
-    },
+    check: ({ top_p }) => (changedNumber(top_p) === undefined ? undefined : unsupported('top_p')),
   },
   {
     id: 'chat-stop',
@@ -282,7 +265,7 @@ export const openaiParameters: readonly ParameterRule[] = [
     // Also https://github.com/OpenHands/software-agent-sdk/issues/1837 (gpt-5.2-codex).
     source: 'https://github.com/JetBrains/koog/issues/1263',
     check: (request) =>
-      changedTemperature(request) === undefined ? undefined : { ...unsupported('temperature'), code: null },
+      changedNumber(request.temperature) === undefined ? undefined : { ...unsupported('temperature'), code: null },
   },
   {
     id: 'responses-max-output-tokens-too-small',

@@ -13,6 +13,9 @@ export interface RequestRejection {
   message: string
 }
 
+/** The fields of most errors, without their messages. */
+export const INVALID_REQUEST = { status: 400, type: 'invalid_request_error', code: null, param: null } as const
+
 /** Problems of conversations by their names in rules, reports and the reference. */
 export const HISTORY_PROBLEMS = {
   'empty-conversation': 'The conversation has no messages.',
@@ -73,3 +76,23 @@ export interface HistoryRule {
   /** The error with the provider's message. */
   reject(problem: HistoryProblem): RequestRejection
 }
+
+/** A rule in the list of a provider. */
+interface ListedRule extends Pick<HistoryRule, 'problem' | 'models' | 'source'> {
+  /** The provider's message. */
+  message(problem: HistoryProblem): string
+  /** Fields of the error that differ from those of most errors. */
+  error?(problem: HistoryProblem): Partial<RequestRejection>
+}
+
+/** The rules of a provider for one form of requests. `error` are the fields that its errors have in common. */
+export const historyRules = (
+  form: RequestForm,
+  rules: readonly ListedRule[],
+  error: Partial<RequestRejection> = {},
+): readonly HistoryRule[] =>
+  rules.map(({ message, error: own, ...rule }) => ({
+    ...rule,
+    form,
+    reject: (problem) => ({ ...INVALID_REQUEST, ...error, ...own?.(problem), message: message(problem) }),
+  }))

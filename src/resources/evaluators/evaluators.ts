@@ -1,6 +1,5 @@
 // Evaluators, with a version for each change.
 import { Evaluator, EvaluatorBody, EvaluatorUpdate } from '../../contract/workspace/evaluator.ts'
-import { ulidForm } from '../../contract/workspace/shared.ts'
 import { defineResource, PAGED } from '../define.ts'
 import { projectOf } from '../projects.ts'
 import { versionsOf } from '../versions.ts'
@@ -20,14 +19,11 @@ const friendly = {
 export const evaluators = defineResource({
   kind: 'evaluator',
   noun: 'evaluator',
-  plural: 'evaluators',
   tag: 'Evaluators',
   path: '/v2/evaluators',
   param: 'id',
-  id: ulidForm,
   deletedStatus: 204,
   ...PAGED,
-  verbs: ['create', 'list', 'get', 'update', 'delete'],
   shown: ['create'],
   descriptions: {
     create:

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { vectorsOf } from '../../answers/vectors.ts'
 import { ApiError } from '../../contract/core/error.ts'
-import { asRoute, type Route } from '../../contract/core/route.ts'
+import type { Route } from '../../contract/core/route.ts'
 import {
   Chunk,
   ChunkCount,
@@ -14,17 +14,14 @@ import {
   ChunksBody,
   ChunksDeleted,
 } from '../../contract/workspace/chunks.ts'
-import type { Fields } from '../../contract/workspace/record.ts'
+import type { Caller, Fields } from '../../contract/workspace/record.ts'
 import { listOf } from '../../contract/workspace/shared.ts'
 import type { Session } from '../../sessions/sessions.ts'
 import type { JobOwner } from '../../workers/pool.ts'
-import type { Transaction } from '../define.ts'
-import type { ResourceDeps } from '../routes.ts'
-import { createRecord, deleteRecords, findRecord, type PathParams, shown, updateRecord } from '../verbs.ts'
+import { type ResourceDeps, recordRoute } from '../routes.ts'
+import { createRecord, deleteRecords, findRecord, shown, updateRecord } from '../verbs.ts'
 import { workOf } from '../work.ts'
 import { chunks, countChunks, datasources, includesChunk } from './knowledge.ts'
-
-const about = { tag: chunks.tag, path: chunks.path } as const
 
 /** The routes of chunks other than reading them one by one. */
 export const chunkRoutes = (deps: ResourceDeps): Route[] => [
@@ -35,22 +32,6 @@ export const chunkRoutes = (deps: ResourceDeps): Route[] => [
   countRoute(deps),
 ]
 
-/** Finds the datasource of a path. */
-const findsDatasource =
-  ({ callOf }: ResourceDeps): NonNullable<Route['find']> =>
-  async ({ request, params }) => {
-    const { session, caller } = await callOf(request)
-    datasourceOf({ records: session.records, caller }, params)
-  }
-
-type Reading = Pick<Transaction, 'records' | 'caller'>
-
-/**
- * The datasource of a path.
- * @throws ApiError 404 if there is none
- */
-const datasourceOf = (work: Reading, params: PathParams): Fields => findRecord(datasources, work, params)
-
 /** The owner of work for a client, in a session that may be reset. */
 const goneWith = ({ ended, jobLimits: limits }: Session, { signal }: Request): JobOwner => ({
   signal: AbortSignal.any([ended, signal]),
@@ -58,15 +39,12 @@ const goneWith = ({ ended, jobLimits: limits }: Session, { signal }: Request): J
 })
 
 /** The chunks of a datasource, in order. */
-function chunksIn(work: Reading, { _id }: Fields): Fields[] {
-  const { workspace } = work.caller
-  return work.records.page({ kind: chunks.kind, workspace, parent: String(_id) }).data.reverse()
-}
+const chunksIn = ({ records }: Pick<Session, 'records'>, { workspace }: Caller, { _id }: Fields): Fields[] =>
+  records.page({ kind: chunks.kind, workspace, parent: String(_id) }).data.reverse()
 
-function createRoute(deps: ResourceDeps): Route {
-  const { callOf } = deps
-  return asRoute({
-    ...about,
+const createRoute = (deps: ResourceDeps): Route =>
+  recordRoute(datasources, deps, {
+    path: chunks.path,
     method: 'post',
     summary: 'Create chunks',
     description: 'Adds an array of chunks to a datasource. The datasource must not be processing.',
@@ -74,11 +52,7 @@ function createRoute(deps: ResourceDeps): Route {
     examples: { two: [{ text: 'Returns are free.', metadata: { topic: 'returns' } }, { text: 'Shipping is not.' }] },
     body: ChunksBody,
     response: z.array(Chunk),
-    errors: [404],
-    find: findsDatasource(deps),
-    async handle({ request, params, body }) {
-      const { session, caller } = await callOf(request)
-      datasourceOf({ records: session.records, caller }, params)
+    async handle({ request, params, body, session, caller }) {
       const vectors = await session.clock.work(
         vectorsOf(
           body.map(({ text }) => text),
@@ -87,10 +61,10 @@ function createRoute(deps: ResourceDeps): Route {
       )
       const made = await session.transact(() => {
         const work = workOf(session, caller)
-        const datasource = datasourceOf(work, params)
+        const datasource = findRecord(datasources, work, params)
         refuseUnderWay(datasource)
         const { _id: datasource_id, knowledge_id } = datasource
-        const first = Number(chunksIn(work, datasource).at(-1)?.position ?? -1) + 1
+        const first = Number(chunksIn(work, caller, datasource).at(-1)?.position ?? -1) + 1
         const records = body.map((chunk, index) => {
           const vector = vectors[index] ?? new Float32Array()
           const stored = { knowledge: String(knowledge_id), text: chunk.text, vector }
@@ -111,7 +85,6 @@ function createRoute(deps: ResourceDeps): Route {
       return made.map((record) => shown(chunks, record))
     },
   })
-}
 
 /** @throws ApiError 409 while a file is being chunked, whose chunks will replace all others */
 function refuseUnderWay({ _id, status }: Fields): void {
@@ -120,9 +93,8 @@ function refuseUnderWay({ _id, status }: Fields): void {
   throw new ApiError(409, 'datasource_busy', message, { param: datasources.param })
 }
 
-function updateRoute({ callOf }: ResourceDeps): Route {
-  return asRoute({
-    ...about,
+const updateRoute = (deps: ResourceDeps): Route =>
+  recordRoute(chunks, deps, {
     method: 'patch',
     path: `${chunks.path}/:${chunks.param}`,
     summary: 'Update a chunk',
@@ -131,14 +103,7 @@ function updateRoute({ callOf }: ResourceDeps): Route {
     examples: { corrected: { text: 'Returns are free within 30 days.' } },
     body: ChunkPatch,
     response: Chunk,
-    errors: [404],
-    async find({ request, params }) {
-      const { session, caller } = await callOf(request)
-      findRecord(chunks, { records: session.records, caller }, params)
-    },
-    async handle({ request, params, body }) {
-      const { session, caller } = await callOf(request)
-      findRecord(chunks, { records: session.records, caller }, params)
+    async handle({ request, params, body, session, caller }) {
       const { text } = body
       const [vector] = text === undefined ? [] : await session.clock.work(vectorsOf([text], goneWith(session, request)))
       const changed = await session.transact(() => {
@@ -150,12 +115,10 @@ function updateRoute({ callOf }: ResourceDeps): Route {
       return shown(chunks, changed)
     },
   })
-}
 
-function deleteRoute(deps: ResourceDeps): Route {
-  const { callOf } = deps
-  return asRoute({
-    ...about,
+const deleteRoute = (deps: ResourceDeps): Route =>
+  recordRoute(datasources, deps, {
+    path: chunks.path,
     method: 'delete',
     summary: 'Delete chunks',
     description: 'Deletes several chunks of a datasource and returns the ids that were not found.',
@@ -163,25 +126,21 @@ function deleteRoute(deps: ResourceDeps): Route {
     examples: { one: { chunk_ids: ['01JGFJJZ00Q8VN5K2ZC3R7WXYA'] } },
     body: ChunkIds,
     response: ChunksDeleted,
-    errors: [404],
-    find: findsDatasource(deps),
-    async handle({ request, params, body: { chunk_ids } }) {
-      const { session, caller } = await callOf(request)
+    handle({ params, body: { chunk_ids }, session, caller }) {
       return session.transact(() => {
         const work = workOf(session, caller)
         const ids = new Set(chunk_ids)
-        const found = chunksIn(work, datasourceOf(work, params)).filter(({ _id }) => ids.delete(String(_id)))
+        const found = chunksIn(work, caller, findRecord(datasources, work, params)).filter(({ _id }) =>
+          ids.delete(String(_id)),
+        )
         deleteRecords(chunks, work, found, params)
         return { deleted_count: found.length, ...(ids.size > 0 && { failed_ids: [...ids] }) }
       })
     },
   })
-}
 
-function searchRoute(deps: ResourceDeps): Route {
-  const { callOf } = deps
-  return asRoute({
-    ...about,
+const searchRoute = (deps: ResourceDeps): Route =>
+  recordRoute(datasources, deps, {
     method: 'post',
     path: `${chunks.path}/list`,
     summary: 'Find chunks in a datasource',
@@ -190,22 +149,15 @@ function searchRoute(deps: ResourceDeps): Route {
     examples: { returns: { q: 'returns', limit: 10 } },
     body: ChunkSearch,
     response: listOf(Chunk),
-    errors: [404],
-    find: findsDatasource(deps),
-    async handle({ request, params, body: { limit, page, ...filter } }) {
-      const { session, caller } = await callOf(request)
-      const work = { records: session.records, caller }
-      const found = chunksIn(work, datasourceOf(work, params)).filter((chunk) => includesChunk(chunk, filter))
+    handle({ body: { limit, page, ...filter }, session, caller, record }) {
+      const found = chunksIn(session, caller, record).filter((chunk) => includesChunk(chunk, filter))
       const data = found.slice((page - 1) * limit, page * limit).map((chunk) => shown(chunks, chunk))
       return { object: 'list', data, has_more: found.length > page * limit }
     },
   })
-}
 
-function countRoute(deps: ResourceDeps): Route {
-  const { callOf } = deps
-  return asRoute({
-    ...about,
+const countRoute = (deps: ResourceDeps): Route =>
+  recordRoute(datasources, deps, {
     method: 'post',
     path: `${chunks.path}/count`,
     summary: 'Count chunks of a datasource',
@@ -214,13 +166,7 @@ function countRoute(deps: ResourceDeps): Route {
     examples: { all: {} },
     body: ChunkFilter,
     response: ChunkCount,
-    errors: [404],
-    find: findsDatasource(deps),
-    async handle({ request, params, body }) {
-      const { session, caller } = await callOf(request)
-      const work = { records: session.records, caller }
-      const found = chunksIn(work, datasourceOf(work, params)).filter((chunk) => includesChunk(chunk, body))
-      return { count: found.length }
-    },
+    handle: ({ body, session, caller, record }) => ({
+      count: chunksIn(session, caller, record).filter((chunk) => includesChunk(chunk, body)).length,
+    }),
   })
-}

@@ -2,9 +2,8 @@
 // cause, so that those of a killed process are applied by the next one.
 import { Event } from '../../contract/workspace/feedback.ts'
 import { EVENT, type Fields } from '../../contract/workspace/record.ts'
-import { ulidForm } from '../../contract/workspace/shared.ts'
 import type { Session } from '../../sessions/sessions.ts'
-import { defineResource, type Transaction } from '../define.ts'
+import { defineResource, type Reading, type Transaction } from '../define.ts'
 import { createRecord } from '../verbs.ts'
 import { workOf } from '../work.ts'
 
@@ -12,11 +11,9 @@ import { workOf } from '../work.ts'
 export const events = defineResource({
   kind: EVENT,
   noun: 'event',
-  plural: 'events',
   tag: 'Emulator',
   path: '/_understudy/events',
   param: 'event_id',
-  id: ulidForm,
   verbs: ['list', 'get'],
   descriptions: {
     list: 'The dispatched events, newest first, with their status and the reason of a failure.',
@@ -43,7 +40,7 @@ export function dispatch(work: Transaction, { type, subject, data }: NewEvent): 
 }
 
 /** Data of the waiting events of a type, oldest first. */
-export const waitingData = ({ records, caller }: Pick<Transaction, 'records' | 'caller'>, type: string): Fields[] =>
+export const waitingData = ({ records, caller }: Reading, type: string): Fields[] =>
   records
     .keyed(events.kind)
     .filter(({ workspace, body }) => workspace === caller.workspace && body.type === type)

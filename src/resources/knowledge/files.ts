@@ -13,7 +13,6 @@ import { workOf } from '../work.ts'
 export const files = defineResource({
   kind: 'file',
   noun: 'file',
-  plural: 'files',
   tag: 'Knowledge',
   path: '/v2/files',
   param: 'file_id',

@@ -14,9 +14,8 @@ import {
   knowledgeId,
 } from '../../contract/workspace/knowledge.ts'
 import type { Fields } from '../../contract/workspace/record.ts'
-import { ulidForm } from '../../contract/workspace/shared.ts'
 import { quote } from '../../schema/validation.ts'
-import { defineResource, PAGED, recordOf, type Transaction, VERBS } from '../define.ts'
+import { defineResource, PAGED, recordOf, type Transaction } from '../define.ts'
 import { projectOf } from '../projects.ts'
 import { saveRecord } from '../verbs.ts'
 import { dispatch } from './events.ts'
@@ -26,12 +25,10 @@ import { files } from './files.ts'
 export const knowledgeBases = defineResource({
   kind: 'knowledge',
   noun: 'knowledge base',
-  plural: 'knowledge bases',
   tag: 'Knowledge',
   path: '/v2/knowledge',
   param: 'knowledge_id',
   id: knowledgeId,
-  verbs: VERBS,
   examples: {
     create: {
       handbook: { key: 'handbook', embedding_model: 'openai/text-embedding-3-small', path: 'Default' },
@@ -108,13 +105,10 @@ export const QUEUED = 'datasource.queued'
 export const datasources = defineResource({
   kind: 'datasource',
   noun: 'datasource',
-  plural: 'datasources',
   tag: 'Knowledge',
   path: '/v2/knowledge/:knowledge_id/datasources',
   param: 'datasource_id',
   parent: knowledgeBases,
-  id: ulidForm,
-  verbs: VERBS,
   shown: ['create'],
   deletedStatus: 204,
   mostInPage: PAGED.mostInPage,
@@ -168,12 +162,10 @@ export const datasources = defineResource({
 export const chunks = defineResource({
   kind: 'chunk',
   noun: 'chunk',
-  plural: 'chunks',
   tag: 'Knowledge',
   path: '/v2/knowledge/:knowledge_id/datasources/:datasource_id/chunks',
   param: 'chunk_id',
   parent: datasources,
-  id: ulidForm,
   deletedStatus: 204,
   ...PAGED,
   verbs: ['list', 'get', 'delete'],

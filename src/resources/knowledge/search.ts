@@ -3,8 +3,8 @@
 import type { z } from 'zod'
 import { vectorsOf } from '../../answers/vectors.ts'
 import { ApiError } from '../../contract/core/error.ts'
-import { asRoute, type Route } from '../../contract/core/route.ts'
-import type { FilterBy } from '../../contract/workspace/filter.ts'
+import type { Route } from '../../contract/core/route.ts'
+import type { Condition, Conditions, FilterBy } from '../../contract/workspace/filter.ts'
 import { type RetrievalSettings, SearchAnswer, SearchBody } from '../../contract/workspace/knowledge.ts'
 import type { Contents, Fields } from '../../contract/workspace/record.ts'
 import type { KnowledgeDirectory } from '../../gateway/types.ts'
@@ -12,9 +12,7 @@ import { nextTurn } from '../../lib/bare-socket.ts'
 import type { Session } from '../../sessions/sessions.ts'
 import type { JobOwner } from '../../workers/pool.ts'
 import type { Transaction } from '../define.ts'
-import type { ResourceDeps } from '../routes.ts'
-import { findRecord } from '../verbs.ts'
-import { type Filterable, meets } from './filter.ts'
+import { type ResourceDeps, recordRoute } from '../routes.ts'
 import { datasources, knowledgeBases, rejectExternal } from './knowledge.ts'
 
 /** The parameters of a search. */
@@ -113,31 +111,22 @@ export const knowledgeOf = (prepare: (session: Session) => Promise<void>): Knowl
 })
 
 /** The route of a search. */
-export function searchRoute({ callOf }: ResourceDeps): Route {
-  return asRoute({
+export const searchRoute = (deps: ResourceDeps): Route =>
+  recordRoute(knowledgeBases, deps, {
     method: 'post',
     path: '/v2/knowledge/:knowledge_id/search',
-    tag: 'Knowledge',
     summary: 'Search a knowledge base',
     description: 'The chunks that match a query, best first. Uses the same search as retrieval in the router.',
     operationId: 'searchKnowledgeBase',
     examples: { returns: { query: 'How long can I return things?', top_k: 3 } },
     body: SearchBody,
     response: SearchAnswer,
-    errors: [404],
-    async find({ request, params }) {
-      const { session, caller } = await callOf(request)
-      findRecord(knowledgeBases, { records: session.records, caller }, params)
-    },
-    async handle({ request, params, body }) {
-      const { session, caller } = await callOf(request)
-      const base = findRecord(knowledgeBases, { records: session.records, caller }, params)
+    async handle({ request, body, session, record: base }) {
       rejectExternal(base, 'knowledge_id')
       const found = await searchChunks(session, base, { ...body, signal: request.signal })
       return { matches: await Promise.all(ranked(found, body).map((one) => matchOf(one, body, request))) }
     },
   })
-}
 
 interface FoundRecord {
   score: number
@@ -165,4 +154,45 @@ async function matchOf(
     ...(options.include_metadata && metadata !== undefined && { metadata }),
     ...(options.include_scores && { scores: { search_score: score, ...(rerank && { rerank_score: score }) } }),
   }
+}
+
+type Value = string | number | boolean
+/** The fields that conditions apply to. */
+type Filterable = Readonly<Record<string, Value>>
+
+/** Whether a chunk meets all conditions of a filter. */
+function meets(chunk: Filterable, { and = [], or, ...conditions }: FilterBy): boolean {
+  const all = (some: Conditions) =>
+    Object.entries(some).every(([field, condition]) =>
+      holds(Object.hasOwn(chunk, field) ? chunk[field] : undefined, condition),
+    )
+  return all(conditions) && and.every(all) && (or === undefined || or.some(all))
+}
+
+/** Whether a condition holds for a value. For a missing value, only `exists: false` and inequalities hold. */
+function holds(value: Value | undefined, condition: Condition): boolean {
+  const {
+    eq,
+    ne,
+    gt,
+    gte,
+    lt,
+    lte,
+    in: among,
+    nin,
+    exists,
+  } = typeof condition === 'object' ? condition : { eq: condition }
+  const is = (limit: Value | undefined, test: (value: Value, limit: Value) => boolean) =>
+    limit === undefined || (value !== undefined && test(value, limit))
+  return (
+    is(eq, (one, limit) => one === limit) &&
+    is(gt, (one, limit) => one > limit) &&
+    is(gte, (one, limit) => one >= limit) &&
+    is(lt, (one, limit) => one < limit) &&
+    is(lte, (one, limit) => one <= limit) &&
+    (ne === undefined || value !== ne) &&
+    (among === undefined || (value !== undefined && among.includes(value))) &&
+    (nin === undefined || value === undefined || !nin.includes(value)) &&
+    (exists === undefined || (value !== undefined) === exists)
+  )
 }

@@ -2,6 +2,7 @@
 import { groupBy } from '../../lib/group-by.ts'
 import { textFingerprint } from '../../lib/question.ts'
 import { type ClientCall, isAfter } from '../client-call.ts'
+import { declaredRetries } from '../pairing.ts'
 import { type Behavior, type FindingDefinition, type FindingDraft, times } from './define.ts'
 
 /** The first rejection informs a client, and the second shows that it removed too little. */
@@ -62,7 +63,7 @@ function severityOf(
   calls: readonly ClientCall[],
   { pairing }: Behavior,
 ): FindingDraft['severity'] | undefined {
-  const declared = new Set(pairing.pairs.filter((pair) => pair.declared).map(({ again }) => again))
+  const declared = declaredRetries(pairing)
   if (row.slice(1).filter((call) => declared.has(call)).length >= MIN_REJECTIONS - 1) return 'error'
   const [first] = row
   const begun = new Set(row.flatMap((call) => begunBefore(call, calls)))

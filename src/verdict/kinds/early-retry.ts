@@ -12,6 +12,7 @@ import {
   stepsOf,
   stretchesOf,
 } from '../client-call.ts'
+import { declaredRetries } from '../pairing.ts'
 import type { Behavior, FindingDefinition, FindingDraft } from './define.ts'
 
 /** Minimum early calls in a row, if the calls do not declare that they are retries. */
@@ -34,7 +35,7 @@ const pairedEarly = ({ pairing }: Behavior): FindingDraft[] =>
 /** Declared retries that return to the first API key or model before its wait is over. */
 function backTooEarly({ pairing }: Behavior): FindingDraft[] {
   // Undeclared equal calls may come from several clients, each with its own limit.
-  const declared = new Set(pairing.pairs.filter((pair) => pair.declared).map(({ again }) => again))
+  const declared = declaredRetries(pairing)
   const steps = pairing.chains.flatMap((chain) =>
     chain.flatMap((again, index): Step[] => {
       const last = chain[index - 1]

@@ -13,7 +13,7 @@ import {
   stepsOf,
 } from '../client-call.ts'
 import { incompleteIn, isBackoff } from '../incomplete.ts'
-import type { Pairing } from '../pairing.ts'
+import { declaredRetries, type Pairing } from '../pairing.ts'
 import { isCareful, MAX_TO_REARRANGE } from '../undeclared-retries.ts'
 import { type Behavior, endOf, type FindingDefinition, type FindingDraft, times } from './define.ts'
 
@@ -78,7 +78,7 @@ const isDoubtful = (first: ClientCall, again: ClientCall): boolean =>
 
 /** Whether a request was retried carefully before it was given up. */
 function isCarefulRequest(chain: Chain, { pairing }: Behavior): boolean {
-  const declared = new Set(pairing.pairs.filter((pair) => pair.declared).map(({ again }) => again))
+  const declared = declaredRetries(pairing)
   return isCareful(chain, (again) => declared.has(again))
 }
 
@@ -125,7 +125,7 @@ function draft(
 }
 
 function isDeclared(chains: readonly Chain[], { pairs }: Behavior['pairing']): boolean {
-  const declared = new Set(pairs.filter((pair) => pair.declared).map(({ again }) => again))
+  const declared = declaredRetries({ pairs })
   return chains.every(([, ...more]) => more.every((call) => declared.has(call)))
 }
 
@@ -154,7 +154,7 @@ const JITTER_MS = 50
 
 /** Requests whose calls were all canceled by the client before any content arrived, and that got no response. */
 function timedOutRequests({ pairs, chains }: Pairing): { chain: readonly ClientCall[]; declared: boolean }[] {
-  const declaring = new Set(pairs.filter((pair) => pair.declared).map(({ again }) => again))
+  const declaring = declaredRetries({ pairs })
   // The winner of a race or another model may have answered.
   const answered = Map.groupBy(
     chains.flat().filter(({ outcome }) => outcome === 'succeeded'),

@@ -1,5 +1,6 @@
 // no-backoff: a failed request was retried several times in a row without a pause.
 import { type ClientCall, hasNewKey, natureOf, pauseBetween, pausesOf, stretchesOf } from '../client-call.ts'
+import { declaredRetries } from '../pairing.ts'
 import { type Behavior, endOf, type FindingDefinition } from './define.ts'
 import { stormsIn } from './retry-storm.ts'
 
@@ -44,7 +45,7 @@ function hurriedIn(behavior: Behavior): ClientCall[][] {
 
 /** Whether calls certainly come from one client: they declare it, or share a connection. */
 function isOneClient(calls: readonly ClientCall[], { pairs }: Behavior['pairing']): boolean {
-  const declared = new Set(pairs.filter((pair) => pair.declared).map(({ again }) => again))
+  const declared = declaredRetries({ pairs })
   const [first, ...more] = calls
   const connection = first?.mark.connection ?? null
   return more.every((call) => declared.has(call) || (connection !== null && call.mark.connection === connection))

@@ -11,6 +11,7 @@ import {
   runsOf,
   stretchesOf,
 } from '../client-call.ts'
+import { declaredRetries } from '../pairing.ts'
 import { type Behavior, endOf, type FindingDefinition, type FindingDraft, requestKey } from './define.ts'
 
 /** Maximum length of a short pause. */
@@ -60,7 +61,7 @@ const hurries = (first: ClientCall, again: ClientCall) =>
   fails(first) && pauseBetween(first, again) < SHORT_MS && (first.wait === null || !honorsWait(first, again))
 
 function declaredIn({ pairing }: Behavior): ClientCall[][] {
-  const declared = new Set(pairing.pairs.filter((pair) => pair.declared).map(({ again }) => again))
+  const declared = declaredRetries(pairing)
   return pairing.chains
     .flatMap((chain) => stretchesOf(chain, (first, again) => declared.has(again) && hurries(first, again)))
     .filter((stretch) => stretch.length >= DECLARED_CALLS && isSteady(stretch, STEADY_MS))
