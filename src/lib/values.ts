@@ -70,6 +70,14 @@ export const asText = (value: unknown): string | undefined => (typeof value === 
 /** A string as it is, any other value as JSON, a missing one as an empty string. */
 export const textOrJson = (value: unknown): string => asText(value) ?? (value == null ? '' : JSON.stringify(value))
 
+/**
+ * The sum of a number of each item.
+ * @example
+ * sumOf([{ size: 1 }, { size: 2 }], ({ size }) => size) // => 3
+ */
+export const sumOf = <Item>(items: readonly Item[], number: (item: Item) => number): number =>
+  items.reduce((sum, item) => sum + number(item), 0)
+
 /** The value if it is a list index, as a number or as its digits; undefined otherwise. */
 export function asIndex(value: unknown): number | undefined {
   const number = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value

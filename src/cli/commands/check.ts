@@ -10,6 +10,7 @@ import { type Config, readConfig } from '../../config.ts'
 import { fixtureSubjects, operationNames } from '../../endpoints/index.ts'
 import { KNOWN_FILE, readKnownFailures } from '../../exploration/known-failures.ts'
 import { counted } from '../../lib/units.ts'
+import { sumOf } from '../../lib/values.ts'
 import { knownModels, providerNames } from '../../providers/names.ts'
 import { prepareSeed } from '../../resources/seeds/seed.ts'
 import { readSeed } from '../../resources/seeds/seed-file.ts'
@@ -17,8 +18,7 @@ import { isScenario, parseScenario, rulesWithoutEffect } from '../../scenarios/l
 import { FileError, parseSource } from '../../schema/source.ts'
 import type { CommandIo } from '../io.ts'
 import { fixFiles, isKnownFile } from './check-fix.ts'
-import { modelWarnings } from './check-models.ts'
-import { fixtureNameProblems, type KnownNames, scenarioNameProblems } from './check-names.ts'
+import { fixtureNameProblems, type KnownNames, modelWarnings, scenarioNameProblems } from './check-names.ts'
 
 /** Name of the seed file next to fixtures. */
 const SEED_NAME = 'workspace.yaml'
@@ -133,6 +133,7 @@ async function check({ files, seeds, knownFailures, cassettes }: CheckedFiles, n
   const accepted = knownFailures.flatMap((path) => collect(() => readKnownFailures(path)).flat())
   if (problems.length > 0) throw new FileError(problems)
   const fixtures = loaded.flatMap((one) => one.fixtures)
+  const interactions = sumOf(recorded, (one) => one.interactions)
   return {
     counts: [
       ...(fixtureFiles.length > 0 || scenarios.length + seeds.length + knownFailures.length + cassettes.size === 0
@@ -140,7 +141,9 @@ async function check({ files, seeds, knownFailures, cassettes }: CheckedFiles, n
         : []),
       ...(seeds.length > 0 ? [counted(seeds.length, 'seed')] : []),
       ...(scenarios.length > 0 ? [counted(scenarios.length, 'scenario')] : []),
-      ...(cassettes.size > 0 ? [`${counted(cassettes.size, 'cassette')} (${interactionCount(recorded)})`] : []),
+      ...(cassettes.size > 0
+        ? [`${counted(cassettes.size, 'cassette')} (${counted(interactions, 'interaction')})`]
+        : []),
       ...(knownFailures.length > 0 ? [counted(accepted.length, 'known case')] : []),
     ],
     warnings: [
@@ -154,9 +157,3 @@ async function check({ files, seeds, knownFailures, cassettes }: CheckedFiles, n
     notes: recorded.flatMap((one) => one.notes),
   }
 }
-
-const interactionCount = (checks: readonly CassetteCheck[]): string =>
-  counted(
-    checks.reduce((sum, { interactions }) => sum + interactions, 0),
-    'interaction',
-  )

@@ -1,9 +1,9 @@
 // Messages of commands on standard error: human-readable lines, or with --log json one line of JSON each.
 
 import type { Understudy } from '../../deps.ts'
-import { lazy } from '../../lib/lazy.ts'
 import { once } from '../../lib/once.ts'
 import { FileError } from '../../schema/source.ts'
+import { jsonLine, leftOut, logCallsAsJson } from './json-log.ts'
 import type { MakeLineWriter } from './line-writer.ts'
 
 /** Severity of a line. */
@@ -31,14 +31,11 @@ export interface Log {
   calls(understudy: Pick<Understudy, 'observers' | 'telemetry'>): void
 }
 
-// Loads what most starts do not need.
-const jsonLog = lazy<typeof import('./json-log.ts')>(() => require('./json-log.ts'))
-
 /** A human-readable log, until another format is set. */
 export function createLog(makeWriter: MakeLineWriter): Log {
   const plainLines = once(() => makeWriter((count) => `understudy: ${count} log lines dropped`))
   // All lines of JSON share one writer: two would interleave.
-  const jsonLines = once(() => makeWriter(jsonLog().leftOut))
+  const jsonLines = once(() => makeWriter(leftOut))
   let isJson = false
   const plain = (line: string) => plainLines().add(line)
   const line: Log['line'] = (level, message, { prefix = '', ...fields } = {}) => {
@@ -67,10 +64,6 @@ export function createLog(makeWriter: MakeLineWriter): Log {
       } else if (error instanceof Error) line('error', error.message, { stack: error.stack })
       else line('warn', String(error).replace(/^understudy: /, ''))
     },
-    calls: (understudy) => jsonLog().logCallsAsJson(understudy, jsonLines()),
+    calls: (understudy) => logCallsAsJson(understudy, jsonLines()),
   }
 }
-
-/** A line as JSON, for output elsewhere. */
-export const jsonLine = (level: LogLevel, message: string, fields: Record<string, unknown>): string =>
-  jsonLog().lineWith(level, message, fields)

@@ -82,6 +82,10 @@ export const ExecJson = z.object({
   runs: z.array(ExecRun).describe('One run for each scenario and seed.'),
 })
 
+const CaseName = z.object({
+  injection_point: z.string().describe('Id of the injection point.'),
+  failure_mode: z.string().describe('Failure mode.'),
+})
 const Share = z.object({ count: count.describe('How many.'), total: count.describe('Of how many.') })
 
 /** The report of `understudy explore --json`. */
@@ -99,14 +103,7 @@ export const ExploreJson = z.object({
         message: z.string().describe('What happened in the first case.'),
         calls: z.array(z.string()).describe('Labels of the injection points.'),
         failure_modes: z.array(z.string()).describe('Failure modes.'),
-        cases: z
-          .array(
-            z.object({
-              injection_point: z.string().describe('Id of the injection point.'),
-              failure_mode: z.string().describe('Failure mode.'),
-            }),
-          )
-          .describe('Cases with this problem.'),
+        cases: z.array(CaseName).describe('Cases with this problem.'),
         command: z.string().describe('Command that reproduces the first case.'),
       }),
     )
@@ -170,9 +167,7 @@ export const ExploreJson = z.object({
     .describe('Which provider faults each routing configuration hides.'),
   not_run: z
     .array(
-      z.object({
-        injection_point: z.string().describe('Id of the injection point.'),
-        failure_mode: z.string().describe('Failure mode.'),
+      CaseName.extend({
         reason: z
           .enum(['time', 'similar'])
           .describe('`time`: the budget was used up. `similar`: enough equal calls were tried.'),

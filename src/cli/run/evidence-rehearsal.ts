@@ -1,12 +1,11 @@
 // Plays recorded attempts again under a scenario made from them, in this process and on a virtual clock.
-import { readConfig } from '../../config.ts'
 import type { TraceRecord } from '../../contract/core/trace.ts'
-import { createUnderstudy } from '../../deps.ts'
 import { allOperations } from '../../endpoints/index.ts'
 import type { EvidenceAttempt, EvidenceOutcome } from '../../evidence/evidence.ts'
 import { scenarioValue } from '../../evidence/scenario-text.ts'
 import { asObject, objectsIn } from '../../lib/values.ts'
 import type { CommandIo } from '../io.ts'
+import { inProcess, postJson, rehearsalConfig } from './in-process.ts'
 
 /** An attempt that had another outcome in the rehearsal. */
 export interface RehearsalDifference {
@@ -28,17 +27,9 @@ export async function rehearseAttempts(
   text: string,
   attempts: readonly EvidenceAttempt[],
 ): Promise<RehearsalDifference[]> {
-  const read = readConfig({}, env)
-  const forwarding = { ...read.forwarding, upstreams: [] }
-  const { app, sessions } = createUnderstudy(
-    { ...read, forwarding, telemetry: undefined, db: ':memory:', scenario: [], token: [], tokens: {} },
-    log.report,
-  )
-  const headers = { authorization: 'Bearer any', 'content-type': 'application/json' }
-  const send = (path: string, init: RequestInit = {}) =>
-    app.fetch(new Request(`http://localhost${path}`, { headers, ...init }))
+  const { send, sessions } = inProcess(rehearsalConfig(env), log)
   const post = async (path: string, body: object) => {
-    const response = await send(path, { method: 'POST', body: JSON.stringify(body) })
+    const response = await postJson(send, path, body)
     if (!response.ok) throw new Error(await response.text())
   }
   try {
@@ -54,7 +45,7 @@ export async function rehearseAttempts(
       const call = callOf(attempt)
       if (!call) continue
       // A reset rejects instead of responding; the trace has the outcome.
-      await send(`/s/${SESSION}${call.path}`, { method: 'POST', body: JSON.stringify(call.body) })
+      await postJson(send, `/s/${SESSION}${call.path}`, call.body)
         .then((response) => response.arrayBuffer())
         .catch(() => {})
       const page = asObject(await (await send(`/s/${SESSION}/_understudy/traces?limit=1`)).json())

@@ -2,6 +2,7 @@
 import { fullGC } from 'bun:jsc'
 import type { Understudy } from '../../deps.ts'
 import { everySoOften } from '../../lib/clock.ts'
+import { withFetch } from './wrapped.ts'
 
 /** Calls after which a collection is worth its time, tens of milliseconds without responses. */
 const WORTHWHILE_CALLS = 1_000
@@ -45,7 +46,7 @@ const RUNTIME: Omit<Collection, 'memory'> = {
 
 /** The program, which collects its garbage in the first pause after many calls, and when it has become much: the runtime by itself waits for more of it. */
 export function withIdleCollection(
-  { app, ...rest }: Understudy,
+  understudy: Understudy,
   given: Pick<Collection, 'memory'> & Partial<Collection>,
 ): Understudy {
   const { collect, collectBetween, collectBeside, memory, every } = { ...RUNTIME, ...given }
@@ -78,14 +79,9 @@ export function withIdleCollection(
     }
     seen = calls
   }
-  return {
-    ...rest,
-    app: {
-      fetch(request, hold) {
-        calls++
-        stopWatch ??= every(PAUSE_MS, look)
-        return app.fetch(request, hold)
-      },
-    },
-  }
+  return withFetch(understudy, (request, hold) => {
+    calls++
+    stopWatch ??= every(PAUSE_MS, look)
+    return understudy.app.fetch(request, hold)
+  })
 }
