@@ -1,5 +1,6 @@
 // The baseline of a program, with which every other run is compared.
 import type { FindingKind } from '../contract/core/finding.ts'
+import type { TraceRecord } from '../contract/core/trace.ts'
 import type { ObservedCall, ObservedRun } from './types.ts'
 
 /** The number of calls of one name. */
@@ -72,12 +73,16 @@ export const kindName = ({ point }: ObservedCall): string => point.kind
 export const requestName = ({ point, client }: ObservedCall): string =>
   `${point.session} ${client.operation} ${client.request}`
 
+/** The rules whose faults were injected into a call, its attempts or the steps of its task. */
+export const faultsIn = ({ faults, attempts, task }: Pick<TraceRecord, 'faults' | 'attempts' | 'task'>): string[] => [
+  ...faults,
+  ...attempts.flatMap((attempt) => attempt.faults),
+  ...(task?.steps ?? []).flatMap((step) => step.faults ?? []),
+]
+
 /** Whether a call succeeded without a fault. */
-export const isAnswered = ({ trace: { outcome, faults, attempts, task } }: ObservedCall): boolean =>
-  outcome === 'succeeded' &&
-  faults.length === 0 &&
-  attempts.every((attempt) => attempt.faults.length === 0) &&
-  (task?.steps.every((step) => (step.faults ?? []).length === 0) ?? true)
+export const isAnswered = ({ trace }: ObservedCall): boolean =>
+  trace.outcome === 'succeeded' && faultsIn(trace).length === 0
 
 /** Number of calls by name in one run. */
 export function countCalls(

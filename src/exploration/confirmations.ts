@@ -2,32 +2,19 @@
 import type { CaseResult } from '../contract/core/exploration.ts'
 import { causeKey } from './problems.ts'
 
-/** The confirmations of an exploration. */
-interface Confirmations {
-  /** Whether a result must be confirmed. */
-  isNew(result: CaseResult): boolean
-  /** Notes that the runs of a case differed: no run confirms another case any more. */
-  vary(): void
-  /** If results vary: those that only the cause of another case confirms. Empty otherwise. */
-  doubtful(): readonly CaseResult[]
-  readonly varies: boolean
-}
-
 /**
  * The confirmations of an exploration.
  * @param before results that are confirmed
  * @param isKnown whether a result is a known failure, which needs no confirmation
  */
-export function createConfirmations(
-  before: Iterable<CaseResult>,
-  isKnown: (result: CaseResult) => boolean,
-): Confirmations {
+export function createConfirmations(before: Iterable<CaseResult>, isKnown: (result: CaseResult) => boolean) {
   const causes = new Set<string | undefined>()
   for (const result of before) causes.add(causeKey(result))
   const unconfirmed: CaseResult[] = []
   let varies = false
   return {
-    isNew(result) {
+    /** Whether a result must be confirmed. */
+    isNew(result: CaseResult): boolean {
       if (isKnown(result)) return false
       const cause = causeKey(result)
       // A case without a problem has no cause that another one could have.
@@ -38,10 +25,12 @@ export function createConfirmations(
       unconfirmed.push(result)
       return false
     },
+    /** Notes that the runs of a case differed: no run confirms another case any more. */
     vary() {
       varies = true
     },
-    doubtful: () => (varies ? unconfirmed : []),
+    /** If results vary: those that only the cause of another case confirms. Empty otherwise. */
+    doubtful: (): readonly CaseResult[] => (varies ? unconfirmed : []),
     get varies() {
       return varies
     },

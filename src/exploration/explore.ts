@@ -6,14 +6,13 @@ import {
   type RouteTable,
   type SkippedCase,
 } from '../contract/core/exploration.ts'
-import { failsByItself, runBaseline } from './baseline-runs.ts'
+import { failsByItself, runBaseline, type ShownRun } from './baseline-runs.ts'
 import { createConfirmations } from './confirmations.ts'
 import { exploreProblems } from './problems.ts'
 import { mergeRecoveryPaths, type RecoveryPathCounts } from './recovery-paths.ts'
 import type { RunRoute } from './routes.ts'
 import { limitsOf } from './run-limits.ts'
 import { createRunSlots, RUNS_PER_JOB } from './run-slots.ts'
-import type { ShownRun } from './shown-run.ts'
 import { createSpace, type SpaceOptions } from './space.ts'
 import { mayBeShortened, type RunCommand, runCase, shortestScenario, type Trial, type TrialContext } from './trial.ts'
 import type { ExploreCase, ObservedRun } from './types.ts'
@@ -90,8 +89,11 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
   }
   const { runRoute } = options
   const begun = await runBaseline({ run: baselineRun, runRoute, parallel: options.jobs > 1, hasTime, over })
-  const nothing = (failedBaseline: ObservedRun): Exploration => ({
-    ...{ ...NOTHING, failedBaseline, baselines, quietMs: failedBaseline.tookMs },
+  const nothing = (run: ObservedRun): Exploration => ({
+    ...NOTHING,
+    failedBaseline: run,
+    baselines,
+    quietMs: run.tookMs,
   })
   if (begun.failedBaseline) return nothing(begun.failedBaseline)
   const { points, baseline, tables, serialReason, leftProcesses } = begun

@@ -31,29 +31,11 @@ export interface SpaceOptions {
   notify(progress: { tried: TriedCase; done: number; total: number; isNew: boolean }): void
 }
 
-/** The remaining cases, and the results. */
-interface Space {
-  /** The next case to run; undefined if there is none now. */
-  next(): ExploreCase | undefined
-  giveBack(exploreCase: ExploreCase): void
-  done(trial: Trial): void
-  /** Replaces the scenario of a case that was run. */
-  shorten(exploreCase: ExploreCase, scenario: WrittenScenario): void
-  /** Runs cases again, and those that other runs proved: results vary between runs. */
-  distrust(unconfirmed: readonly CaseResult[]): void
-  state(): {
-    points: InjectionPoint[]
-    cases: CaseResult[]
-    skipped: SkippedCase[]
-    saved: number
-  }
-}
-
 /**
- * The cases of the baseline's injection points.
+ * The remaining cases of the baseline's injection points, and the results.
  * @param options `steady`: whether the baseline runs made the same calls in the same order
  */
-export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOptions & { steady: boolean }): Space {
+export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOptions & { steady: boolean }) {
   const { depth, classes, before, notify, only } = options
   const isAsked = (one: ExploreCase) => only === undefined || caseLabel(one) === only || beginsPair(one, only)
   // If a program behaves differently in every run, no run proves the result of another.
@@ -97,16 +79,15 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
   ) => {
     if (exploreCase.after || !COPED.includes(result.verdict)) return []
     const after = { point: exploreCase.point, class: exploreCase.class }
-    return allCases(
-      following.flatMap((id) => pointOf(id) ?? []),
-      classes,
-    )
+    const next = following.flatMap((id) => pointOf(id) ?? [])
+    return allCases(next, classes)
       .map((second) => ({ ...second, after }))
       .filter((pair) => only === undefined || caseLabel(pair) === only)
   }
   for (const [name, exploreCase] of [...waiting]) takeTried(name, exploreCase)
   return {
-    next() {
+    /** The next case to run; undefined if there is none now. */
+    next(): ExploreCase | undefined {
       for (const [name, exploreCase] of waiting) {
         // A case that a running one may prove waits for it, so that explorations do not differ by timing.
         if (proves && proversOf(exploreCase).some((one) => underWay.has(one))) continue
@@ -116,11 +97,11 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
       }
       return undefined
     },
-    giveBack(exploreCase) {
+    giveBack(exploreCase: ExploreCase) {
       underWay.delete(caseLabel(exploreCase))
       waiting.set(caseLabel(exploreCase), exploreCase)
     },
-    done(trial) {
+    done(trial: Trial) {
       add(trial.cell, trial)
       for (const other of proves ? provenBy(trial) : []) {
         const exploreCase = waiting.get(caseLabel(other))
@@ -129,7 +110,8 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
         add(exploreCase, provenCase(trial, exploreCase))
       }
     },
-    shorten(exploreCase, scenario) {
+    /** Replaces the scenario of a case that was run. */
+    shorten(exploreCase: ExploreCase, scenario: WrittenScenario) {
       const name = caseLabel(exploreCase)
       const found = results.get(name)
       if (!found) return
@@ -137,7 +119,8 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
       results.set(name, { exploreCase, tried })
       notify({ tried, done: results.size, total: results.size, isNew: false })
     },
-    distrust(unconfirmed) {
+    /** Runs cases again, and those that other runs proved: results vary between runs. */
+    distrust(unconfirmed: readonly CaseResult[]) {
       proves = false
       const names = new Set(unconfirmed.map(caseName))
       for (const [name, { exploreCase, tried }] of [...results]) {
@@ -150,9 +133,7 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
     state: () => ({
       points: [...quiet, ...discoveredOf(points)],
       cases: inOrder(
-        [...results.values()]
-          .map(({ tried }) => tried.result)
-          .filter((result) => only === undefined || caseName(result) === only),
+        [...results].filter(([name]) => only === undefined || name === only).map(([, { tried }]) => tried.result),
         allPlanned,
       ),
       skipped: [
