@@ -2,7 +2,7 @@
 import type { StoredTrace } from '../../../contract/core/trace.ts'
 import { promptSayings, responseSayings, type Saying } from '../../../views/sayings.ts'
 import { countedText } from '../state/format.ts'
-import { Region } from '../ui/region.tsx'
+import { Region } from '../ui/layout.tsx'
 import { Sayings } from './response.tsx'
 
 /** Maximum number of texts of a prompt, and characters of each; the tabs show the rest. */

@@ -4,6 +4,7 @@ import { outcomeText } from '../../../contract/core/outcome-text.ts'
 import { curlOf } from '../../../views/curl.ts'
 import { promptSayings } from '../../../views/sayings.ts'
 import { requestHead, textIn, visible } from '../../../views/wire-text.ts'
+import type { ReportCall } from '../../report-data.ts'
 import { toneClass } from '../calls/list.tsx'
 import { selected, toggleSelected } from '../calls/shown.ts'
 import { callOf } from '../state/call-list.ts'
@@ -11,13 +12,14 @@ import { countText, spanText } from '../state/format.ts'
 import { reportData } from '../state/report.ts'
 import { here, narrow } from '../state/route.ts'
 import { Icon } from '../ui/icons.tsx'
+import { Block, Facts } from '../ui/layout.tsx'
 import { type Tab, Tabs } from '../ui/tabs.tsx'
 import { Conversation } from './conversation.tsx'
-import { Facts } from './facts.tsx'
+import { CallFacts } from './facts.tsx'
 import { GenerateTab } from './generate.tsx'
 import { Code, Json } from './json.tsx'
-import { call, type LoadedCall } from './loaded.ts'
-import { Block, indented, ResponseTab, Sayings } from './response.tsx'
+import { call } from './loaded.ts'
+import { indented, ResponseTab, Sayings } from './response.tsx'
 import { callClock, WaterfallChart } from './waterfall.tsx'
 
 /** The panel of the selected call. */
@@ -48,7 +50,7 @@ export function close(): void {
   if (isInside) requestAnimationFrame(() => document.querySelector<HTMLElement>('[role=grid]')?.focus())
 }
 
-function Loaded(call: LoadedCall) {
+function Loaded(call: ReportCall) {
   const { trace, waterfall, exchange } = call
   const { model, operation, status, outcome, duration_ms, name, route } = trace
   const isExploration = here.value.view === 'explore'
@@ -100,7 +102,7 @@ function Loaded(call: LoadedCall) {
 
 const WITHOUT_BODIES = { request: undefined, rendered: undefined, answer: undefined }
 
-function Timeline({ trace, waterfall }: Pick<LoadedCall, 'trace' | 'waterfall'>) {
+function Timeline({ trace, waterfall }: Pick<ReportCall, 'trace' | 'waterfall'>) {
   return (
     <>
       {trace.error && (
@@ -112,12 +114,12 @@ function Timeline({ trace, waterfall }: Pick<LoadedCall, 'trace' | 'waterfall'>)
         <WaterfallChart waterfall={waterfall} route={trace.route} clock={callClock(trace.id)} />
         <Conversation trace={trace} />
       </div>
-      <Facts trace={trace} />
+      <CallFacts trace={trace} />
     </>
   )
 }
 
-function RequestTab({ trace: { request, rendered, route }, exchange }: LoadedCall) {
+function RequestTab({ trace: { request, rendered, route }, exchange }: ReportCall) {
   const received = exchange.request
   return (
     <>
@@ -148,7 +150,7 @@ const UNDERSTOOD = {
   direct: 'Client request (translated to the router API)',
 } as const
 
-function HeadersTab({ exchange: { request, response } }: Pick<LoadedCall, 'exchange'>) {
+function HeadersTab({ exchange: { request, response } }: Pick<ReportCall, 'exchange'>) {
   return (
     <>
       <HeaderBlock title="Request headers" headers={request?.headers} />
@@ -165,7 +167,7 @@ function HeaderBlock({ title, headers }: { title: string; headers: Record<string
   return (
     <Block title={title} {...(headers && { copy: indented(headers) })}>
       {headers ? (
-        <HeaderList rows={Object.entries(headers)} />
+        <Facts class="facts mono" rows={Object.entries(headers).map(([name, value]) => [name, value || '(empty)'])} />
       ) : (
         <p class="note">
           Headers were not stored. Under heavy load, Understudy stores them for failed calls and a sample of the others.
@@ -175,20 +177,7 @@ function HeaderBlock({ title, headers }: { title: string; headers: Record<string
   )
 }
 
-function HeaderList({ rows }: { rows: readonly (readonly [string, string])[] }) {
-  return (
-    <dl class="facts mono">
-      {rows.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value === '' ? '(empty)' : value}</dd>
-        </div>
-      ))}
-    </dl>
-  )
-}
-
-function CurlTab({ trace, exchange }: LoadedCall) {
+function CurlTab({ trace, exchange }: ReportCall) {
   const origin = location.protocol === 'file:' ? 'http://127.0.0.1:8633' : location.origin
   const curl = curlOf({ trace, exchange, origin })
   const again = curlOf({ trace, exchange, origin, inNewSession: true }) ?? ''
@@ -213,7 +202,7 @@ function CurlTab({ trace, exchange }: LoadedCall) {
   )
 }
 
-const wasFaulty = ({ scenario, faults, attempts }: LoadedCall['trace']) =>
+const wasFaulty = ({ scenario, faults, attempts }: ReportCall['trace']) =>
   scenario !== null && [...faults, ...attempts.flatMap((one) => one.faults)].length > 0
 
 const UNREPEATED =

@@ -1,7 +1,7 @@
 // JSON with indentation and syntax colors. All content of a trace is rendered as text, never as markup.
 import { useState } from 'preact/hooks'
 import { countText } from '../state/format.ts'
-import { Region } from '../ui/region.tsx'
+import { Region } from '../ui/layout.tsx'
 
 /** Maximum characters that are shown at first, and that are colored. */
 const [MAX_SHOWN, MAX_COLOURED] = [60_000, 200_000]

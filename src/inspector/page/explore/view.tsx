@@ -5,6 +5,7 @@ import { CallDetail } from '../call/detail.tsx'
 import { chosen } from '../calls/shown.ts'
 import { countedText, instantText, spanText } from '../state/format.ts'
 import { reportData } from '../state/report.ts'
+import { Lines } from '../ui/layout.tsx'
 import { VERDICT_TONES } from '../views/verdict.tsx'
 import { CaseDetail, currentCase } from './case.tsx'
 import { Matrix } from './matrix.tsx'
@@ -43,11 +44,7 @@ function Head({ data }: { data: ExplorationData }) {
         <span class={`pill ${VERDICT_TONES[verdict]}`}>{verdict.toUpperCase()}</span>
         <h1 class="sentence">{explorationSentence({ ...data, cases: data.cells })}</h1>
       </div>
-      {inconclusive.map((reason) => (
-        <p key={reason} class="callout warn">
-          {reason}
-        </p>
-      ))}
+      <Lines lines={inconclusive} class="callout warn" />
       <p class="note">
         <code>{command}</code> · {reportData && instantText(Date.parse(reportData.made))}
       </p>
@@ -117,35 +114,23 @@ function PointList({ points, start = 1 }: { points: ExplorationData['points']; s
 
 function Notes({ data }: { data: ExplorationData }) {
   const { skipped, similar, dropped, fixed, routes, notEmulated } = data
+  const untested = [
+    [skipped.length, 'case', 'skipped: the time limit was reached, or the run was stopped.'],
+    [similar, 'case', 'skipped: many calls of the same kind occurred, and only a sample was tested.'],
+    [dropped, 'call', 'not tested: their traces were dropped, or deleted by a reset.'],
+  ] as const
+  const warnings = [
+    ...untested.flatMap(([count, noun, why]) => (count > 0 ? [`${countedText(count, noun)} ${why}`] : [])),
+    ...fixed.map(({ point, class: name }) => `${name} at ${point} is fixed: remove it from the known failures.`),
+  ]
   return (
     <>
       {notEmulated.length > 0 && (
         <section class="callout warn" aria-label="APIs that are not emulated">
-          {notEmulated.map((line) => (
-            <p key={line}>{line}</p>
-          ))}
+          <Lines lines={notEmulated} />
         </section>
       )}
-      {skipped.length > 0 && (
-        <p class="callout warn">
-          {countedText(skipped.length, 'case')} skipped: the time limit was reached, or the run was stopped.
-        </p>
-      )}
-      {similar > 0 && (
-        <p class="callout warn">
-          {countedText(similar, 'case')} skipped: many calls of the same kind occurred, and only a sample was tested.
-        </p>
-      )}
-      {dropped > 0 && (
-        <p class="callout warn">
-          {countedText(dropped, 'call')} not tested: their traces were dropped, or deleted by a reset.
-        </p>
-      )}
-      {fixed.map(({ point, class: name }) => (
-        <p key={`${point} ${name}`} class="callout warn">
-          {name} at {point} is fixed: remove it from the known failures.
-        </p>
-      ))}
+      <Lines lines={warnings} class="callout warn" />
       {routes.length > 0 && (
         <section class="card" aria-label="Routes">
           <h2>Results of provider faults</h2>

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { askJson } from '../state/api.ts'
 import { countText } from '../state/format.ts'
 import { ActionButton } from '../ui/action.tsx'
+import { TextField } from '../ui/layout.tsx'
 import type { SessionInfo } from './session-choice.tsx'
 
 const STEPS = ['1s', '10s', '1m', '10m', '1h'] as const
@@ -37,28 +38,18 @@ export function ClockControls({ session, reload }: { session: SessionInfo; reloa
             {step}
           </ActionButton>
         ))}
-        <label>
-          <span class="hidden">Duration to advance</span>
-          <input
-            class="short"
-            placeholder="90s"
-            value={length}
-            onInput={(event) => setLength(event.currentTarget.value)}
-          />
-        </label>
+        <TextField room="short" label="Duration to advance" placeholder="90s" value={length} onChange={setLength} />
         <ActionButton act={change({ advance: length })} disabled={length === ''}>
           Advance
         </ActionButton>
       </p>
       <p class="actions">
-        <label>
-          <span class="hidden">Time to set the clock to</span>
-          <input
-            placeholder="2025-01-01T00:00:00Z"
-            value={time}
-            onInput={(event) => setTime(event.currentTarget.value)}
-          />
-        </label>
+        <TextField
+          label="Time to set the clock to"
+          placeholder="2025-01-01T00:00:00Z"
+          value={time}
+          onChange={setTime}
+        />
         <ActionButton act={change({ set: time })} disabled={time === ''}>
           Set
         </ActionButton>
