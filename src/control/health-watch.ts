@@ -3,13 +3,10 @@
 /** Milliseconds in which an active balancer sends at least one check. */
 const INTERVAL_MS = 10_000
 
-/** The kind of check: `readyz` is for balancers, `health` also for people and scripts. */
-export type HealthQuestion = 'health' | 'readyz'
-
 /** Counts health checks. */
 export interface HealthWatch {
-  /** Notes a check. */
-  noteCheck(question: HealthQuestion): void
+  /** Notes a check: `readyz` is for balancers, `health` also for people and scripts. */
+  noteCheck(question: 'health' | 'readyz'): void
   /** Number of checks. */
   readonly count: number
   /**

@@ -3,14 +3,23 @@ import { z } from 'zod'
 import { asRoute, type Route } from '../contract/core/route.ts'
 import { RuleReport } from '../contract/core/verification.ts'
 import { yaml } from '../lib/yaml.ts'
+import type { Scenario } from '../scenarios/engine.ts'
 import { fixedSource, rulesWithoutEffect, type ScenarioSource } from '../scenarios/load.ts'
 import type { ScenarioRuns } from '../scenarios/runs.ts'
 import { ScenarioFile } from '../scenarios/schema.ts'
 import { parseRequest } from '../schema/validation.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { phasesOf, ScenarioPhase } from '../views/phases.ts'
 import { IN_REQUEST, scenarioCheckRoute, scenarioOfText } from './scenario-check.ts'
 import type { ControlDeps } from './types.ts'
+
+/** A time span in which a rule is active. */
+const ScenarioPhase = z.object({
+  rule: z.string().describe('Name of the rule.'),
+  phase: z.enum(['healthy', 'degrading', 'down', 'recovering']).describe('Phase of the rule.'),
+  from_ms: z.number().describe('Milliseconds from the start of the scenario.'),
+  to_ms: z.number().nullable().describe('End in milliseconds from the start of the scenario. Null if open-ended.'),
+})
+type ScenarioPhase = z.infer<typeof ScenarioPhase>
 
 /** The report on the active scenario. */
 const Report = z.object({
@@ -141,4 +150,21 @@ export function chosenScenario(given: string | object, runs: ScenarioRuns, param
   if (name?.[0] === 'text' && more.length === 0) return fixedSource(scenarioOfText(String(name[1]), param))
   const scenario = parseRequest(ScenarioFile, given, { whole: 'the scenario', under: param })
   return fixedSource({ ...scenario, location: IN_REQUEST, text: yaml().stringify(given) })
+}
+
+/** The phases of all rules with a schedule or time limits. */
+function phasesOf({ rules }: Scenario): ScenarioPhase[] {
+  return rules.flatMap(({ name, when: { schedule, after, for: length } }): ScenarioPhase[] => {
+    if (schedule) {
+      let at = 0
+      return schedule.map(({ phase, for: lasts }) => {
+        const from = at
+        at += lasts ?? 0
+        return { rule: name, phase, from_ms: from, to_ms: lasts === undefined ? null : at }
+      })
+    }
+    if (after === undefined && length === undefined) return []
+    const from = after ?? 0
+    return [{ rule: name, phase: 'down', from_ms: from, to_ms: length === undefined ? null : from + length }]
+  })
 }

@@ -9,7 +9,7 @@ import { SETTINGS_FILE } from '../../config/file.ts'
 import { type Config, readConfig } from '../../config.ts'
 import { fixtureSubjects, operationNames } from '../../endpoints/index.ts'
 import { KNOWN_FILE, readKnownFailures } from '../../exploration/known-failures.ts'
-import { counted } from '../../lib/units.ts'
+import { alternatives, counted } from '../../lib/units.ts'
 import { sumOf } from '../../lib/values.ts'
 import { knownModels, providerNames } from '../../providers/names.ts'
 import { prepareSeed } from '../../resources/seeds/seed.ts'
@@ -23,7 +23,6 @@ import { fixtureNameProblems, type KnownNames, modelWarnings, scenarioNameProble
 /** Name of the seed file next to fixtures. */
 const SEED_NAME = 'workspace.yaml'
 const DEFAULT_FOLDERS = ['fixtures', 'scenarios', 'cassettes']
-const NAMED_FOLDERS = `${DEFAULT_FOLDERS.slice(0, -1).join(', ')} or ${DEFAULT_FOLDERS.at(-1)}`
 
 /**
  * `understudy check`: validates fixtures, scenarios, seeds, cassettes and known cases. Fails if a file is invalid.
@@ -41,7 +40,9 @@ export function checkCommand({ env, stdout, stderr }: CommandIo): Command {
       const defaults = [...DEFAULT_FOLDERS, KNOWN_FILE].filter((path) => existsSync(path))
       const paths = named.length > 0 ? named : defaults
       if (paths.length === 0) {
-        throw new FileError(`the current folder has no ${NAMED_FOLDERS} folder: name the files or folders to check`)
+        throw new FileError(
+          `the current folder has no ${alternatives(DEFAULT_FOLDERS)} folder: name the files or folders to check`,
+        )
       }
       const seeds = paths.flatMap(seedsIn)
       const knownFailures = paths.filter(isKnownFile)
