@@ -58,11 +58,7 @@ export function errorParts(schemas: Schemas): Json {
   })
   const { message, description } = ERRORS[404] ?? OTHER
   const example = { code: '404', message, error: message }
-  const asText = {
-    description,
-    headers: COMMON,
-    content: { 'application/json': { schema: textSchema, example } },
-  }
+  const asText = { description, headers: COMMON, content: { 'application/json': { schema: textSchema, example } } }
   return Object.fromEntries([...parts, [`${ERRORS[404]?.name}${AS_TEXT}`, asText]])
 }
 
@@ -70,13 +66,11 @@ export function errorParts(schemas: Schemas): Json {
 export const errorResponses = (statuses: readonly (number | 'default')[], asText: readonly number[] = []): Json =>
   Object.fromEntries(
     all
-      .filter(([status]) => statuses.some((one) => String(one) === status))
-      .map(([status, { name }]) => [
-        status,
-        {
-          $ref: `#/components/responses/${name}${asText.some((one) => String(one) === status) ? AS_TEXT : ''}`,
-        },
-      ]),
+      .filter(([status]) => statuses.map(String).includes(status))
+      .map(([status, { name }]) => {
+        const suffix = asText.map(String).includes(status) ? AS_TEXT : ''
+        return [status, { $ref: `#/components/responses/${name}${suffix}` }]
+      }),
   )
 
 const MODEL = [422, 429, 500, 502, 503, 504, 'default'] as const

@@ -3,7 +3,7 @@
 import type { SessionHandle } from '../sessions/session.ts'
 
 /** A turn that a client started, and whose end no client has read yet. */
-export interface UnreadTurn {
+interface UnreadTurn {
   task: string
   workspace: string
   /** Id of its trace. */
@@ -31,8 +31,7 @@ export function createTaskReaders(): TaskReaders {
   const handles = new WeakMap<SessionHandle, Map<string, UnreadTurn>>()
   return {
     begun(handle, turn) {
-      const turns = handles.get(handle) ?? new Map<string, UnreadTurn>()
-      handles.set(handle, turns)
+      const turns = handles.getOrInsertComputed(handle, () => new Map())
       turns.delete(turn.task)
       turns.set(turn.task, { ...turn, looks: 0 })
       const [oldest] = turns.size > MAX_UNREAD ? turns.keys() : []

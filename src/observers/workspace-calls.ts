@@ -4,7 +4,7 @@ import type { WorkspaceCallNote } from '../contract/core/finding.ts'
 import type { Session } from '../sessions/session.ts'
 
 /** The workspace calls of a session since its scenario started. */
-export interface WorkspaceCallList {
+interface WorkspaceCallList {
   count: number
   /** Number of calls in progress in the session of that name. */
   underWay: number
@@ -13,7 +13,7 @@ export interface WorkspaceCallList {
 }
 
 /** How a call ended; computed only if it is stored. */
-export type WorkspaceCallEnd = Pick<WorkspaceCallNote, 'outcome'> & {
+type WorkspaceCallEnd = Pick<WorkspaceCallNote, 'outcome'> & {
   /** Method and path, without the query. */
   place: string
   note(): Omit<WorkspaceCallNote, 'number' | 'until' | 'outcome'>
@@ -49,8 +49,7 @@ export function createWorkspaceCalls(): WorkspaceCalls {
           const remaining = (underWay.get(name) ?? 1) - 1
           if (remaining > 0) underWay.set(name, remaining)
           else underWay.delete(name)
-          const kept = generations.get(session) ?? { count: 0, calls: [], failing: new Set() }
-          generations.set(session, kept)
+          const kept = generations.getOrInsertComputed(session, () => ({ count: 0, calls: [], failing: new Set() }))
           kept.count++
           if (outcome !== 'succeeded' && kept.failing.size < MAX_CALLS) kept.failing.add(place)
           if (kept.calls.length < MAX_CALLS && kept.failing.has(place))

@@ -134,15 +134,11 @@ function generationRuns(first: ScenarioSource | undefined, timeOf: ScenarioRuns[
     return source === undefined ? first : (source ?? undefined)
   }
   /** The scenarios of a generation. Starts the session's scenario if necessary. */
-  const of = (session: Session): GenerationRuns => {
-    let found = runs.get(session)
-    if (!found) {
+  const of = (session: Session): GenerationRuns =>
+    runs.getOrInsertComputed(session, () => {
       const source = sourceOf(session)
-      found = { named: new Map(), ...(source && { current: { source, run: beginIn(session, source.scenario) } }) }
-      runs.set(session, found)
-    }
-    return found
-  }
+      return { named: new Map(), ...(source && { current: { source, run: beginIn(session, source.scenario) } }) }
+    })
   return {
     sourceOf,
     of,
@@ -167,13 +163,8 @@ function sourceNamed(name: string, sources: readonly ScenarioSource[]): Scenario
   if (source) return source
   const shipped = files().loadShipped(name)
   if (shipped) return files().fixedSource(shipped)
-  const names = knownNames(sources)
-  throw new ApiError(
-    400,
-    'unknown_scenario',
-    `there is no scenario ${JSON.stringify(name)}; known: ${names.join(', ') || 'none'}`,
-    { param: 'scenario' },
-  )
+  const message = `there is no scenario ${JSON.stringify(name)}; known: ${knownNames(sources).join(', ') || 'none'}`
+  throw new ApiError(400, 'unknown_scenario', message, { param: 'scenario' })
 }
 
 const knownNames = (sources: readonly ScenarioSource[]): string[] => [

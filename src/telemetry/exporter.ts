@@ -23,7 +23,7 @@ export interface ExportCounts {
 }
 
 /** Spans that are not built yet. */
-export interface WaitingSpans {
+interface WaitingSpans {
   /** Their approximate number. */
   count: number
   /** Characters of content in them. */
