@@ -29,7 +29,7 @@ export interface DriftRecord {
 }
 
 /** How requests are asked again. */
-export interface DriftOptions {
+interface DriftOptions {
   /**
    * Sends a request.
    * @throws Error if there is no response; its message says why
@@ -41,8 +41,6 @@ export interface DriftOptions {
   refusal(interaction: Interaction): string | undefined
   /** Number of requests at a time. */
   jobs: number
-  /** Called with each result. */
-  onResult?: (record: DriftRecord) => void
 }
 
 /** Asks all recorded requests again. The results are in the order of the recordings. */
@@ -56,7 +54,7 @@ export async function findDrift(cassettes: readonly Cassette[], options: DriftOp
       if (!one) return
       const { cassette, interaction } = one
       const { provider, operation, model } = interaction.request
-      const record: DriftRecord = {
+      records[index] = {
         cassette: cassette.header.session,
         file: cassette.file,
         line: interaction.line,
@@ -64,8 +62,6 @@ export async function findDrift(cassettes: readonly Cassette[], options: DriftOp
         changes: [],
         ...(await judged(interaction, options)),
       }
-      records[index] = record
-      options.onResult?.(record)
     }
   }
   await Promise.all(Array.from({ length: Math.min(options.jobs, all.length) }, work))

@@ -20,11 +20,7 @@ type WorkspaceCallEnd = Pick<WorkspaceCallNote, 'outcome'> & {
 }
 
 /** The workspace calls of all sessions. */
-export interface WorkspaceCalls {
-  /** A call has arrived in the session of a name. End it in the generation that handled it. */
-  begin(name: string): { end(session: Session, end: WorkspaceCallEnd): void }
-  of(session: Session): WorkspaceCallList
-}
+export type WorkspaceCalls = ReturnType<typeof createWorkspaceCalls>
 
 /** Maximum number of calls of a session; those that failed first are kept. */
 const MAX_CALLS = 5_000
@@ -36,16 +32,17 @@ interface Kept {
 }
 
 /** An empty list of calls. */
-export function createWorkspaceCalls(): WorkspaceCalls {
+export function createWorkspaceCalls() {
   const generations = new WeakMap<Session, Kept>()
   const underWay = new Map<string, number>()
   let begun = 0
   return {
-    begin(name) {
+    /** A call has arrived in the session of a name. End it in the generation that handled it. */
+    begin(name: string) {
       const number = ++begun
       underWay.set(name, (underWay.get(name) ?? 0) + 1)
       return {
-        end(session, { outcome, place, note }) {
+        end(session: Session, { outcome, place, note }: WorkspaceCallEnd): void {
           const remaining = (underWay.get(name) ?? 1) - 1
           if (remaining > 0) underWay.set(name, remaining)
           else underWay.delete(name)
@@ -57,7 +54,7 @@ export function createWorkspaceCalls(): WorkspaceCalls {
         },
       }
     },
-    of(session) {
+    of(session: Session): WorkspaceCallList {
       const { count = 0, calls = [] } = generations.get(session) ?? {}
       const ordered = calls.toSorted((one, other) => one.number - other.number)
       return { count, underWay: underWay.get(session.name) ?? 0, calls: ordered }

@@ -126,6 +126,14 @@ export const metricsPage = ({ metrics }: ServerFacts): string =>
     'They count since the start of the process. Metrics of OpenTelemetry exist only with `--otlp`. At most 500 label combinations are kept per metric; further ones are counted as `other`.',
   )
 
+/** Where the report of a command comes from. */
+const REPORTS = {
+  exec: '`understudy exec --json` or `--json-file FILE`',
+  explore: '`understudy explore --json` or `--json-file FILE`',
+  drift: '`understudy drift --json`',
+  rehearse: '`understudy rehearse --json`',
+}
+
 /** Every key of the JSON reports. */
 export const reportsPage = (): string =>
   page(
@@ -142,14 +150,11 @@ export const reportsPage = (): string =>
       ['report', 'from', 'JSON Schema'],
       [
         ['verdict of a session', '`GET /_understudy/verify`', '`understudy schema verdict`'],
-        ['report of exec', '`understudy exec --json` or `--json-file FILE`', '`understudy schema exec-report`'],
-        [
-          'report of explore',
-          '`understudy explore --json` or `--json-file FILE`',
-          '`understudy schema explore-report`',
-        ],
-        ['report of drift', '`understudy drift --json`', '`understudy schema drift-report`'],
-        ['report of rehearse', '`understudy rehearse --json`', '`understudy schema rehearse-report`'],
+        ...Object.entries(REPORTS).map(([command, source]) => [
+          `report of ${command}`,
+          source,
+          code(`understudy schema ${command}-report`),
+        ]),
       ],
     ),
     '## Verdict of a session',

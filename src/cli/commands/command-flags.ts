@@ -9,6 +9,18 @@ import { FileError } from '../../schema/source.ts'
 import { rejectOpenHost } from '../run/listen.ts'
 import { repeated, settingsByKey } from './setting-flags.ts'
 
+/** What the options of commands have that run another one and report on it. */
+export interface ReportOptions extends Record<string, unknown> {
+  timeout?: string
+  hangLimit?: string
+  junit?: string
+  html?: string
+  coverage?: string
+  leaveEnv?: string[]
+  json?: boolean
+  jsonFile?: string
+}
+
 /** Options of commands that run another one and report on it. */
 export const addReportOptions = (command: Command): Command =>
   command

@@ -15,21 +15,20 @@ import { leftVariables } from '../run/not-emulated.ts'
 import { runReport } from '../run/run-report.ts'
 import { runSuite } from '../run/suite.ts'
 import { exitCodeOf, runAsJson, type SuiteRun } from '../run/suite-run.ts'
-import { addReportOptions, commandConfig, durationOf, rejectUnwritable, seedOf } from './command-flags.ts'
+import {
+  addReportOptions,
+  commandConfig,
+  durationOf,
+  type ReportOptions,
+  rejectUnwritable,
+  seedOf,
+} from './command-flags.ts'
 import { addSettingFlags, repeated } from './setting-flags.ts'
 
 /** The options of exec. */
-export interface ExecOptions extends Record<string, unknown> {
+export interface ExecOptions extends ReportOptions {
   seed?: string[]
-  timeout?: string
-  hangLimit?: string
   db?: string
-  junit?: string
-  html?: string
-  coverage?: string
-  leaveEnv?: string[]
-  json?: boolean
-  jsonFile?: string
 }
 
 /** Settings whose flags differ here, or do not exist. */

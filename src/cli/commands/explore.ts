@@ -33,28 +33,28 @@ import { announceAddresses } from '../run/listen.ts'
 import { leftVariables, type NotEmulatedByPath, notEmulatedReasons } from '../run/not-emulated.ts'
 import { commandProgram, observer, routeRunner } from '../run/observe.ts'
 import { NOT_PASSED, STOPPED } from '../run/suite-run.ts'
-import { addReportOptions, commandConfig, durationOf, numberOf, rejectUnwritable, seedOf } from './command-flags.ts'
+import {
+  addReportOptions,
+  commandConfig,
+  durationOf,
+  numberOf,
+  type ReportOptions,
+  rejectUnwritable,
+  seedOf,
+} from './command-flags.ts'
 import { addSettingFlags, repeated } from './setting-flags.ts'
 
-interface Options extends Record<string, unknown> {
+interface Options extends ReportOptions {
   failureMode?: string[]
   case?: string
   depth?: string
   budget?: string
   jobs?: string
-  timeout?: string
-  hangLimit?: string
   knownFailures?: string
   out: string
   seed?: string
   resume?: boolean
   prune: boolean
-  junit?: string
-  html?: string
-  coverage?: string
-  leaveEnv?: string[]
-  json?: boolean
-  jsonFile?: string
 }
 
 /** Settings whose flags differ here, or do not exist. */

@@ -4,10 +4,11 @@ import type { Understudy } from '../../deps.ts'
 import { everySoOften } from '../../lib/clock.ts'
 import { withFetch } from './wrapped.ts'
 
-/** Calls after which a collection is worth its time, tens of milliseconds without responses. */
-const WORTHWHILE_CALLS = 1_000
-/** The server is idle when there was no call for so long, in ms. */
-const PAUSE_MS = 1_000
+/**
+ * Calls after which a collection is worth its time, tens of milliseconds without responses. The server is idle when there
+ * was no call for so long, in ms.
+ */
+const [WORTHWHILE_CALLS, PAUSE_MS] = [1_000, 1_000]
 /** Bytes of memory from which on the server does not wait for a pause: it needs only a fraction itself. */
 const MUCH_MEMORY = 350e6
 /** Bytes from which on calls wait for a collection: a concurrent one frees less. */

@@ -1,20 +1,19 @@
 // One call: its timeline, request and response, and the files generated from it.
-
 import { outcomeText } from '../../../contract/core/outcome-text.ts'
+import type { StoredTrace } from '../../../contract/core/trace.ts'
 import { curlOf } from '../../../views/curl.ts'
-import { promptSayings } from '../../../views/sayings.ts'
+import { promptSayings, responseSayings, type Saying } from '../../../views/sayings.ts'
 import { requestHead, textIn, visible } from '../../../views/wire-text.ts'
 import type { ReportCall } from '../../report-data.ts'
 import { toneClass } from '../calls/list.tsx'
 import { selected, toggleSelected } from '../calls/shown.ts'
 import { callOf } from '../state/call-list.ts'
-import { countText, spanText } from '../state/format.ts'
+import { countedText, countText, spanText } from '../state/format.ts'
 import { reportData } from '../state/report.ts'
 import { here, narrow } from '../state/route.ts'
 import { Icon } from '../ui/icons.tsx'
-import { Block, Facts } from '../ui/layout.tsx'
+import { Block, Facts, Region } from '../ui/layout.tsx'
 import { type Tab, Tabs } from '../ui/tabs.tsx'
-import { Conversation } from './conversation.tsx'
 import { CallFacts } from './facts.tsx'
 import { GenerateTab } from './generate.tsx'
 import { Code, Json } from './json.tsx'
@@ -207,3 +206,44 @@ const wasFaulty = ({ scenario, faults, attempts }: ReportCall['trace']) =>
 
 const UNREPEATED =
   'it is internal, opted out of storage, comes from an earlier version, or had a body too long to store'
+
+/** Maximum number of texts of a prompt, and characters of each; the tabs show the rest. */
+const [MAX_SAYINGS, MAX_LENGTH] = [12, 4_000]
+
+/** The prompt and the response. */
+function Conversation({ trace: { request, rendered, response: answer, error } }: { trace: StoredTrace }) {
+  const prompt = promptSayings(rendered ?? request)
+  const response = answer === null ? [] : responseSayings(answer)
+  return (
+    <div class="conversation">
+      <Texts title="Prompt" sayings={prompt.slice(-MAX_SAYINGS)} none="The request contains no text." />
+      {prompt.length > MAX_SAYINGS && (
+        <p class="note">{countedText(prompt.length - MAX_SAYINGS, 'earlier message')} in the Request tab.</p>
+      )}
+      <Texts
+        title="Response"
+        sayings={response}
+        none={error === null ? 'The response contains no text.' : 'The call failed without a complete response.'}
+      />
+    </div>
+  )
+}
+
+function Texts({ title, sayings, none }: { title: string; sayings: readonly Saying[]; none: string }) {
+  const cut = sayings.map(({ role, text }) => ({
+    role,
+    text: text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)} …` : text,
+  }))
+  return (
+    <section class="block">
+      <h3>{title}</h3>
+      {cut.length === 0 ? (
+        <p class="note">{none}</p>
+      ) : (
+        <Region class="texts" label={`${title} in brief`}>
+          <Sayings title={`${title} texts`} sayings={cut} />
+        </Region>
+      )}
+    </section>
+  )
+}

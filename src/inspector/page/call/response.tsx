@@ -4,9 +4,9 @@ import type { Exchange } from '../../../contract/core/exchange.ts'
 import type { StoredTrace } from '../../../contract/core/trace.ts'
 import { responseSayings, type Saying } from '../../../views/sayings.ts'
 import { endText, eventsIn, responseHead, type SentEvent, textIn, visible } from '../../../views/wire-text.ts'
-import { countText, spanText } from '../state/format.ts'
+import { spanText } from '../state/format.ts'
 import { Block, Table } from '../ui/layout.tsx'
-import { Code, Json } from './json.tsx'
+import { Code, Json, useBeginning } from './json.tsx'
 
 /** The tab. */
 export function ResponseTab({ trace, exchange }: { trace: StoredTrace; exchange: Exchange }) {
@@ -69,8 +69,7 @@ const capital = (text: string) => `${text[0]?.toUpperCase() ?? ''}${text.slice(1
 const MAX_DRAWN = 300
 
 function EventTable({ data }: { data: readonly SentEvent[] }) {
-  const [all, setAll] = useState(false)
-  const shown = all ? data : data.slice(0, MAX_DRAWN)
+  const { shown, more } = useBeginning(data, MAX_DRAWN, 'events')
   return (
     <>
       <div class="scrolls">
@@ -93,11 +92,7 @@ function EventTable({ data }: { data: readonly SentEvent[] }) {
           })}
         </Table>
       </div>
-      {shown.length < data.length && (
-        <button type="button" onClick={() => setAll(true)}>
-          Show all {countText(data.length)} events
-        </button>
-      )}
+      {more}
     </>
   )
 }

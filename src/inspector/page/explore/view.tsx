@@ -1,15 +1,16 @@
 // The result of an exploration: its problems, the matrix, its coverage, and the selected case or one of its calls.
 import type { ExplorationData } from '../../../contract/core/exploration.ts'
-import { explorationSentence } from '../../../views/problem-text.ts'
+import { explorationSentence, listed, PROBLEM_TITLES } from '../../../views/problem-text.ts'
 import { CallDetail } from '../call/detail.tsx'
 import { chosen } from '../calls/shown.ts'
 import { countedText, instantText, spanText } from '../state/format.ts'
 import { reportData } from '../state/report.ts'
+import { hashOf } from '../state/route.ts'
+import { CopyButton } from '../ui/copy.tsx'
 import { Lines } from '../ui/layout.tsx'
 import { VERDICT_TONES } from '../views/verdict.tsx'
 import { CaseDetail, currentCase } from './case.tsx'
-import { Matrix } from './matrix.tsx'
-import { Problems } from './problems.tsx'
+import { caseAddress, Matrix } from './matrix.tsx'
 
 /** The view, which only exploration reports have. */
 export function ExploreView() {
@@ -152,5 +153,35 @@ function Notes({ data }: { data: ExplorationData }) {
         </section>
       )}
     </>
+  )
+}
+
+/** The list of problems. */
+function Problems({ data: { problems } }: { data: ExplorationData }) {
+  return (
+    <ol class="problems" aria-label="Problems">
+      {problems.map((problem) => (
+        <Problem key={problem.command} problem={problem} />
+      ))}
+    </ol>
+  )
+}
+
+function Problem({ problem }: { problem: ExplorationData['problems'][number] }) {
+  const { kind, severity, why, calls, classes, cases, command } = problem
+  const [first] = cases
+  return (
+    <li class={`card ${severity === 'error' ? 'bad' : 'warning'}`}>
+      <h2>
+        <span class={`pill ${severity === 'error' ? 'bad' : 'warning'}`}>{severity}</span>{' '}
+        <a href={hashOf('explore', { cell: first ? caseAddress(first) : '' })}>{PROBLEM_TITLES[kind]}</a>
+      </h2>
+      <p>{listed(calls)}</p>
+      <p class="note">under {listed(classes)}</p>
+      <p class="why">{why}</p>
+      <div class="command">
+        <code>{command}</code> <CopyButton text={() => command} />
+      </div>
+    </li>
   )
 }

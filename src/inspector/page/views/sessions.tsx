@@ -1,14 +1,13 @@
 // Sessions: the list, the actions on each, and the clock of the selected one.
 import { useState } from 'preact/hooks'
 import { ask, askJson } from '../state/api.ts'
-import { instantText } from '../state/format.ts'
+import { countText, instantText } from '../state/format.ts'
 import { sessionChanges } from '../state/live.ts'
 import { hashOf } from '../state/route.ts'
 import { ActionButton } from '../ui/action.tsx'
 import { saveFile } from '../ui/copy.tsx'
 import { Page, Region, Table, TextField } from '../ui/layout.tsx'
 import { useLoaded } from '../ui/loaded.ts'
-import { ClockControls } from './clock.tsx'
 import { loadSessions, type SessionInfo, sessionHere } from './session-choice.tsx'
 
 const ABOUT = 'Each session has its own data, fixtures, scenario, and clock. Sessions are isolated from each other.'
@@ -132,5 +131,57 @@ function NewSession() {
         Create
       </ActionButton>
     </form>
+  )
+}
+
+const STEPS = ['1s', '10s', '1m', '10m', '1h'] as const
+
+/** The actions on the clock. */
+function ClockControls({ session, reload }: { session: SessionInfo; reload: () => void }) {
+  const { name, clock } = session
+  const [time, setTime] = useState('')
+  const [length, setLength] = useState('')
+  const change = (body: object) => () =>
+    askJson(`/_understudy/sessions/${encodeURIComponent(name)}/clock`, { method: 'POST', body }).then(reload)
+  if (clock.kind === 'real') {
+    return <p class="note">This session uses the real clock. To control time, create a session with a virtual clock.</p>
+  }
+  return (
+    <>
+      <h3>Clock</h3>
+      <p class="actions">
+        {clock.frozen ? (
+          <ActionButton act={change({ resume: true })}>Resume</ActionButton>
+        ) : (
+          <ActionButton act={change({ freeze: true })}>Freeze</ActionButton>
+        )}
+        <span class="note">
+          {clock.frozen ? 'Frozen' : 'Skips to the next timer'} ({countText(clock.waiting)} pending).
+        </span>
+      </p>
+      <p class="actions">
+        <span class="note">Advance</span>
+        {STEPS.map((step) => (
+          <ActionButton key={step} act={change({ advance: step })}>
+            {step}
+          </ActionButton>
+        ))}
+        <TextField room="short" label="Duration to advance" placeholder="90s" value={length} onChange={setLength} />
+        <ActionButton act={change({ advance: length })} disabled={length === ''}>
+          Advance
+        </ActionButton>
+      </p>
+      <p class="actions">
+        <TextField
+          label="Time to set the clock to"
+          placeholder="2025-01-01T00:00:00Z"
+          value={time}
+          onChange={setTime}
+        />
+        <ActionButton act={change({ set: time })} disabled={time === ''}>
+          Set
+        </ActionButton>
+      </p>
+    </>
   )
 }
