@@ -3,23 +3,12 @@ import type { z } from 'zod'
 import { alternatives } from '../lib/units.ts'
 import { isObject } from '../lib/values.ts'
 import { endpointOf, FORWARDABLE, missingSetting, PROVIDER_KINDS, type Upstream } from '../providers/endpoints.ts'
-import { type OutsideAddress, proxyAddresses, upstreamAddress } from './addresses.ts'
+import { proxyAddresses, upstreamAddress } from './addresses.ts'
 import { ConfigError, describeKind, mustBe, type ProvidersSection, quoteSetting, type Shown } from './file.ts'
 import { BACKENDS, type BackendName, type SettingValues, type ValueSchemas, valueSchemas } from './settings.ts'
 
 /** Which providers calls are forwarded to. */
-export interface ForwardingRules {
-  /** All providers that calls may be forwarded to; empty if nothing is forwarded. */
-  readonly upstreams: readonly Upstream[]
-  /** Names that the settings file adds to the known ones. */
-  readonly named: readonly string[]
-  /** Their addresses, if they are not the providers' own. */
-  readonly addresses: readonly OutsideAddress[]
-  /** Whether nothing is sent, because recorded responses take the place of the providers. */
-  readonly isOffline: boolean
-  /** Whether the calls of a provider are forwarded. */
-  forwards(provider: string): boolean
-}
+export type ForwardingRules = ReturnType<typeof readForwarding>
 
 /** The sources of keys and of the choice of backend. */
 interface ForwardingSources {
@@ -69,12 +58,7 @@ const fields = Object.keys(FIELDS)
  * The forwarding rules.
  * @throws ConfigError for the first mistake in the section
  */
-export function readForwarding({
-  section,
-  backend,
-  environment,
-  isOffline = false,
-}: ForwardingSources): ForwardingRules {
+export function readForwarding({ section, backend, environment, isOffline = false }: ForwardingSources) {
   const entries = section ? readEntries(section) : new Map<string, Entry>()
   const forwarded = (name: string) => (entries.get(name)?.backend ?? backend) === 'forward'
   const candidates = [...new Set([...(backend === 'forward' ? FORWARDABLE : []), ...entries.keys()])]
@@ -91,10 +75,15 @@ export function readForwarding({
     return upstreamAddress(upstream, { kind, source, literal: key !== undefined && !VARIABLE.test(key) })
   })
   return {
+    /** All providers that calls may be forwarded to; empty if nothing is forwarded. */
     upstreams,
+    /** Names that the settings file adds to the known ones. */
     named: [...entries.keys()],
+    /** Their addresses, if they are not the providers' own. */
     addresses: isOffline ? [] : [...addresses, ...proxyAddresses(upstreams, environment)],
+    /** Whether nothing is sent, because recorded responses take the place of the providers. */
     isOffline,
+    /** Whether the calls of a provider are forwarded. */
     forwards: forwarded,
   }
 }

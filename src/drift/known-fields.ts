@@ -8,19 +8,13 @@ export interface ResponseSchemas {
 }
 
 /** What a schema says of a field. */
-export interface KnownField {
-  /** JSON types; empty if any is allowed. */
-  types: ReadonlySet<string>
-  /** Allowed values; empty if they are not limited. */
-  values: ReadonlySet<string>
-  isRequired: boolean
-}
+export type KnownField = NonNullable<ReturnType<typeof knownField>>
 
 /**
  * What the schema says of a field, by its path in a `WireShape`; undefined for a field that it does not have. Event
  * kinds of typed events choose the branch with that type.
  */
-export function knownField({ whole, event }: ResponseSchemas, path: string): KnownField | undefined {
+export function knownField({ whole, event }: ResponseSchemas, path: string) {
   const at = path.indexOf(': ')
   const kind = at < 0 ? undefined : path.slice(0, at)
   const root = kind === undefined ? whole : event
@@ -39,8 +33,10 @@ export function knownField({ whole, event }: ResponseSchemas, path: string): Kno
   if (found.length === 0) return undefined
   const schemas = found.map(({ schema }) => schema)
   return {
+    /** JSON types; empty if any is allowed. */
     types: new Set(schemas.flatMap(typesOf)),
-    values: new Set(
+    /** Allowed values; empty if they are not limited. */
+    values: new Set<unknown>(
       schemas
         .flatMap(({ const: only, enum: some }) => [only, ...(Array.isArray(some) ? some : [])])
         .filter((one) => typeof one === 'string'),

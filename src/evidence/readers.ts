@@ -1,5 +1,6 @@
 // Reads evidence from the formats in which it exists: cassettes, HAR, traces, status pages.
 import type { Cassette, RecordedAttempt } from '../contract/core/cassette.ts'
+import { retryAfter } from '../gateway/retry.ts'
 import { asObject, type JsonObject, objectsIn, parsedJson, sumOf } from '../lib/values.ts'
 import { PROVIDERS } from '../providers/index.ts'
 import { FileError } from '../schema/source.ts'
@@ -89,9 +90,9 @@ function recordedOutcome({ response, end, endedAt }: RecordedAttempt): EvidenceO
   const bytes = sumOf(frames, (frame) => frame.bytes.length)
   if (status >= 400) {
     const text = new TextDecoder().decode(Buffer.concat(frames.map((frame) => frame.bytes)))
-    const header = (name: string) => headers.find(([one]) => one === name)?.[1]
-    const inMs = Number(header('retry-after-ms')) || Number(header('retry-after')) * 1000
-    return { kind: 'status', status, body: errorBody(text), retryAfter: inMs > 0 ? inMs : undefined }
+    // The time at which it came, from which a date would count, is unknown.
+    const wait = retryAfter(Object.fromEntries(headers), Number.NaN)
+    return { kind: 'status', status, body: errorBody(text), retryAfter: wait || undefined }
   }
   // Its client left because it had enough, or because nothing came any more: the first is no failure.
   return end === 'complete' || end === 'left by client' ? { kind: 'succeeded' } : { kind: 'cut', bytes }
@@ -214,7 +215,8 @@ function harOutcome(entry: JsonObject): EvidenceOutcome {
   if (status <= 0) return withoutResponse(error, ms)
   if (status >= 400) {
     const body = errorBody(textOf(asObject(response?.content)))
-    return { kind: 'status', status, body, retryAfter: retryAfterIn(response, entry) }
+    const wait = retryAfter(headersIn(response), Date.parse(String(entry.startedDateTime)))
+    return { kind: 'status', status, body, retryAfter: wait || undefined }
   }
   // Chromium notes a connection that ended too early as an error beside a status.
   return error === '' ? { kind: 'succeeded' } : { kind: 'cut', bytes: textOf(asObject(response?.content)).length }
@@ -227,18 +229,9 @@ function withoutResponse(error: string, ms: number): EvidenceOutcome {
   return { kind: 'silence', ms }
 }
 
-/** Seconds, milliseconds or a date (RFC 9110, section 10.2.3), in ms. */
-function retryAfterIn(response: JsonObject | undefined, entry: JsonObject): number | undefined {
-  const header = (name: string) =>
-    objectsIn(response?.headers).find((one) => String(one.name).toLowerCase() === name)?.value
-  const inMs = Number(header('retry-after-ms'))
-  if (inMs > 0) return inMs
-  const value = header('retry-after')
-  if (value === undefined) return undefined
-  if (/^\d+(?:\.\d+)?$/.test(String(value))) return Number(value) * 1000
-  const at = Date.parse(String(value)) - Date.parse(String(entry.startedDateTime))
-  return at > 0 ? at : undefined
-}
+/** Headers by name in lower case. */
+const headersIn = (response: JsonObject | undefined): Record<string, string> =>
+  Object.fromEntries(objectsIn(response?.headers).map(({ name, value }) => [String(name).toLowerCase(), String(value)]))
 
 // Status pages of Atlassian Statuspage, which OpenAI and Anthropic have: an incident, or a list of them.
 

@@ -14,11 +14,7 @@ import { block, code, page, sentence, table } from './markdown.ts'
 import { keyTable } from './schema-rows.ts'
 
 /** What a server of this program says about itself. */
-export interface ServerFacts {
-  /** Paths of the OpenAPI document under the prefix of the control API. */
-  control: { method: string; path: string; summary: string; parameters: string[] }[]
-  metrics: { name: string; type: string; help: string }[]
-}
+type ServerFacts = Awaited<ReturnType<typeof serverFacts>>
 
 const CONTROL = '/_understudy'
 
@@ -28,7 +24,7 @@ interface DocumentedOperation {
 }
 
 /** Asks a server in this process, without a socket. */
-export async function serverFacts(): Promise<ServerFacts> {
+export async function serverFacts() {
   // With a collector there are metrics of it; nothing is sent to it before a call is made.
   const config = { ...readConfig({ otlp: 'http://127.0.0.1:9' }, {}), db: ':memory:', addresses: [] }
   const { app, sessions } = createUnderstudy(config, (error) => {
@@ -42,6 +38,7 @@ export async function serverFacts(): Promise<ServerFacts> {
     }
     const metrics = await (await get(`${CONTROL}/metrics`)).text()
     return {
+      /** Paths of the OpenAPI document under the prefix of the control API. */
       control: Object.entries(paths)
         .filter(([path]) => path.startsWith(CONTROL))
         .flatMap(([path, methods]) =>
