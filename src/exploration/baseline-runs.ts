@@ -9,17 +9,14 @@ import type { ObservedRun } from './types.ts'
 type BaselineRun = (cancels?: AbortSignal) => Promise<ObservedRun>
 
 /** A run as a report shows it. */
-export interface ShownRun extends Pick<ObservedRun, 'code' | 'tookMs' | 'output'> {
-  /** Its stored calls, in order of arrival. */
-  calls: { id: string; session: string }[]
-  /** Whether all of its calls are stored. */
-  whole: boolean
-}
+export type ShownRun = ReturnType<typeof shownRun>
 
 /** A run without the facts of its calls, of which there may be very many. */
-const shownRun = ({ code, tookMs, output, calls, kept, dropped }: ObservedRun): ShownRun => ({
+const shownRun = ({ code, tookMs, output, calls, kept, dropped }: ObservedRun) => ({
   ...{ code, tookMs, output },
+  /** Its stored calls, in order of arrival. */
   calls: calls.flatMap(({ trace: { id }, point: { session } }) => (kept.has(id) ? [{ id, session }] : [])),
+  /** Whether all of its calls are stored. */
   whole: dropped === 0 && kept.size >= calls.length,
 })
 

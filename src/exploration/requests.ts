@@ -1,43 +1,24 @@
 // Facts in the requests of a program: its messages and tool results.
 import { asList, asObject, isObject, type JsonObject, objectsIn } from '../lib/values.ts'
 
-/** A tool result, as a later request reports it to the model. */
-interface ReportedResult {
-  /** Id of the tool call. */
-  id: string
-  /** The tool with its arguments, if the request contains them. */
-  call: string | undefined
-  text: string
-}
-
-/** One message or item. */
-interface RequestItem {
-  json: string
-  /** Its text; undefined for one of a model. */
-  text: string | undefined
-}
-
 /** The facts in a call's request. */
-export interface RequestFacts {
-  /** Each message or item, oldest first. */
-  items: readonly RequestItem[]
-  /** Whether it continues a response that the server stores. */
-  goesOn: boolean
-  results: readonly ReportedResult[]
-}
+export type RequestFacts = ReturnType<typeof requestFacts>
 
 /** The facts in a request as received. */
-export function requestFacts(request: unknown): RequestFacts {
+export function requestFacts(request: unknown) {
   const body = asObject(request) ?? {}
   const messageList = asList(Array.isArray(body.messages) ? body.messages : body.input)
   const items = objectsIn(messageList)
   const calls = new Map(items.flatMap(callsOf))
   return {
+    /** Each message or item, oldest first, with its text; undefined for one of a model. */
     items: messageList.map((item) => ({
       json: JSON.stringify(item),
       text: isObject(item) ? sentText(item) : undefined,
     })),
+    /** Whether it continues a response that the server stores. */
     goesOn: typeof body.previous_response_id === 'string',
+    /** Tool results with the ids of their calls, and the tool with its arguments, if the request contains them. */
     results: items.flatMap((item) => resultOf(item, calls)),
   }
 }

@@ -1,17 +1,13 @@
 // The verdict on an exploration, and its coverage: problems make it fail, and it is inconclusive if it proves less than it
 // seems to.
 import type { CaseResult, CoverageNumbers } from '../contract/core/exploration.ts'
-import type { VerdictResult } from '../contract/core/verification.ts'
 import { verdictOf } from '../verdict/inconclusive.ts'
 import type { Exploration } from './explore.ts'
 import type { RecoveryPathCounts } from './recovery-paths.ts'
 import { isError } from './severity.ts'
 
 /** The verdict, and why it is inconclusive; empty if it is conclusive. */
-export interface ExplorationVerdict {
-  verdict: VerdictResult
-  inconclusive: readonly string[]
-}
+export type ExplorationVerdict = ReturnType<typeof explorationVerdict>
 
 /** What the verdict depends on. */
 interface Explored {
@@ -34,7 +30,7 @@ const LEFT =
 export function explorationVerdict(
   { cases, points, coverage, leftProcesses }: Explored,
   untested: readonly string[] = [],
-): ExplorationVerdict {
+) {
   const nothing =
     points.length === 0
       ? [leftProcesses ? LEFT : NO_CALL]

@@ -3,15 +3,6 @@
 import type { WorkspaceCallNote } from '../contract/core/finding.ts'
 import type { Session } from '../sessions/session.ts'
 
-/** The workspace calls of a session since its scenario started. */
-interface WorkspaceCallList {
-  count: number
-  /** Number of calls in progress in the session of that name. */
-  underWay: number
-  /** Failed calls, and later ones of the same paths, in order of arrival. */
-  calls: readonly WorkspaceCallNote[]
-}
-
 /** How a call ended; computed only if it is stored. */
 type WorkspaceCallEnd = Pick<WorkspaceCallNote, 'outcome'> & {
   /** Method and path, without the query. */
@@ -54,9 +45,10 @@ export function createWorkspaceCalls() {
         },
       }
     },
-    of(session: Session): WorkspaceCallList {
+    /** Those of a session since its scenario started: failed ones, and later ones of the same paths, in order of arrival. */
+    of(session: Session) {
       const { count = 0, calls = [] } = generations.get(session) ?? {}
-      const ordered = calls.toSorted((one, other) => one.number - other.number)
+      const ordered: readonly WorkspaceCallNote[] = calls.toSorted((one, other) => one.number - other.number)
       return { count, underWay: underWay.get(session.name) ?? 0, calls: ordered }
     },
   }

@@ -7,26 +7,18 @@ import { asObject, objectsIn } from '../../lib/values.ts'
 import type { CommandIo } from '../io.ts'
 import { inProcess, postJson, rehearsalConfig } from './in-process.ts'
 
-/** An attempt that had another outcome in the rehearsal. */
-export interface RehearsalDifference {
-  /** Number of the attempt, from 1. */
-  number: number
-  attempt: EvidenceAttempt
-  recorded: string
-  rehearsed: string
-}
-
 const SESSION = 'evidence'
 
 /**
- * The attempts whose outcome is not the recorded one; empty if the scenario reproduces all of them.
+ * The attempts whose outcome is not the recorded one, with their numbers from 1; empty if the scenario reproduces all of
+ * them.
  * @throws Error if the scenario cannot be activated
  */
 export async function rehearseAttempts(
   { env, log }: Pick<CommandIo, 'env' | 'log'>,
   text: string,
   attempts: readonly EvidenceAttempt[],
-): Promise<RehearsalDifference[]> {
+) {
   const { send, sessions } = inProcess(rehearsalConfig(env), log)
   const post = async (path: string, body: object) => {
     const response = await postJson(send, path, body)
@@ -36,7 +28,7 @@ export async function rehearseAttempts(
     const session = { name: SESSION, scenario: withoutSilence(scenarioValue(text)), clock: 'virtual', latency: 'skip' }
     await post('/_understudy/sessions', session)
     await post(`/_understudy/sessions/${SESSION}/clock`, { freeze: true })
-    const found: RehearsalDifference[] = []
+    const found: { number: number; attempt: EvidenceAttempt; recorded: string; rehearsed: string }[] = []
     let now = 0
     for (const [index, attempt] of attempts.entries()) {
       const { at = now } = attempt

@@ -3,13 +3,7 @@ import type { Waterfall } from '../../../contract/core/waterfall.ts'
 import { sumOf } from '../../../lib/values.ts'
 
 /** The scale of a timeline. */
-export interface Axis {
-  /** A time in ms as percent of the width. */
-  at(ms: number): number
-  /** Waits that are drawn shorter than they were: their time in ms, and their place in percent of the width. */
-  folds: readonly { from: number; to: number; x: number; width: number }[]
-  ticks: readonly { ms: number; x: number }[]
-}
+export type Axis = ReturnType<typeof axisOf>
 
 /** Minimum duration of a folded wait in ms, and its minimum share of the whole. */
 const [MIN_FOLD_MS, MIN_PART] = [400, 0.3]
@@ -24,7 +18,7 @@ interface Stretch {
 }
 
 /** The axis of a waterfall. */
-export function axisOf({ rows, from, to }: Pick<Waterfall, 'rows' | 'from' | 'to'>): Axis {
+export function axisOf({ rows, from, to }: Pick<Waterfall, 'rows' | 'from' | 'to'>) {
   const end = Math.max(to, from + 1)
   const busy = rows
     .flatMap(({ span, lane }) => (span && lane !== 'client' ? [span] : []))
@@ -42,6 +36,7 @@ export function axisOf({ rows, from, to }: Pick<Waterfall, 'rows' | 'from' | 'to
     drawn.push({ ...stretch, x, width })
     x += width
   }
+  /** A time in ms as percent of the width. */
   const at = (ms: number): number => {
     const one = drawn.find((stretch) => ms <= stretch.to) ?? drawn.at(-1)
     if (!one) return 0
@@ -50,6 +45,7 @@ export function axisOf({ rows, from, to }: Pick<Waterfall, 'rows' | 'from' | 'to
   }
   return {
     at,
+    /** Waits that are drawn shorter than they were: their time in ms, and their place in percent of the width. */
     folds: drawn.filter(({ folded }) => folded).map(({ from, to, x, width }) => ({ from, to, x, width })),
     ticks: ticksOf(open, from, end).map((ms) => ({ ms, x: at(ms) })),
   }

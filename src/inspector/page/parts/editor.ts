@@ -45,13 +45,7 @@ export interface LineRemark {
 }
 
 /** An editable text. */
-export interface YamlEditor {
-  /** Shows messages below their lines, instead of earlier ones. They disappear when the text changes. */
-  remark(remarks: readonly LineRemark[]): void
-  /** Replaces the text. */
-  replace(text: string): void
-  destroy(): void
-}
+export type YamlEditor = ReturnType<EditorPart['editYaml']>
 
 class Remark extends WidgetType {
   readonly message: string
@@ -96,19 +90,16 @@ export const editorPart = {
     const view = new EditorView({ doc: text, extensions: [...reading(label), yaml()], parent: root, root })
     return () => view.destroy()
   },
-  editYaml(
-    root: ShadowRoot,
-    { text, label }: { text: string; label: string },
-    onChange: (text: string) => void,
-  ): YamlEditor {
+  editYaml(root: ShadowRoot, { text, label }: { text: string; label: string }, onChange: (text: string) => void) {
     const listener = EditorView.updateListener.of(({ docChanged, state }) => {
       if (docChanged) onChange(state.doc.toString())
     })
     const extensions = [...looking(label), yaml(), writing(), remarkField, listener]
     const view = new EditorView({ doc: text, extensions, parent: root, root })
     return {
-      remark: (remarks) => view.dispatch({ effects: setRemarks.of(remarks) }),
-      replace: (next) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } }),
+      /** Shows messages below their lines, instead of earlier ones. They disappear when the text changes. */
+      remark: (remarks: readonly LineRemark[]) => view.dispatch({ effects: setRemarks.of(remarks) }),
+      replace: (next: string) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } }),
       destroy: () => view.destroy(),
     }
   },
