@@ -1,9 +1,11 @@
 // GET /_understudy/health: state and version of the server. Like the metrics, it needs no token.
+
 import { basename } from 'node:path'
 import { z } from 'zod'
 import { sampleCacheSize } from '../answers/schema-sample.ts'
 import { textCacheSizes } from '../answers/text-answer.ts'
 import type { Spending } from '../backends/forward/spending.ts'
+import { describedObject } from '../contract/core/described.ts'
 import type { Route } from '../contract/core/route.ts'
 import { damagedRowCount } from '../db/damaged-rows.ts'
 import type { StoreSize } from '../db/row-budget.ts'
@@ -58,16 +60,14 @@ const Health = z.object({
       }),
     )
     .describe('Over all sessions.'),
-  fixtures: z
-    .object({
-      problem: z
-        .string()
-        .nullable()
-        .describe(
-          'Whether there are invalid fixture files. `GET /_understudy/fixtures` lists the problems. The last valid version of each file stays active.',
-        ),
-    })
-    .describe('The fixture files.'),
+  fixtures: describedObject('The fixture files.', {
+    problem: z
+      .string()
+      .nullable()
+      .describe(
+        'Whether there are invalid fixture files. `GET /_understudy/fixtures` lists the problems. The last valid version of each file stays active.',
+      ),
+  }),
   caches: z
     .record(
       z.string(),
@@ -80,14 +80,12 @@ const Health = z.object({
     .describe(
       'In-memory caches by name, with least-recently-used eviction. `scenario_counters` and `scenario_reads` and their limits cover all active scenarios. `live` contains the data queued for clients of `/_understudy/live`, one entry per client.',
     ),
-  stores: z
-    .object({
-      traces: Stored.describe('The oldest entries are evicted first.'),
-      answers: Stored.describe(
-        'Stored responses, response cache, images, and prompt cache. Expired entries are evicted first, then the oldest.',
-      ),
-    })
-    .describe('Data of calls in the databases of all sessions.'),
+  stores: describedObject('Data of calls in the databases of all sessions.', {
+    traces: Stored.describe('The oldest entries are evicted first.'),
+    answers: Stored.describe(
+      'Stored responses, response cache, images, and prompt cache. Expired entries are evicted first, then the oldest.',
+    ),
+  }),
   workers: z
     .object(
       integers({

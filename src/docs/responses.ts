@@ -1,25 +1,23 @@
 // Common parts of responses in the document: errors by status, and headers.
+
 import { z } from 'zod'
 import { COMMON_HEADERS, ROUTER_HEADERS } from '../contract/core/answer-headers.ts'
+import { describedObject } from '../contract/core/described.ts'
 import { envelope } from '../contract/core/error.ts'
 import type { Route } from '../contract/core/route.ts'
 import { ERRORS, OTHER } from './errors.ts'
 import type { SchemaJson as Json, Schemas } from './schemas.ts'
 
-const ErrorBody = z
-  .object({
-    code: z.string().describe('The HTTP status, as a string.'),
-    message: z.string().describe('A readable message with the invalid value and the valid choices.'),
-    error: z
-      .object({
-        message: z.string().describe('The same message, in the place where OpenAI clients expect it.'),
-        type: z.string().describe('The error type, such as `invalid_request_error`.'),
-        param: z.string().nullable().describe('Path of the invalid field, such as `messages[0].role`.'),
-        code: z.string().describe('Machine-readable error code, such as `invalid_value`.'),
-      })
-      .describe("The error in OpenAI's format."),
-  })
-  .describe('The body of every error.')
+const ErrorBody = describedObject('The body of every error.', {
+  code: z.string().describe('The HTTP status, as a string.'),
+  message: z.string().describe('A readable message with the invalid value and the valid choices.'),
+  error: describedObject("The error in OpenAI's format.", {
+    message: z.string().describe('The same message, in the place where OpenAI clients expect it.'),
+    type: z.string().describe('The error type, such as `invalid_request_error`.'),
+    param: z.string().nullable().describe('Path of the invalid field, such as `messages[0].role`.'),
+    code: z.string().describe('Machine-readable error code, such as `invalid_value`.'),
+  }),
+})
 
 /** The suffix of a schema whose `error` is a text. */
 const AS_TEXT = 'AsText'
