@@ -4,11 +4,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { executableOf, here } from '../src/build/platforms.ts'
+import { executableOf, ownPlatform } from '../src/build/platforms.ts'
 import { VERSION } from '../src/version.ts'
 
 const root = join(import.meta.dir, '..')
-const executable = join(root, 'dist', executableOf(here))
+const executable = join(root, 'dist', executableOf(ownPlatform))
 const isWindows = process.platform === 'win32'
 const folder = mkdtempSync(join(tmpdir(), 'understudy-check-'))
 const PATIENCE_MS = 30_000
@@ -91,7 +91,7 @@ const checks: Record<string, () => Promise<void> | void> = {
   async 'starts and prints its version'() {
     const { version, build } = JSON.parse(await new Response(start(['--version', '--json']).stdout).text())
     must(version === VERSION, `the version is ${version}, not ${VERSION}`)
-    must(build.platform === here, `the platform is ${build.platform}, not ${here}`)
+    must(build.platform === ownPlatform, `the platform is ${build.platform}, not ${ownPlatform}`)
   },
   'has a signature that the system accepts'() {
     if (process.platform !== 'darwin') return
@@ -175,5 +175,5 @@ for (const [name, check] of Object.entries(checks)) {
   }
 }
 rmSync(folder, { recursive: true, force: true })
-console.log(`${Object.keys(checks).length - failed} passed, ${failed} failed on ${here}`)
+console.log(`${Object.keys(checks).length - failed} passed, ${failed} failed on ${ownPlatform}`)
 process.exit(failed === 0 ? 0 : 1)

@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { executableOf, here } from '../src/build/platforms.ts'
+import { executableOf, ownPlatform } from '../src/build/platforms.ts'
 import { archiveOf, FOLDERS, must, type Release, ReleaseError } from './context.ts'
 import { type LocalRegistry, startLocalRegistry } from './local-registry.ts'
 
@@ -42,12 +42,12 @@ export async function checkInstallation(release: Release, { managers }: Installa
 }
 
 async function checkArchive(release: Release, folder: string): Promise<void> {
-  const archive = join(release.out, FOLDERS.assets, archiveOf(here))
+  const archive = join(release.out, FOLDERS.assets, archiveOf(ownPlatform))
   await must(['tar', '-xzf', archive, '-C', folder], { env: release.env })
-  const executable = join(folder, `understudy-${here}`, executableOf(here))
+  const executable = join(folder, `understudy-${ownPlatform}`, executableOf(ownPlatform))
   await expectVersion(release, [executable], folder)
   await expectAnswer(executable, folder)
-  release.print(`${archiveOf(here)} runs`)
+  release.print(`${archiveOf(ownPlatform)} runs`)
 }
 
 /** Installs the package managers that this machine lacks, from the registry that npm is set to. */

@@ -4,7 +4,7 @@ import { basename } from 'node:path'
 import { type OutsideAddress, telemetryAddress } from './config/addresses.ts'
 import { ConfigError, mustBe, quoteSetting, readConfigFile, type SettingValue } from './config/file.ts'
 import { type ForwardingRules, readForwarding } from './config/providers.ts'
-import { type BackendName, SETTINGS, settingSchemaName, valueSchemas } from './config/settings.ts'
+import { type BackendName, SETTINGS, type SettingValues, settingSchemaName, valueSchemas } from './config/settings.ts'
 import type { TelemetrySettings } from './config/telemetry.ts'
 import type { Problem } from './contract/core/problem.ts'
 import type { TimeSettings } from './lib/clock.ts'
@@ -25,7 +25,7 @@ type Key = keyof typeof SETTINGS
 export type Environment = Readonly<Record<string, string | undefined>>
 /** The whole configuration, frozen. */
 export type Config = Readonly<
-  { [K in Key]: (typeof SETTINGS)[K]['fallback'] } & {
+  SettingValues & {
     forwarding: ForwardingRules
     /** The export of traces, if any. */
     telemetry: TelemetrySettings | undefined

@@ -24,7 +24,7 @@ import { toNamespace } from '../endpoints/namespace.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
 import { createTaskReaders } from '../observers/task-readers.ts'
-import { createTurnCalls } from '../observers/turn-calls.ts'
+import type { TurnCalls } from '../observers/turn-calls.ts'
 import { createWorkspaceCalls } from '../observers/workspace-calls.ts'
 import { eventHandlers, resourceRoutes } from '../resources/index.ts'
 import { createEventQueue, type EventQueue } from '../resources/knowledge/events.ts'
@@ -67,7 +67,7 @@ const apiPaths = compatApis.flatMap(({ paths }) => Object.keys(paths))
 export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses, mark }: RouteContext): Routes {
   const sessionOf = sessionPerRequest(find)
   const readers = createTaskReaders()
-  const turns = createTurnCalls()
+  const turns: TurnCalls = new WeakMap()
   const kept = withTurnExchange({ turns, asReceived, mark })
   const workspaceCalls = createWorkspaceCalls()
   let service: TaskService | undefined

@@ -25,7 +25,7 @@ export const withTurnExchange =
     if (request.method !== 'POST' || !MAY_BEGIN.test(new URL(request.url).pathname)) return answer()
     const copy = request.clone()
     const response = await answer()
-    const turn = turns.of(request.signal)
+    const turn = turns.get(request.signal)
     if (!turn) {
       // It is not read any more.
       void copy.body?.cancel().catch(() => {})

@@ -20,10 +20,10 @@ import { compiledSchemaFile } from '../schema/embedded.ts'
 import { type ArchiveEntry, gzip, tar } from './archive.ts'
 import { NO_PLACES, writePlaces } from './asset-places.ts'
 import { compiledSchemas } from './compiled-schemas.ts'
-import { EMBEDDED_FILES, folderOf, noticesOf, packageRecorder } from './licenses.ts'
+import { EMBEDDED_FILES, folderOf, licenseNotices, packageRecorder } from './licenses.ts'
 import { withoutSignature } from './mach-o.ts'
 import { packedLibraries, unpacking } from './packed-libraries.ts'
-import { driverOf, executableOf, here, platforms } from './platforms.ts'
+import { driverOf, executableOf, ownPlatform, platforms } from './platforms.ts'
 import { currentSite, siteFile, sitePackages } from './site.ts'
 import { tokenTables } from './token-table.ts'
 
@@ -33,7 +33,7 @@ const dist = join(root, 'dist')
 const { values: flags } = parseArgs({
   options: {
     all: { type: 'boolean' },
-    platform: { type: 'string', default: here },
+    platform: { type: 'string', default: ownPlatform },
     site: { type: 'boolean', default: true },
     // What an image is built from has no Git.
     commit: { type: 'string' },
@@ -96,12 +96,15 @@ const ENTRIES = ['src/main.ts', ...WORKERS]
 async function notices(): Promise<Uint8Array> {
   const modules = packageRecorder()
   const entrypoints = ENTRIES.map((path) => join(root, path))
-  const plugins = [modules.plugin, embeddable(here)]
+  const plugins = [modules.plugin, embeddable(ownPlatform)]
   const { success, logs } = await Bun.build({ root, entrypoints, target: 'bun', splitting: true, plugins })
   if (!success) throw new AggregateError(logs, 'the modules of the executable could not be listed')
   const others = [...EMBEDDED_FILES.map(folderOf), ...(site ? sitePackages(site) : []).map((path) => join(root, path))]
-  return packNotices(noticesOf([...modules.folders, ...page.folders, ...others]))
+  return packNotices(licenseNotices([...modules.folders, ...page.folders, ...others]))
 }
+
+/** Types of files that are embedded as they are. */
+const FILES = ['.yaml', '.yml', '.json', '.md', '.css', '.png', '.bin', '.db', '.gz']
 
 async function compile(platform: string, outfile: string): Promise<void> {
   const assets = [
@@ -112,17 +115,7 @@ async function compile(platform: string, outfile: string): Promise<void> {
   const result = await Bun.build({
     root,
     entrypoints: [...ENTRIES, ...assets].map((path) => join(root, path)),
-    loader: {
-      '.yaml': 'file',
-      '.yml': 'file',
-      '.json': 'file',
-      '.md': 'file',
-      '.css': 'file',
-      '.png': 'file',
-      '.bin': 'file',
-      '.db': 'file',
-      '.gz': 'file',
-    },
+    loader: Object.fromEntries(FILES.map((type) => [type, 'file'])),
     // A folder of their own: a script that is served would else be replaced by the module made of it.
     naming: { asset: 'assets/[dir]/[name].[ext]', chunk: '[name]-[hash].[ext]' },
     format: 'esm',
@@ -186,7 +179,7 @@ for (const [name, bytes] of Object.entries(made)) await Bun.write(join(dist, nam
 const platform = platforms.find((known) => known === flags.platform)
 if (!flags.all) {
   if (!platform) throw new Error(`unknown --platform ${JSON.stringify(flags.platform)}; valid: ${platforms.join(', ')}`)
-  const name = platform === here ? executableOf(here) : `understudy-${platform}`
+  const name = platform === ownPlatform ? executableOf(ownPlatform) : `understudy-${platform}`
   await compile(platform, join(dist, `${name}.new`))
   const [built] = new Glob(`${name}.new*`).scanSync(dist)
   renameSync(join(dist, built ?? `${name}.new`), join(dist, name))

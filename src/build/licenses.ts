@@ -49,7 +49,7 @@ export const packageFolder = (path: string): string | undefined =>
   /^(.*node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+)/.exec(path)?.[1]?.replaceAll('\\', '/')
 
 /** The notices of packages by their folders, and of what is inside of them, by name. */
-export function noticesOf(folders: Iterable<string>): Notice[] {
+export function licenseNotices(folders: Iterable<string>): Notice[] {
   const packages = [...new Set(folders)].map((folder) => packageNotice(folder))
   const names = new Set(['bun', ...packages.map(({ name }) => name)])
   const inside = Object.entries(INSIDE)

@@ -7,7 +7,7 @@ import { $, Glob } from 'bun'
 import { publishedNames, readSettings } from '../../release/settings.ts'
 import { VERSION } from '../version.ts'
 import { archivedFile, gzip, tar } from './archive.ts'
-import { executableOf, here, isMusl, platforms } from './platforms.ts'
+import { executableOf, isMusl, ownPlatform, platforms } from './platforms.ts'
 
 const root = join(import.meta.dir, '..', '..')
 const { values: flags } = parseArgs({
@@ -110,7 +110,7 @@ async function executableFor(platform: string): Promise<Uint8Array | undefined> 
   const name = executableOf(platform)
   const file = `understudy-${platform}.tar.gz`
   const built = join(root, 'dist', name)
-  if (!flags.archives && platform === here && existsSync(built)) return readFileSync(built)
+  if (!flags.archives && platform === ownPlatform && existsSync(built)) return readFileSync(built)
   const archive = join(flags.archives ?? join(root, 'dist'), file)
   if (existsSync(archive)) return archivedFile(archive, `understudy-${platform}/${name}`)
   if (flags.archives) throw new Error(`the executable for ${platform} is missing: ${flags.archives} has no ${file}`)

@@ -12,7 +12,7 @@ export const platforms = [
   'win32-arm64',
 ] as const
 /** This one. */
-export const here = `${process.platform}-${process.arch}`
+export const ownPlatform = `${process.platform}-${process.arch}`
 /** Name of the executable file on a platform. */
 export const executableOf = (platform: string): string =>
   platform.startsWith('win32') ? 'understudy.exe' : 'understudy'

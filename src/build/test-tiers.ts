@@ -23,12 +23,7 @@ export function filesOf(tier: Tier, files: readonly string[], textOf: (file: str
 }
 
 /** What a run came to. */
-export interface TestTotals {
-  passed: number
-  failed: number
-  /** Files of which a test has failed, or which could not be loaded. */
-  failedFiles: string[]
-}
+export type TestTotals = ReturnType<typeof totalsOf>
 
 const numberOf = (tag: string, name: string) => Number(new RegExp(` ${name}="(\\d+)"`).exec(tag)?.[1] ?? 0)
 
@@ -39,7 +34,7 @@ const numberOf = (tag: string, name: string) => Number(new RegExp(` ${name}="(\\
  * @param code the runner's exit code
  * @param wanted the files that were to run; undefined when only the runner knows
  */
-export function totalsOf(xml: string, code: number, wanted?: readonly string[]): TestTotals {
+export function totalsOf(xml: string, code: number, wanted?: readonly string[]) {
   const [total = ''] = /<testsuites [^>]*>/.exec(xml) ?? []
   // Two spaces in: suites of a file stand in that of the file.
   const suites = [...xml.matchAll(/^ {2}<testsuite [^>]*>/gm)].map(([tag]) => ({
@@ -51,6 +46,7 @@ export function totalsOf(xml: string, code: number, wanted?: readonly string[]):
   const failures = numberOf(total, 'failures')
   const passed = numberOf(total, 'tests') - failures - numberOf(total, 'skipped')
   const unnamed = failures + missing.length === 0 && (code !== 0 || passed === 0) ? 1 : 0
+  /** Files of which a test has failed, or which could not be loaded. */
   const failedFiles = [...suites.filter((suite) => suite.failures > 0).map(({ file }) => file), ...missing]
   return { passed, failed: failures + missing.length + unnamed, failedFiles }
 }

@@ -1,13 +1,6 @@
 // Errors of commands. They are separate, so that the command line knows them without loading the commands.
 import { withoutAddressSecrets } from '../lib/secrets.ts'
 
-/** The server or file cannot provide the data; the message is one line. */
-export class TraceError extends Error {
-  constructor(message: string) {
-    super(withoutAddressSecrets(message))
-  }
-}
-
 /** No address to listen on is available; the message is one line. */
 export class ListenError extends Error {}
 

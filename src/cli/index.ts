@@ -6,9 +6,8 @@ import { lazy } from '../lib/lazy.ts'
 import { suggestion } from '../lib/likely-name.ts'
 import { FileError } from '../schema/source.ts'
 import { VERSION } from '../version.ts'
-import type { Exiting } from './commands/exiting.ts'
-import { ListenError, ServerError, TraceError } from './errors.ts'
-import type { CommandIo } from './io.ts'
+import { ListenError, ServerError } from './errors.ts'
+import type { CommandIo, Exiting } from './io.ts'
 
 /** A command, which reads and prints with `io`. */
 type LoadCommand = (io: CommandIo, exiting: Exiting) => Command
@@ -158,7 +157,7 @@ function fail(
 }
 
 /** Errors whose message is complete. */
-const OF_THE_WORLD = [DatabaseError, TraceError, ServerError, ListenError]
+const OF_THE_WORLD = [DatabaseError, ServerError, ListenError]
 /** Errors of files and connections with a message of the system. */
 const isOfSystem = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && 'syscall' in error && 'code' in error

@@ -25,6 +25,11 @@ export interface CommandIo {
   memory(): number
 }
 
+/** Converts a function that returns an exit code to an action of commander, after which the command ends with it. */
+export type Exiting = <Arguments extends unknown[]>(
+  run: (...args: Arguments) => Promise<number>,
+) => (...args: Arguments) => Promise<void>
+
 /** The real one. Streams are opened on first use, so that they do not slow the start. */
 export function processIo(): CommandIo {
   // If the reader of the output closes it, the command continues with the same exit code.

@@ -1,24 +1,14 @@
 // The providers in understudy.yaml: which calls are forwarded, their addresses and keys.
 import type { z } from 'zod'
-import type { OnMiss } from '../contract/core/cassette-modes.ts'
+import { alternatives } from '../lib/units.ts'
+import { isObject } from '../lib/values.ts'
 import { endpointOf, FORWARDABLE, missingSetting, PROVIDER_KINDS, type Upstream } from '../providers/endpoints.ts'
-import { type OutsideAddress, proxyAddresses, upstreamAddress } from './addresses.ts'
+import { proxyAddresses, upstreamAddress } from './addresses.ts'
 import { ConfigError, describeKind, mustBe, type ProvidersSection, quoteSetting, type Shown } from './file.ts'
-import { BACKENDS, type BackendName, type ValueSchemas, valueSchemas } from './settings.ts'
+import { BACKENDS, type BackendName, type SettingValues, type ValueSchemas, valueSchemas } from './settings.ts'
 
 /** Which providers calls are forwarded to. */
-export interface ForwardingRules {
-  /** All providers that calls may be forwarded to; empty if nothing is forwarded. */
-  readonly upstreams: readonly Upstream[]
-  /** Names that the settings file adds to the known ones. */
-  readonly named: readonly string[]
-  /** Their addresses, if they are not the providers' own. */
-  readonly addresses: readonly OutsideAddress[]
-  /** Whether nothing is sent, because recorded responses take the place of the providers. */
-  readonly isOffline: boolean
-  /** Whether the calls of a provider are forwarded. */
-  forwards(provider: string): boolean
-}
+export type ForwardingRules = ReturnType<typeof readForwarding>
 
 /** The sources of keys and of the choice of backend. */
 interface ForwardingSources {
@@ -48,7 +38,7 @@ const VARIABLE = /^\$\{(\w+)\}$/
 const FIELDS: Record<keyof Entry, { schema: (kinds: ValueSchemas) => z.ZodType; valid: string; shown?: Shown }> = {
   kind: {
     schema: ({ z }) => z.enum(PROVIDER_KINDS),
-    valid: `${PROVIDER_KINDS.slice(0, -1).join(', ')} or ${PROVIDER_KINDS.at(-1)}`,
+    valid: alternatives(PROVIDER_KINDS),
   },
   base_url: {
     schema: ({ z }) => z.string().refine(isAddress),
@@ -68,12 +58,7 @@ const fields = Object.keys(FIELDS)
  * The forwarding rules.
  * @throws ConfigError for the first mistake in the section
  */
-export function readForwarding({
-  section,
-  backend,
-  environment,
-  isOffline = false,
-}: ForwardingSources): ForwardingRules {
+export function readForwarding({ section, backend, environment, isOffline = false }: ForwardingSources) {
   const entries = section ? readEntries(section) : new Map<string, Entry>()
   const forwarded = (name: string) => (entries.get(name)?.backend ?? backend) === 'forward'
   const candidates = [...new Set([...(backend === 'forward' ? FORWARDABLE : []), ...entries.keys()])]
@@ -90,10 +75,15 @@ export function readForwarding({
     return upstreamAddress(upstream, { kind, source, literal: key !== undefined && !VARIABLE.test(key) })
   })
   return {
+    /** All providers that calls may be forwarded to; empty if nothing is forwarded. */
     upstreams,
+    /** Names that the settings file adds to the known ones. */
     named: [...entries.keys()],
+    /** Their addresses, if they are not the providers' own. */
     addresses: isOffline ? [] : [...addresses, ...proxyAddresses(upstreams, environment)],
+    /** Whether nothing is sent, because recorded responses take the place of the providers. */
     isOffline,
+    /** Whether the calls of a provider are forwarded. */
     forwards: forwarded,
   }
 }
@@ -109,7 +99,7 @@ export function virtualClockProblem({ upstreams, isOffline }: ForwardingRules): 
 }
 
 function readEntries({ value, locationOf }: ProvidersSection): Map<string, Entry> {
-  if (!isMapping(value)) {
+  if (!isObject(value)) {
     throw new ConfigError(
       mustBe(`${locationOf([])}: providers`, 'a mapping of providers by name', ` ${describeKind(value)}`),
     )
@@ -121,15 +111,12 @@ function readEntries({ value, locationOf }: ProvidersSection): Map<string, Entry
         `${at} is not valid: the name of a provider must contain only letters, digits, '.', '_' and '-'`,
       )
     }
-    if (!isMapping(entry))
+    if (!isObject(entry))
       throw new ConfigError(mustBe(at, `a mapping with ${fields.join(', ')}`, ` ${describeKind(entry)}`))
     for (const [key, setting] of Object.entries(entry)) checkField([name, key], setting, locationOf)
   }
   return new Map(Object.entries(value as Record<string, Entry>))
 }
-
-const isMapping = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function checkField([name, key]: [string, string], value: unknown, locationOf: ProvidersSection['locationOf']): void {
   const at = `${locationOf([name, key])}: providers.${name}.${key}`
@@ -160,19 +147,10 @@ function upstreamOf(name: string, entry: Entry, environment: Record<string, stri
   }
 }
 
-/** The settings that the line mentions. */
-interface DescribedSettings {
-  max_calls?: number | undefined
-  max_cost?: number | undefined
-  record?: string | undefined
-  replay?: string | undefined
-  on_miss?: OnMiss | undefined
-}
-
 /** One line on whether real calls are made, to which providers, and the limits on their number and cost (USD). */
 export function describeForwarding(
   { upstreams, forwards, isOffline }: ForwardingRules,
-  { max_calls: calls, max_cost: cost, record, replay, on_miss: onMiss }: DescribedSettings = {},
+  { max_calls: calls, max_cost: cost, record, replay, on_miss: onMiss }: Partial<SettingValues> = {},
 ): string {
   if (upstreams.length === 0) return 'fixture: cannot reach the network'
   if (isOffline) return `replay: responses come from cassettes in ${replay}, cannot reach the network`

@@ -1,16 +1,11 @@
 // Every setting as a row, from which the command line, its help, the environment, the file and the errors are derived.
 import type { z } from 'zod'
 import type { VolatileRule } from '../contract/core/cassette.ts'
-import {
-  ON_MISS,
-  type OnMiss,
-  type ReplaySpeed,
-  WEAK_MATCHING,
-  type WeakMatching,
-} from '../contract/core/cassette-modes.ts'
-import { HISTORY_MODES, type HistoryMode } from '../contract/core/history-mode.ts'
+import { ON_MISS, type ReplaySpeed, WEAK_MATCHING, type WeakMatching } from '../contract/core/cassette-modes.ts'
+import { HISTORY_MODES } from '../contract/core/history-mode.ts'
 import { rules } from '../contract/core/rules.ts'
 import { lazy } from '../lib/lazy.ts'
+import { alternatives } from '../lib/units.ts'
 import { ASSUMED_PROVIDER } from '../providers/openai-family.ts'
 import type { Shown } from './file.ts'
 import type { TokenRule } from './value-schemas.ts'
@@ -46,6 +41,70 @@ interface Setting<T> {
 /** A row of the table, with the type of its value. */
 const setting = <T>(row: Setting<T>): Setting<T> => row
 
+/** A switch. */
+const toggle = (help: string): Setting<boolean> => ({
+  schema: ({ boolean }) => boolean(),
+  fallback: false,
+  help,
+  valid: 'true or false',
+})
+/** One of several words. */
+const choice = <const Words extends readonly string[]>(
+  takes: string,
+  words: Words,
+  fallback: Words[number],
+  help: string,
+  valid: string = alternatives(words),
+): Setting<Words[number]> => ({ takes, schema: ({ z }) => z.enum(words), fallback, help, valid })
+/** A file or folder, which is optional. */
+const place = (takes: string, help: string, valid: string): Setting<string | undefined> => ({
+  takes,
+  schema: ({ z }) => z.string().min(1),
+  fallback: undefined,
+  help,
+  valid,
+})
+/** Several texts. */
+const list = (takes: string, help: string, valid: string): Setting<string[]> => ({
+  takes,
+  schema: ({ texts }) => texts(),
+  fallback: [],
+  help,
+  valid,
+})
+const whole = <Fallback extends number | undefined>(
+  low: number,
+  fallback: Fallback,
+  help: string,
+): Setting<number | Fallback> => ({
+  takes: 'NUMBER',
+  schema: ({ integerText, z }) => integerText().pipe(z.int().min(low)),
+  fallback,
+  help,
+  valid: `a whole number from ${low}`,
+})
+/** A size in bytes. */
+const sized = (fallback: number, help: string, valid: string): Setting<number> => ({
+  takes: 'SIZE',
+  schema: ({ size }) => size(),
+  fallback,
+  help,
+  valid,
+})
+/** A duration in ms. */
+const lasting = <Fallback extends number | undefined>(
+  low: number,
+  fallback: Fallback,
+  help: string,
+  valid: string,
+): Setting<number | Fallback> => ({
+  takes: 'DURATION',
+  schema: ({ Duration, z }) => Duration.pipe(z.number().min(low)),
+  fallback,
+  help,
+  valid,
+})
+
 /** Every setting by its key in understudy.yaml; `on_unmatched` is the flag `--on-unmatched` and the variable `UNDERSTUDY_ON_UNMATCHED`. */
 export const SETTINGS = {
   // UNDE on the keys of a telephone. IANA has assigned it to nobody, and the tools that run beside this one listen elsewhere.
@@ -70,61 +129,44 @@ export const SETTINGS = {
     help: 'SQLite file of the default session, or :memory:',
     valid: 'a file path or :memory:',
   }),
-  fixtures: setting<string[]>({
-    takes: 'DIR',
-    schema: ({ texts }) => texts(),
-    fallback: [],
-    help: 'fixture file or folder; repeatable',
-    valid: 'a file or folder',
-  }),
-  shipped_fixtures: setting({
-    schema: ({ boolean }) => boolean(),
-    fallback: false,
-    help: 'match unmatched calls against the shipped example fixtures; understudy fixture list shows them',
-    valid: 'true or false',
-  }),
-  seed_file: setting<string[]>({
-    takes: 'FILE',
-    schema: ({ texts }) => texts(),
-    fallback: [],
-    help: 'seed file for the workspace of new sessions, instead of the shipped example; none for an empty workspace; repeatable',
-    valid: 'a file, or none',
-  }),
-  scenario: setting<string[]>({
-    takes: 'NAME',
-    schema: ({ texts }) => texts(),
-    fallback: [],
-    help: 'scenario that every session starts with, a shipped name or a file; repeatable: further ones can be activated by name',
-    valid: 'the name of a shipped scenario or a file',
-  }),
-  on_unmatched: setting<'generate' | 'error'>({
-    takes: 'ACTION',
-    schema: ({ z }) => z.enum(['generate', 'error']),
-    fallback: 'generate',
-    help: 'what an unmatched call gets: generate (a generated response) or error (a 404 that lists near misses)',
-    valid: 'generate or error',
-  }),
-  tools: setting<'requested' | 'eager'>({
-    takes: 'WHEN',
-    schema: ({ z }) => z.enum(['requested', 'eager']),
-    fallback: 'requested',
-    help: 'when a generated response calls a tool: requested (when the request requires it) or eager (until the request has a tool result)',
-    valid: 'requested or eager',
-  }),
-  history: setting<HistoryMode>({
-    takes: 'MODE',
-    schema: ({ z }) => z.enum(HISTORY_MODES),
-    fallback: 'strict',
-    help: 'what happens to conversations that their provider would reject, such as a tool call without its result: strict (rejected in its words), lenient (only reported) or off',
-    valid: 'strict, lenient or off',
-  }),
-  backend: setting<BackendName>({
-    takes: 'NAME',
-    schema: ({ z }) => z.enum(BACKENDS),
-    fallback: 'fixture',
-    help: 'where responses come from: fixture or forward (real providers); understudy.yaml can set it per provider',
-    valid: 'fixture or forward',
-  }),
+  fixtures: list('DIR', 'fixture file or folder; repeatable', 'a file or folder'),
+  shipped_fixtures: toggle(
+    'match unmatched calls against the shipped example fixtures; understudy fixture list shows them',
+  ),
+  seed_file: list(
+    'FILE',
+    'seed file for the workspace of new sessions, instead of the shipped example; none for an empty workspace; repeatable',
+    'a file, or none',
+  ),
+  scenario: list(
+    'NAME',
+    'scenario that every session starts with, a shipped name or a file; repeatable: further ones can be activated by name',
+    'the name of a shipped scenario or a file',
+  ),
+  on_unmatched: choice(
+    'ACTION',
+    ['generate', 'error'],
+    'generate',
+    'what an unmatched call gets: generate (a generated response) or error (a 404 that lists near misses)',
+  ),
+  tools: choice(
+    'WHEN',
+    ['requested', 'eager'],
+    'requested',
+    'when a generated response calls a tool: requested (when the request requires it) or eager (until the request has a tool result)',
+  ),
+  history: choice(
+    'MODE',
+    HISTORY_MODES,
+    'strict',
+    'what happens to conversations that their provider would reject, such as a tool call without its result: strict (rejected in its words), lenient (only reported) or off',
+  ),
+  backend: choice(
+    'NAME',
+    BACKENDS,
+    'fixture',
+    'where responses come from: fixture or forward (real providers); understudy.yaml can set it per provider',
+  ),
   default_provider: setting({
     takes: 'NAME',
     schema: ({ z }) => z.string().regex(/^[^/\s]+$/),
@@ -132,27 +174,23 @@ export const SETTINGS = {
     help: "provider of models that are named without one, such as 'gpt-4o'",
     valid: 'the name of a provider, such as openai',
   }),
-  record: setting<string | undefined>({
-    takes: 'DIR',
-    schema: ({ z }) => z.string().min(1),
-    fallback: undefined,
-    help: 'forward calls to real providers, and record their responses in this folder, one cassette per session',
-    valid: 'a folder',
-  }),
-  replay: setting<string | undefined>({
-    takes: 'DIR',
-    schema: ({ z }) => z.string().min(1),
-    fallback: undefined,
-    help: 'replay the cassettes in this folder instead of calling real providers',
-    valid: 'a folder with cassettes',
-  }),
-  on_miss: setting<OnMiss>({
-    takes: 'ACTION',
-    schema: ({ z }) => z.enum(ON_MISS),
-    fallback: 'error',
-    help: 'with --replay, what a request without a recorded response gets: error (a 404 with the nearest interaction), forward (the response of its provider) or record (the same, recorded)',
-    valid: 'error, forward or record (a generated response would be taken for a recorded one)',
-  }),
+  record: place(
+    'DIR',
+    'forward calls to real providers, and record their responses in this folder, one cassette per session',
+    'a folder',
+  ),
+  replay: place(
+    'DIR',
+    'replay the cassettes in this folder instead of calling real providers',
+    'a folder with cassettes',
+  ),
+  on_miss: choice(
+    'ACTION',
+    ON_MISS,
+    'error',
+    'with --replay, what a request without a recorded response gets: error (a 404 with the nearest interaction), forward (the response of its provider) or record (the same, recorded)',
+    'error, forward or record (a generated response would be taken for a recorded one)',
+  ),
   speed: setting<ReplaySpeed | undefined>({
     takes: 'SPEED',
     schema: ({ replaySpeed }) => replaySpeed(),
@@ -167,13 +205,11 @@ export const SETTINGS = {
     help: 'with --replay, also match requests that differ in sampling parameters (sampling), or that continue a recorded conversation (prefix); repeatable',
     valid: 'sampling or prefix',
   }),
-  max_recorded: setting({
-    takes: 'SIZE',
-    schema: ({ size }) => size(),
-    fallback: 8 * 2 ** 20,
-    help: 'maximum recorded size of a response; the rest is passed on, but not recorded',
-    valid: 'a size such as 512KiB or 8MiB',
-  }),
+  max_recorded: sized(
+    8 * 2 ** 20,
+    'maximum recorded size of a response; the rest is passed on, but not recorded',
+    'a size such as 512KiB or 8MiB',
+  ),
   volatile: setting<VolatileRule[]>({
     fileOnly: true,
     schema: ({ volatileRules }) => volatileRules(),
@@ -188,19 +224,8 @@ export const SETTINGS = {
     help: 'paths of fields whose values are replaced in cassettes, such as messages[*].name, besides keys and other secrets',
     valid: 'a list of paths such as messages[*].name',
   }),
-  redact_names: setting({
-    schema: ({ boolean }) => boolean(),
-    fallback: false,
-    help: 'also replace personal names in cassettes',
-    valid: 'true or false',
-  }),
-  max_calls: setting<number | undefined>({
-    takes: 'NUMBER',
-    schema: ({ integerText, z }) => integerText().pipe(z.int().min(0)),
-    fallback: undefined,
-    help: 'maximum number of calls to real providers; further calls fail',
-    valid: 'a whole number from 0',
-  }),
+  redact_names: toggle('also replace personal names in cassettes'),
+  max_calls: whole(0, undefined, 'maximum number of calls to real providers; further calls fail'),
   max_cost: setting<number | undefined>({
     takes: 'USD',
     schema: ({ numberText, z }) => numberText().pipe(z.number().min(0)),
@@ -208,67 +233,37 @@ export const SETTINGS = {
     help: 'maximum cost of calls to real providers, at list prices; further calls fail',
     valid: 'an amount in dollars, such as 2.50',
   }),
-  strict: setting({
-    schema: ({ boolean }) => boolean(),
-    fallback: false,
-    help: 'reject feedback for unknown traces',
-    valid: 'true or false',
-  }),
-  seed: setting({
-    takes: 'NUMBER',
-    schema: ({ integerText, z }) => integerText().pipe(z.int().min(0)),
-    fallback: 0,
-    help: 'seed for ids and randomness',
-    valid: 'a whole number from 0',
-  }),
-  clock: setting<'real' | 'virtual'>({
-    takes: 'KIND',
-    schema: ({ z }) => z.enum(['real', 'virtual']),
-    fallback: 'real',
-    help: 'clock of sessions: real, or virtual, which starts at a fixed time and skips waits',
-    valid: 'real or virtual',
-  }),
-  skip_latency: setting({
-    schema: ({ boolean }) => boolean(),
-    fallback: false,
-    help: 'on a virtual clock, also skip injected latency (delays, slow and stalled streams)',
-    valid: 'true or false',
-  }),
-  keep_traces: setting({
-    takes: 'NUMBER',
-    schema: ({ integerText, z }) => integerText().pipe(z.int().min(1)),
-    fallback: 10_000,
-    help: 'maximum number of traces per session; the oldest are dropped first',
-    valid: 'a whole number from 1',
-  }),
-  max_sessions: setting({
-    takes: 'NUMBER',
-    schema: ({ integerText, z }) => integerText().pipe(z.int().min(1)),
-    fallback: 1_000,
-    help: 'maximum number of sessions, including the default one; calls to further sessions fail',
-    valid: 'a whole number from 1',
-  }),
-  session_ttl: setting<number | undefined>({
-    takes: 'DURATION',
-    schema: ({ Duration, z }) => Duration.pipe(z.number().min(1_000)),
-    fallback: undefined,
-    help: 'delete a session, except the default one, after this time without use',
-    valid: 'a duration from 1s, such as 10m',
-  }),
-  keep_trace_bytes: setting({
-    takes: 'SIZE',
-    schema: ({ size }) => size(),
-    fallback: 256 * 2 ** 20,
-    help: 'maximum size of the traces of a session; the oldest are dropped first',
-    valid: 'a size such as 64MiB or 1GiB',
-  }),
-  keep_response_bytes: setting({
-    takes: 'SIZE',
-    schema: ({ size }) => size(),
-    fallback: 128 * 2 ** 20,
-    help: 'maximum size of the stored responses, cached responses and images of a session; expired and oldest ones are dropped first',
-    valid: 'a size such as 64MiB or 1GiB',
-  }),
+  strict: toggle('reject feedback for unknown traces'),
+  seed: whole(0, 0, 'seed for ids and randomness'),
+  clock: choice(
+    'KIND',
+    ['real', 'virtual'],
+    'real',
+    'clock of sessions: real, or virtual, which starts at a fixed time and skips waits',
+  ),
+  skip_latency: toggle('on a virtual clock, also skip injected latency (delays, slow and stalled streams)'),
+  keep_traces: whole(1, 10_000, 'maximum number of traces per session; the oldest are dropped first'),
+  max_sessions: whole(
+    1,
+    1_000,
+    'maximum number of sessions, including the default one; calls to further sessions fail',
+  ),
+  session_ttl: lasting(
+    1_000,
+    undefined,
+    'delete a session, except the default one, after this time without use',
+    'a duration from 1s, such as 10m',
+  ),
+  keep_trace_bytes: sized(
+    256 * 2 ** 20,
+    'maximum size of the traces of a session; the oldest are dropped first',
+    'a size such as 64MiB or 1GiB',
+  ),
+  keep_response_bytes: sized(
+    128 * 2 ** 20,
+    'maximum size of the stored responses, cached responses and images of a session; expired and oldest ones are dropped first',
+    'a size such as 64MiB or 1GiB',
+  ),
   namespace: setting({
     takes: 'NAME',
     schema: ({ z }) => z.string().regex(/^[a-z][a-z0-9_]*$/),
@@ -301,27 +296,13 @@ export const SETTINGS = {
     valid: 'an origin such as http://localhost:3000, or *',
     shown: 'address',
   }),
-  max_body: setting({
-    takes: 'SIZE',
-    schema: ({ size }) => size(),
-    fallback: 32 * 2 ** 20,
-    help: 'maximum size of a request body',
-    valid: 'a size such as 512KiB or 32MiB',
-  }),
-  max_response: setting({
-    takes: 'SIZE',
-    schema: ({ size }) => size(),
-    fallback: 64 * 2 ** 20,
-    help: 'maximum size of a response from a real provider, decompressed',
-    valid: 'a size such as 512KiB or 64MiB',
-  }),
-  client_timeout: setting({
-    takes: 'DURATION',
-    schema: ({ Duration, z }) => Duration.pipe(z.number().min(1)),
-    fallback: 120_000,
-    help: 'idle timeout for client connections',
-    valid: 'a duration such as 30s or 2m',
-  }),
+  max_body: sized(32 * 2 ** 20, 'maximum size of a request body', 'a size such as 512KiB or 32MiB'),
+  max_response: sized(
+    64 * 2 ** 20,
+    'maximum size of a response from a real provider, decompressed',
+    'a size such as 512KiB or 64MiB',
+  ),
+  client_timeout: lasting(1, 120_000, 'idle timeout for client connections', 'a duration such as 30s or 2m'),
   instance: setting<string | undefined>({
     takes: 'NAME',
     schema: ({ z }) => z.string().regex(/^[A-Za-z0-9._:-]{1,64}$/),
@@ -329,32 +310,21 @@ export const SETTINGS = {
     help: 'name of this instance behind a load balancer, sent with every response and stored in traces (default: host and port)',
     valid: "1 to 64 letters, digits, '.', '_', ':' or '-'",
   }),
-  instance_strict: setting({
-    schema: ({ boolean }) => boolean(),
-    fallback: false,
-    help: 'reject requests that name their session where a load balancer cannot see it: in the body or the query',
-    valid: 'true or false',
-  }),
-  drain_timeout: setting({
-    takes: 'DURATION',
-    schema: ({ Duration, z }) => Duration.pipe(z.number().min(0)),
-    fallback: 5_000,
-    help: 'time to finish calls in progress after a stop signal; new sessions are rejected',
-    valid: 'a duration such as 30s',
-  }),
-  sessions_dir: setting<string | undefined>({
-    takes: 'DIR',
-    schema: ({ z }) => z.string().min(1),
-    fallback: undefined,
-    help: 'folder that keeps named sessions across restarts, one database file each (default: in memory)',
-    valid: 'a folder',
-  }),
-  verbose: setting({
-    schema: ({ boolean }) => boolean(),
-    fallback: false,
-    help: 'print a line per request on standard error',
-    valid: 'true or false',
-  }),
+  instance_strict: toggle(
+    'reject requests that name their session where a load balancer cannot see it: in the body or the query',
+  ),
+  drain_timeout: lasting(
+    0,
+    5_000,
+    'time to finish calls in progress after a stop signal; new sessions are rejected',
+    'a duration such as 30s',
+  ),
+  sessions_dir: place(
+    'DIR',
+    'folder that keeps named sessions across restarts, one database file each (default: in memory)',
+    'a folder',
+  ),
+  verbose: toggle('print a line per request on standard error'),
   otlp: setting<string | undefined>({
     takes: 'URL',
     schema: ({ z }) => z.string().refine(rules.isCollector),
@@ -363,12 +333,7 @@ export const SETTINGS = {
     valid: 'an address such as http://localhost:4318, or env',
     shown: 'address',
   }),
-  otlp_content: setting({
-    schema: ({ boolean }) => boolean(),
-    fallback: false,
-    help: 'with --otlp, also export the content of requests and responses',
-    valid: 'true or false',
-  }),
+  otlp_content: toggle('with --otlp, also export the content of requests and responses'),
   log: setting<'json' | undefined>({
     takes: 'FORMAT',
     schema: ({ z }) => z.enum(['json']),
@@ -376,23 +341,10 @@ export const SETTINGS = {
     help: 'json: log calls and messages as JSON lines on standard error, with ids and without content',
     valid: 'json',
   }),
-  json: setting({
-    schema: ({ boolean }) => boolean(),
-    fallback: false,
-    help: 'print the startup message as one line of JSON',
-    valid: 'true or false',
-  }),
-  stop_with_stdin: setting({
-    schema: ({ boolean }) => boolean(),
-    fallback: false,
-    help: 'stop when standard input closes, for example because the parent process ended',
-    valid: 'true or false',
-  }),
-  ready_file: setting<string | undefined>({
-    takes: 'FILE',
-    schema: ({ z }) => z.string().min(1),
-    fallback: undefined,
-    help: 'file that receives the line of --json once the server is ready',
-    valid: 'a file path',
-  }),
+  json: toggle('print the startup message as one line of JSON'),
+  stop_with_stdin: toggle('stop when standard input closes, for example because the parent process ended'),
+  ready_file: place('FILE', 'file that receives the line of --json once the server is ready', 'a file path'),
 } as const
+
+/** The value of every setting. */
+export type SettingValues = { [Key in keyof typeof SETTINGS]: (typeof SETTINGS)[Key]['fallback'] }

@@ -12,22 +12,9 @@ export interface CallList {
   /** The calls after a number, in the order in which they started. */
   since(seq: number): Iterable<TraceEvidence>
 }
-/** Calls as they arrive. */
-interface CallWatch extends CallList {
-  /** Resolves when something was saved or changed since the last call, or after `ms` of real time. */
-  next(ms: number): Promise<void>
-  stop(): void
-}
 
 /** The calls of one session, read once for all clients that wait on it. */
-interface SharedCalls {
-  since(session: Session, seq: number): Iterable<TraceEvidence>
-  /** Called when something was saved or changed. */
-  waiters: Set<() => void>
-  stop(): void
-}
-
-function shareCalls(name: string, observers: Observers): SharedCalls {
+function shareCalls(name: string, observers: Observers) {
   let calls: Map<number, TraceEvidence> | undefined
   let from = 0
   const fresh = new Set<number>()
@@ -41,7 +28,7 @@ function shareCalls(name: string, observers: Observers): SharedCalls {
     for (const wake of waiters) wake()
   })
   return {
-    since(session, seq) {
+    since(session: Session, seq: number): Iterable<TraceEvidence> {
       if (!calls || from !== seq) {
         calls = new Map([...session.traces.since(seq)].map((call) => [call.seq, call]))
         from = seq
@@ -54,31 +41,25 @@ function shareCalls(name: string, observers: Observers): SharedCalls {
       fresh.clear()
       return [...calls.values()].sort((one, other) => one.seq - other.seq)
     },
+    /** Called when something was saved or changed. */
     waiters,
     stop,
   }
 }
 
-/** Clients that wait for calls, in all sessions. */
-export interface CallWatches {
-  /** Number of waiting clients. */
-  readonly waiting: number
-  /** Watches the calls of a session until it is stopped or the signal aborts. */
-  watch(current: () => Session, signal: AbortSignal): CallWatch
-}
-
 /** Keeps one list of calls for each session with waiting clients. */
-export function createCallWatches(observers: Observers): CallWatches {
-  const shared = new Map<string, SharedCalls>()
+export function createCallWatches(observers: Observers) {
+  const shared = new Map<string, ReturnType<typeof shareCalls>>()
   let waiting = 0
   return {
+    /** Number of waiting clients. */
     get waiting() {
       return waiting
     },
-    watch(current, signal) {
+    /** Watches the calls of a session until it is stopped or the signal aborts. */
+    watch(current: () => Session, signal: AbortSignal) {
       const { name } = current()
-      const calls = shared.get(name) ?? shareCalls(name, observers)
-      shared.set(name, calls)
+      const calls = shared.getOrInsertComputed(name, () => shareCalls(name, observers))
       let changed = false
       let wake: (() => void) | undefined
       const note = () => {
@@ -88,8 +69,9 @@ export function createCallWatches(observers: Observers): CallWatches {
       calls.waiters.add(note)
       waiting++
       return {
-        since: (seq) => calls.since(current(), seq),
-        async next(ms) {
+        since: (seq: number) => calls.since(current(), seq),
+        /** Resolves when something was saved or changed since the last call, or after `ms` of real time. */
+        async next(ms: number): Promise<void> {
           const stopped = new AbortController()
           const until = AbortSignal.any([signal, stopped.signal])
           if (!changed) {
@@ -116,15 +98,11 @@ export function createCallWatches(observers: Observers): CallWatches {
 /**
  * Keeps the session of a name in use: it is neither unloaded nor dropped, but may be reset or created again meanwhile.
  */
-export function stayIn(
-  session: Session,
-  sessions: Pick<Sessions, 'peek'>,
-  signal: AbortSignal,
-): { current(): Session; end(): void } {
+export function stayIn(session: Session, sessions: Pick<Sessions, 'peek'>, signal: AbortSignal) {
   let last = session
   let activity = session.begin({ signal })
   return {
-    current() {
+    current(): Session {
       const found = sessions.peek(session.name)
       if (found !== last) {
         activity.end()
@@ -138,10 +116,10 @@ export function stayIn(
 }
 
 /** Options of repeated checks. */
-export interface LookOptions<Report> {
+interface LookOptions<Report> {
   /** The current generation, which may change between checks. */
   session(): Session
-  watches: CallWatches
+  watches: ReturnType<typeof createCallWatches>
   /** Aborts when the client disconnects. */
   signal: AbortSignal
   /** Milliseconds of real time. */
@@ -151,16 +129,10 @@ export interface LookOptions<Report> {
 
 /** Maximum number of waiting clients: each check goes over all calls of a session. */
 const MAX_WAITING = 100
-const tooMany = () =>
-  new ApiError(
-    429,
-    'too_many_waits',
-    `${MAX_WAITING} requests are waiting already: send the request without 'wait', or retry later`,
-    {
-      param: 'wait',
-      headers: { 'retry-after': '1' },
-    },
-  )
+const tooMany = () => {
+  const message = `${MAX_WAITING} requests are waiting already: send the request without 'wait', or retry later`
+  return new ApiError(429, 'too_many_waits', message, { param: 'wait', headers: { 'retry-after': '1' } })
+}
 
 /**
  * The report of the first check that is done, otherwise of the last one. It checks again after each change.

@@ -3,20 +3,15 @@ import { z } from 'zod'
 import { CallRow } from '../contract/core/call-row.ts'
 import { asRoute, type Route } from '../contract/core/route.ts'
 import { callsPage } from '../views/calls-page.ts'
-import { type ControlDeps, TracedInstance } from './types.ts'
+import { AllSessions, type ControlDeps, TracedInstance, wholeText } from './types.ts'
 
 const MAX_ROWS = 1_000
-const whole = (high: number) =>
-  z.string().regex(/^\d+$/, { error: 'must be a whole number' }).transform(Number).pipe(z.int().min(0).max(high))
 
 const CallsQuery = z.strictObject({
-  sessions: z
-    .literal('all', { error: "must be 'all', or left out" })
-    .optional()
-    .describe("All sessions, or only the caller's."),
-  limit: whole(MAX_ROWS).default(500).describe(`Number of calls to examine, at most ${MAX_ROWS}. Default 500.`),
+  sessions: AllSessions,
+  limit: wholeText(0, MAX_ROWS).default(500).describe(`Number of calls to examine, at most ${MAX_ROWS}. Default 500.`),
   cursor: z.string().optional().describe('The `next` value of the previous page.'),
-  above: whole(Number.MAX_SAFE_INTEGER)
+  above: wholeText(0, Number.MAX_SAFE_INTEGER)
     .default(0)
     .describe('Only calls with a higher sequence number in their session.'),
   text: z

@@ -2,16 +2,8 @@
 // whose own counts are lost.
 import type { Session, Sessions } from '../sessions/sessions.ts'
 
-/** Counts dropped traces. */
-interface DroppedTraces {
-  /** Since the start; it never decreases. */
-  total(): number
-  /** Counts what a session has dropped, before its own count is lost. Call the returned function afterwards. */
-  before(session: Session): () => void
-}
-
 /** A count over the current and the removed sessions. */
-export function createDroppedTraces(sessions: Pick<Sessions, 'overAll' | 'known'>): DroppedTraces {
+export function createDroppedTraces(sessions: Pick<Sessions, 'overAll' | 'known'>) {
   /** The last count of each session. */
   const read = new Map<string, number>()
   let total = 0
@@ -23,11 +15,13 @@ export function createDroppedTraces(sessions: Pick<Sessions, 'overAll' | 'known'
   }
   const droppedBy = (session: Session) => session.counts().traces.dropped
   return {
-    total() {
+    /** Since the start; it never decreases. */
+    total(): number {
       sessions.overAll((list) => list.map((session) => note(session.name, droppedBy(session))))
       return total
     },
-    before(session) {
+    /** Counts what a session has dropped, before its own count is lost. Call the returned function afterwards. */
+    before(session: Session): () => void {
       const { name } = session
       note(name, droppedBy(session))
       return () => {

@@ -2,18 +2,8 @@
 import type { EarlierVerdict, SessionVerdict } from '../contract/core/verification.ts'
 import type { Session } from '../sessions/sessions.ts'
 
-/** What ends a part of a session. */
-type PartEnd = EarlierVerdict['ended_by']
-
 /** The verdicts on earlier parts of sessions. */
-export interface EarlierVerdicts {
-  /** Judges what a session is about to lose. Call the returned function afterwards: it stores the verdict. */
-  before(session: Session, why: PartEnd): () => void
-  /** Those of a session, oldest first. */
-  of(name: string): readonly EarlierVerdict[]
-  /** Number of verdicts of a session that were dropped because there were too many. */
-  forgotten(name: string): number
-}
+export type EarlierVerdicts = ReturnType<typeof createEarlierVerdicts>
 
 /** Maximum number of verdicts of all sessions, and of sessions with dropped ones. */
 const MAX_KEPT = 1_000
@@ -26,7 +16,7 @@ interface StoredVerdict extends Pick<EarlierVerdict, 'session' | 'verdict'> {
 }
 
 /** Stores the verdicts of `judge`. */
-export function createEarlierVerdicts(judge: (session: Session) => SessionVerdict): EarlierVerdicts {
+export function createEarlierVerdicts(judge: (session: Session) => SessionVerdict) {
   const kept: StoredVerdict[] = []
   const gone = new Map<string, number>()
   const of = (name: string) => kept.filter(({ session }) => session === name)
@@ -39,7 +29,8 @@ export function createEarlierVerdicts(judge: (session: Session) => SessionVerdic
     if (oldest !== undefined) gone.delete(oldest)
   }
   return {
-    before(session, why) {
+    /** Judges what a session is about to lose. Call the returned function afterwards: it stores the verdict. */
+    before(session: Session, why: EarlierVerdict['ended_by']): () => void {
       const verdict = judge(session)
       // A session in which nothing happened has nothing to lose.
       if (verdict.calls === 0 && verdict.workspace_calls === 0) return () => {}
@@ -53,7 +44,9 @@ export function createEarlierVerdicts(judge: (session: Session) => SessionVerdic
         if (kept.length > MAX_KEPT) forgetOne()
       }
     },
-    of: (name) => of(name).map(({ json }) => JSON.parse(json) as EarlierVerdict),
-    forgotten: (name) => gone.get(name) ?? 0,
+    /** Those of a session, oldest first. */
+    of: (name: string): readonly EarlierVerdict[] => of(name).map(({ json }) => JSON.parse(json) as EarlierVerdict),
+    /** Number of verdicts of a session that were dropped because there were too many. */
+    forgotten: (name: string) => gone.get(name) ?? 0,
   }
 }

@@ -1,9 +1,11 @@
 // GET /_understudy/health: state and version of the server. Like the metrics, it needs no token.
+
 import { basename } from 'node:path'
 import { z } from 'zod'
 import { sampleCacheSize } from '../answers/schema-sample.ts'
 import { textCacheSizes } from '../answers/text-answer.ts'
 import type { Spending } from '../backends/forward/spending.ts'
+import { describedObject } from '../contract/core/described.ts'
 import type { Route } from '../contract/core/route.ts'
 import { damagedRowCount } from '../db/damaged-rows.ts'
 import type { StoreSize } from '../db/row-budget.ts'
@@ -11,6 +13,7 @@ import { realClock } from '../lib/clock.ts'
 import { lazy } from '../lib/lazy.ts'
 import { patternCacheSize } from '../lib/match.ts'
 import { tokenChunkCacheSize } from '../lib/tokens.ts'
+import { sumOf } from '../lib/values.ts'
 import { liveSize } from '../observers/live.ts'
 import { workerCounts } from '../workers/pool.ts'
 import { type ControlDeps, InstanceName } from './types.ts'
@@ -18,6 +21,12 @@ import { type ControlDeps, InstanceName } from './types.ts'
 const metrics = lazy<typeof import('./metrics.ts')>(() => require('./metrics.ts'))
 // Loads a library that a start does not need.
 const images = lazy<typeof import('../answers/image-files.ts')>(() => require('../answers/image-files.ts'))
+
+/** Integers by name, each with its description. */
+const integers = <Name extends string>(meanings: Record<Name, string>) =>
+  Object.fromEntries(
+    Object.entries<string>(meanings).map(([name, meaning]) => [name, z.int().describe(meaning)]),
+  ) as Record<Name, z.ZodInt>
 
 const Stored = z.object({
   entries: z.int().describe('Number of records.'),
@@ -34,39 +43,31 @@ const Health = z.object({
   mode: z.string().describe('Whether responses come from fixtures, cassettes, or real providers.'),
   database: z.string().describe('Path of the database, or `:memory:`.'),
   counts: z
-    .object({
-      sessions: z.int().describe('Current number of sessions.'),
-      sessions_unusable: z
-        .int()
-        .describe(
+    .object(
+      integers({
+        sessions: 'Current number of sessions.',
+        sessions_unusable:
           'Sessions with unusable files, such as damaged ones. GET /_understudy/sessions lists them with the reasons. All other sessions work.',
-        ),
-      sessions_dropped: z.int().describe('Sessions removed since the start after --session-ttl without use.'),
-      rows_damaged: z
-        .int()
-        .describe('Unreadable database rows since the start. Lists omit them, and the log names each one.'),
-      traces: z.int().describe('Stored traces.'),
-      traces_dropped: z
-        .int()
-        .describe('Traces removed since the start, oldest first, because of --keep-traces and --keep-trace-bytes.'),
-      fixtures: z.int().describe('Fixtures shared by all sessions.'),
-      events_waiting: z.int().describe('Events that are not applied yet.'),
-      events_failed: z
-        .int()
-        .describe('Events that failed since the start, after five attempts. See /_understudy/events.'),
-      unknown_path_requests: z.int().describe('Requests to unknown paths since the start.'),
-    })
+        sessions_dropped: 'Sessions removed since the start after --session-ttl without use.',
+        rows_damaged: 'Unreadable database rows since the start. Lists omit them, and the log names each one.',
+        traces: 'Stored traces.',
+        traces_dropped:
+          'Traces removed since the start, oldest first, because of --keep-traces and --keep-trace-bytes.',
+        fixtures: 'Fixtures shared by all sessions.',
+        events_waiting: 'Events that are not applied yet.',
+        events_failed: 'Events that failed since the start, after five attempts. See /_understudy/events.',
+        unknown_path_requests: 'Requests to unknown paths since the start.',
+      }),
+    )
     .describe('Over all sessions.'),
-  fixtures: z
-    .object({
-      problem: z
-        .string()
-        .nullable()
-        .describe(
-          'Whether there are invalid fixture files. `GET /_understudy/fixtures` lists the problems. The last valid version of each file stays active.',
-        ),
-    })
-    .describe('The fixture files.'),
+  fixtures: describedObject('The fixture files.', {
+    problem: z
+      .string()
+      .nullable()
+      .describe(
+        'Whether there are invalid fixture files. `GET /_understudy/fixtures` lists the problems. The last valid version of each file stays active.',
+      ),
+  }),
   caches: z
     .record(
       z.string(),
@@ -79,22 +80,22 @@ const Health = z.object({
     .describe(
       'In-memory caches by name, with least-recently-used eviction. `scenario_counters` and `scenario_reads` and their limits cover all active scenarios. `live` contains the data queued for clients of `/_understudy/live`, one entry per client.',
     ),
-  stores: z
-    .object({
-      traces: Stored.describe('The oldest entries are evicted first.'),
-      answers: Stored.describe(
-        'Stored responses, response cache, images, and prompt cache. Expired entries are evicted first, then the oldest.',
-      ),
-    })
-    .describe('Data of calls in the databases of all sessions.'),
+  stores: describedObject('Data of calls in the databases of all sessions.', {
+    traces: Stored.describe('The oldest entries are evicted first.'),
+    answers: Stored.describe(
+      'Stored responses, response cache, images, and prompt cache. Expired entries are evicted first, then the oldest.',
+    ),
+  }),
   workers: z
-    .object({
-      workers: z.int().describe('Running workers.'),
-      jobs: z.int().describe('Queued or running jobs.'),
-      stopped: z.int().describe('Jobs stopped since the start because they exceeded their time or memory limit.'),
-      refused: z.int().describe('Jobs rejected with 429 since the start because no worker was free in time.'),
-      abandoned: z.int().describe('Jobs abandoned since the start because their clients disconnected.'),
-    })
+    .object(
+      integers({
+        workers: 'Running workers.',
+        jobs: 'Queued or running jobs.',
+        stopped: 'Jobs stopped since the start because they exceeded their time or memory limit.',
+        refused: 'Jobs rejected with 429 since the start because no worker was free in time.',
+        abandoned: 'Jobs abandoned since the start because their clients disconnected.',
+      }),
+    )
     .describe('Worker threads. They start on demand.'),
   spending: z
     .object({
@@ -124,15 +125,8 @@ const Health = z.object({
 })
 
 /** `GET /_understudy/health`: state and version of the server. It needs no token. */
-export function healthRoute({
-  sessions,
-  runs,
-  about,
-  unknownPaths: strays,
-  events,
-  fixtures,
-  droppedTraces,
-}: ControlDeps): Route {
+export function healthRoute(deps: ControlDeps): Route {
+  const { sessions, runs, about, unknownPaths, events, fixtures, droppedTraces } = deps
   return {
     method: 'get',
     path: '/_understudy/health',
@@ -169,7 +163,7 @@ export function healthRoute({
           fixtures: about.fixtures(),
           events_waiting: events().waiting,
           events_failed: events().failed,
-          unknown_path_requests: strays.count(),
+          unknown_path_requests: unknownPaths.count(),
         },
         fixtures: { problem: problemIn(files.problem) },
         caches: {
@@ -220,10 +214,10 @@ const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
 /** The total of the stores of sessions, each of which has the same limit. */
 const together = (sizes: readonly StoreSize[]): StoreSize => ({
-  entries: sizes.reduce((sum, { entries }) => sum + entries, 0),
-  bytes: sizes.reduce((sum, { bytes }) => sum + bytes, 0),
+  entries: sumOf(sizes, ({ entries }) => entries),
+  bytes: sumOf(sizes, ({ bytes }) => bytes),
   limit: Math.max(...sizes.map(({ limit }) => limit)),
-  dropped: sizes.reduce((sum, { dropped }) => sum + dropped, 0),
+  dropped: sumOf(sizes, ({ dropped }) => dropped),
 })
 
 function spendingOf({ limits, spent }: Spending) {

@@ -2,13 +2,10 @@
 import { z } from 'zod'
 import { asRoute, type Route } from '../contract/core/route.ts'
 import { liveStream } from '../observers/live.ts'
-import type { ControlDeps } from './types.ts'
+import { AllSessions, type ControlDeps } from './types.ts'
 
 const LiveQuery = z.strictObject({
-  sessions: z
-    .literal('all', { error: "must be 'all', or left out" })
-    .optional()
-    .describe("All sessions, or only the caller's."),
+  sessions: AllSessions,
   as: z
     .enum(['events', 'numbers'], { error: "must be 'events' or 'numbers'" })
     .default('events')

@@ -1,6 +1,7 @@
 // The text of /_understudy/metrics in Prometheus' format: counts of calls, sizes and drops.
 import type { CountFamily } from '../contract/core/observation.ts'
 import { realClock } from '../lib/clock.ts'
+import { sumOf } from '../lib/values.ts'
 import { liveSize } from '../observers/live.ts'
 import { PROVIDERS } from '../providers/index.ts'
 import { workerCounts } from '../workers/pool.ts'
@@ -36,18 +37,13 @@ function withoutNames(family: CountFamily): CountFamily {
   return { ...family, samples: [...samples.values()] }
 }
 
-function programFamilies({
-  sessions,
-  about,
-  unknownPaths,
-  events,
-  responses,
-  droppedTraces,
-}: ControlDeps): CountFamily[] {
+function programFamilies(deps: ControlDeps): CountFamily[] {
+  const { sessions, about, unknownPaths, events, responses, droppedTraces } = deps
   const { version, mode, instance, telemetry } = about
   const all = sessions.list()
   const traces = sessions.overAll((list) => list.map((session) => session.counts().traces))
-  const sum = (of: (one: (typeof traces)[number]) => number) => traces.reduce((total, one) => total + of(one), 0)
+  const entries = sumOf(traces, (one) => one.entries)
+  const bytes = sumOf(traces, (one) => one.bytes)
   const { workers, jobs, stopped, refused, abandoned } = workerCounts()
   const { user, system } = process.cpuUsage()
   const spans = telemetry?.counts()
@@ -68,16 +64,8 @@ function programFamilies({
     gauge('understudy_sessions', 'Current number of sessions.', all.length),
     gauge('understudy_sessions_unusable', 'Sessions with unusable files.', sessions.problems().length),
     counter('understudy_sessions_dropped_total', 'Sessions removed after their idle timeout.', sessions.dropped()),
-    gauge(
-      'understudy_traces',
-      'Stored traces.',
-      sum(({ entries }) => entries),
-    ),
-    gauge(
-      'understudy_trace_bytes',
-      'Approximate size of the stored traces in bytes.',
-      sum(({ bytes }) => bytes),
-    ),
+    gauge('understudy_traces', 'Stored traces.', entries),
+    gauge('understudy_trace_bytes', 'Approximate size of the stored traces in bytes.', bytes),
     counter('understudy_traces_dropped_total', 'Traces removed to stay within the storage limits.', droppedTraces()),
     {
       name: 'understudy_responses_total',

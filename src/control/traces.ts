@@ -10,7 +10,7 @@ import type { Session } from '../sessions/sessions.ts'
 import { warningsOf } from '../sessions/warnings.ts'
 import { callWaterfall } from '../views/call-waterfall.ts'
 import { exchangeOf } from '../views/exchange.ts'
-import { type ControlDeps, TracedInstance } from './types.ts'
+import { type ControlDeps, TracedInstance, wholeText } from './types.ts'
 
 const Instant = z
   .union(
@@ -21,16 +21,14 @@ const Instant = z
     { error: 'must be an ISO 8601 time or milliseconds since the epoch' },
   )
   .describe('An ISO 8601 time or milliseconds since the epoch.')
-const whole = (low: number, high: number) =>
-  z.string().regex(/^\d+$/, { error: 'must be a whole number' }).transform(Number).pipe(z.int().min(low).max(high))
 
 const all = z.enum(['true', 'false']).default('false').describe('All sessions instead of one.')
 
 const ListQuery = z.strictObject({
-  limit: whole(1, 200).default(50).describe('1 to 200, default 50.'),
+  limit: wholeText(1, 200).default(50).describe('1 to 200, default 50.'),
   starting_after: z.string().optional().describe('A trace id. The page starts after this trace.'),
   model: z.string().describe('Only calls to which this model responded.').optional(),
-  status: whole(100, 599).describe('Only calls with this response status.').optional(),
+  status: wholeText(100, 599).describe('Only calls with this response status.').optional(),
   thread: z.string().optional().describe('Thread id.'),
   session: z.string().optional().describe("Session name. Default: the caller's session."),
   all,
@@ -75,31 +73,68 @@ export function traceRoutes(deps: ControlDeps): Route[] {
       if (query.all === 'true') return { object: 'list', instance, ...sessions.overAll((every) => ofAll(every, query)) }
       const { traces, records } = query.session === undefined ? sessionOf(request) : sessions.find(query.session)
       if (query.starting_after !== undefined && !traces.has(query.starting_after))
-        throw unknown(query.starting_after, [traces])
+        throw unknown(query.starting_after, [{ traces }])
       const { data, hasMore, damaged } = traces.list({ ...query, after: query.starting_after })
       const damage = damaged.length > 0 && { damaged }
       return { object: 'list', instance, data, has_more: hasMore, ...damage, warnings: warningsOf(records) }
     },
   }
-  const get: Route<{ all: 'true' | 'false' }> = {
-    method: 'get',
-    path: '/_understudy/traces/:id',
-    tag: 'Emulator',
-    operationId: 'getTrace',
-    summary: 'Get a trace',
-    description: 'The full record of one call with its request and response.',
-    query: OneQuery,
-    response: StoredTrace,
-    errors: [404],
-    handle({ request, params, query }) {
-      const { session, trace } = wantedTrace({ request, params, query }, deps)
-      const { task } = trace
-      // A client that reads the end of a task here has read it.
-      if (task) readers.shown(session.slot, { id: task.id, active: isActive(task.state) })
-      return trace
-    },
+  const one = (
+    what: string,
+    about: Pick<Route, 'operationId' | 'summary' | 'description' | 'response'>,
+    show: (session: Session, trace: StoredTrace) => object,
+  ): Route => {
+    const handle = (call: TraceRequest) => {
+      const { session, trace } = wantedTrace(call, deps)
+      return show(session, trace)
+    }
+    const path = `/_understudy/traces/:id${what}`
+    return asRoute({ ...about, method: 'get', path, tag: 'Emulator', query: OneQuery, errors: [404], handle })
   }
-  return [asRoute(list), asRoute(get), waterfallRoute(deps), exchangeRoute(deps)]
+  return [
+    asRoute(list),
+    one(
+      '',
+      {
+        operationId: 'getTrace',
+        summary: 'Get a trace',
+        description: 'The full record of one call with its request and response.',
+        response: StoredTrace,
+      },
+      ({ slot }, trace) => {
+        const { task } = trace
+        // A client that reads the end of a task here has read it.
+        if (task) readers.shown(slot, { id: task.id, active: isActive(task.state) })
+        return trace
+      },
+    ),
+    one(
+      '/waterfall',
+      {
+        operationId: 'getWaterfall',
+        summary: 'Get the timeline of a trace',
+        description:
+          "The timeline of a call, one row per event: gateway steps and attempts, agent steps, and the client's tries of the same request.",
+        response: Waterfall,
+      },
+      ({ traces }, trace) =>
+        callWaterfall(trace, { calls: traces.around(trace.id, AROUND), find: (other) => traces.get(other) }),
+    ),
+    one(
+      '/exchange',
+      {
+        operationId: 'getExchange',
+        summary: 'Get the wire data of a call',
+        description:
+          'The exact bytes of the request and the response in the API that was called, the time of each chunk, and how the connection ended. Secrets are masked. Internal calls of evaluators and agents, and turns of tasks, have no connection and therefore no wire data.',
+        response: Exchange,
+      },
+      ({ traces }, trace) => {
+        const path = deps.operation(trace.operation)?.path
+        return exchangeOf({ trace, stored: traces.exchange(trace.id), path })
+      },
+    ),
+  ]
 }
 
 interface TraceRequest {
@@ -118,60 +153,17 @@ function wantedTrace({ request, params, query }: TraceRequest, { sessions, sessi
     const session = meant.find(({ traces }) => traces.has(id))
     const trace = session?.traces.get(id)
     if (session && trace) return { session, trace }
-    throw unknown(
-      id,
-      meant.map(({ traces }) => traces),
-    )
+    throw unknown(id, meant)
   }
   return query.all === 'true' ? sessions.overAll(find) : find([sessionOf(request)])
-}
-
-function waterfallRoute(deps: ControlDeps): Route {
-  return asRoute<{ all: 'true' | 'false' }, unknown>({
-    method: 'get',
-    path: '/_understudy/traces/:id/waterfall',
-    tag: 'Emulator',
-    operationId: 'getWaterfall',
-    summary: 'Get the timeline of a trace',
-    description:
-      "The timeline of a call, one row per event: gateway steps and attempts, agent steps, and the client's tries of the same request.",
-    query: OneQuery,
-    response: Waterfall,
-    errors: [404],
-    handle({ request, params, query }) {
-      const { session, trace } = wantedTrace({ request, params, query }, deps)
-      const { traces } = session
-      return callWaterfall(trace, { calls: traces.around(trace.id, AROUND), find: (one) => traces.get(one) })
-    },
-  })
-}
-
-function exchangeRoute(deps: ControlDeps): Route {
-  return asRoute<{ all: 'true' | 'false' }, unknown>({
-    method: 'get',
-    path: '/_understudy/traces/:id/exchange',
-    tag: 'Emulator',
-    operationId: 'getExchange',
-    summary: 'Get the wire data of a call',
-    description:
-      'The exact bytes of the request and the response in the API that was called, the time of each chunk, and how the connection ended. Secrets are masked. Internal calls of evaluators and agents, and turns of tasks, have no connection and therefore no wire data.',
-    query: OneQuery,
-    response: Exchange,
-    errors: [404],
-    handle({ request, params, query }) {
-      const { session, trace } = wantedTrace({ request, params, query }, deps)
-      const stored = session.traces.exchange(trace.id)
-      return exchangeOf({ trace, stored, path: deps.operation(trace.operation)?.path })
-    },
-  })
 }
 
 /** Maximum number of sessions in which a 404 searches for damaged rows. */
 const MAX_HINTED = 10
 
 /** The 404 for an unknown trace, which may be that of a row whose id cannot be read. */
-function unknown(id: string, meant: readonly Session['traces'][]): ApiError {
-  const rows = meant.slice(0, MAX_HINTED).flatMap((traces) => traces.nameless())
+function unknown(id: string, meant: readonly Pick<Session, 'traces'>[]): ApiError {
+  const rows = meant.slice(0, MAX_HINTED).flatMap(({ traces }) => traces.nameless())
   const hint = `; it may be that of a damaged row, whose id cannot be read: there ${rows.length === 1 ? 'is row' : 'are rows'} ${rows.join(', ')} of trace_rows`
   const message = `there is no trace with the id ${JSON.stringify(id)} in this session${rows.length === 0 ? '' : hint}`
   return new ApiError(404, 'trace_not_found', message)
@@ -200,11 +192,7 @@ function ofAll(sessions: readonly Session[], { starting_after: after, limit, ...
 
 function arrivalOf(id: string, sessions: readonly Session[]): number {
   const owner = sessions.find(({ traces }) => traces.has(id))
-  if (!owner)
-    throw unknown(
-      id,
-      sessions.map(({ traces }) => traces),
-    )
+  if (!owner) throw unknown(id, sessions)
   for (const { trace, times } of owner.traces.since(0)) if (trace.id === id) return times?.arrived ?? 0
   return 0
 }

@@ -26,6 +26,16 @@ export const TracedInstance = InstanceName.nullable().describe(
   'The instance. Null if it has no name and an automatically assigned port.',
 )
 
+/** A query parameter for all sessions. */
+export const AllSessions = z
+  .literal('all', { error: "must be 'all', or left out" })
+  .optional()
+  .describe("All sessions, or only the caller's.")
+
+/** A whole number in a query. */
+export const wholeText = (low: number, high: number) =>
+  z.string().regex(/^\d+$/, { error: 'must be a whole number' }).transform(Number).pipe(z.int().min(low).max(high))
+
 /** Information about the program. */
 export interface ServerInfo {
   version: string

@@ -1,25 +1,23 @@
 // Common parts of responses in the document: errors by status, and headers.
+
 import { z } from 'zod'
 import { COMMON_HEADERS, ROUTER_HEADERS } from '../contract/core/answer-headers.ts'
+import { describedObject } from '../contract/core/described.ts'
 import { envelope } from '../contract/core/error.ts'
 import type { Route } from '../contract/core/route.ts'
 import { ERRORS, OTHER } from './errors.ts'
 import type { SchemaJson as Json, Schemas } from './schemas.ts'
 
-const ErrorBody = z
-  .object({
-    code: z.string().describe('The HTTP status, as a string.'),
-    message: z.string().describe('A readable message with the invalid value and the valid choices.'),
-    error: z
-      .object({
-        message: z.string().describe('The same message, in the place where OpenAI clients expect it.'),
-        type: z.string().describe('The error type, such as `invalid_request_error`.'),
-        param: z.string().nullable().describe('Path of the invalid field, such as `messages[0].role`.'),
-        code: z.string().describe('Machine-readable error code, such as `invalid_value`.'),
-      })
-      .describe("The error in OpenAI's format."),
-  })
-  .describe('The body of every error.')
+const ErrorBody = describedObject('The body of every error.', {
+  code: z.string().describe('The HTTP status, as a string.'),
+  message: z.string().describe('A readable message with the invalid value and the valid choices.'),
+  error: describedObject("The error in OpenAI's format.", {
+    message: z.string().describe('The same message, in the place where OpenAI clients expect it.'),
+    type: z.string().describe('The error type, such as `invalid_request_error`.'),
+    param: z.string().nullable().describe('Path of the invalid field, such as `messages[0].role`.'),
+    code: z.string().describe('Machine-readable error code, such as `invalid_value`.'),
+  }),
+})
 
 /** The suffix of a schema whose `error` is a text. */
 const AS_TEXT = 'AsText'
@@ -58,11 +56,7 @@ export function errorParts(schemas: Schemas): Json {
   })
   const { message, description } = ERRORS[404] ?? OTHER
   const example = { code: '404', message, error: message }
-  const asText = {
-    description,
-    headers: COMMON,
-    content: { 'application/json': { schema: textSchema, example } },
-  }
+  const asText = { description, headers: COMMON, content: { 'application/json': { schema: textSchema, example } } }
   return Object.fromEntries([...parts, [`${ERRORS[404]?.name}${AS_TEXT}`, asText]])
 }
 
@@ -70,13 +64,11 @@ export function errorParts(schemas: Schemas): Json {
 export const errorResponses = (statuses: readonly (number | 'default')[], asText: readonly number[] = []): Json =>
   Object.fromEntries(
     all
-      .filter(([status]) => statuses.some((one) => String(one) === status))
-      .map(([status, { name }]) => [
-        status,
-        {
-          $ref: `#/components/responses/${name}${asText.some((one) => String(one) === status) ? AS_TEXT : ''}`,
-        },
-      ]),
+      .filter(([status]) => statuses.map(String).includes(status))
+      .map(([status, { name }]) => {
+        const suffix = asText.map(String).includes(status) ? AS_TEXT : ''
+        return [status, { $ref: `#/components/responses/${name}${suffix}` }]
+      }),
   )
 
 const MODEL = [422, 429, 500, 502, 503, 504, 'default'] as const

@@ -33,24 +33,13 @@ const signatureOf = (schema: SchemaJson): string =>
 const isShape = (schema: SchemaJson) => 'properties' in schema || 'oneOf' in schema || 'anyOf' in schema
 
 /** The named schemas of a document. */
-export interface Schemas {
-  /** A reference to a schema, which gets a name unless it has one. */
-  refer(schema: z.ZodType, io: Io, name: string): SchemaJson
-  /** An inline schema that may contain references. */
-  inline(schema: z.ZodType, io: Io): SchemaJson
-  /** All referenced schemas, by name. */
-  all(): Record<string, SchemaJson>
-}
+export type Schemas = ReturnType<typeof createSchemas>
 
 /** A new collection with the names of shared schemas. */
-export function createSchemas(): Schemas {
+export function createSchemas() {
   const known = new Map<string, { name: string; schema: SchemaJson }>()
   const used = new Map<string, SchemaJson>()
-  const add = (name: string, schema: SchemaJson) => {
-    const signature = signatureOf(schema)
-    if (!known.has(signature)) known.set(signature, { name, schema })
-    return known.get(signature) as { name: string; schema: SchemaJson }
-  }
+  const add = (name: string, schema: SchemaJson) => known.getOrInsert(signatureOf(schema), { name, schema })
   for (const [name, schema] of Object.entries(ANSWER_NAMES())) add(name, jsonSchema(schema, 'output'))
   for (const [name, schema] of Object.entries(REQUEST_NAMES())) {
     const output = jsonSchema(schema, 'output')
@@ -92,9 +81,13 @@ export function createSchemas(): Schemas {
     return orNull(changed)
   }
   return {
-    refer: (schema, io, name) => reference(add(name, jsonSchema(schema, io)), {}),
-    inline: (schema, io) => walk(jsonSchema(schema, io)) as SchemaJson,
-    all: () => Object.fromEntries([...used].sort(([one], [other]) => (one < other ? -1 : 1))),
+    /** A reference to a schema, which gets a name unless it has one. */
+    refer: (schema: z.ZodType, io: Io, name: string) => reference(add(name, jsonSchema(schema, io)), {}),
+    /** An inline schema that may contain references. */
+    inline: (schema: z.ZodType, io: Io) => walk(jsonSchema(schema, io)) as SchemaJson,
+    /** All referenced schemas, by name. */
+    all: (): Record<string, SchemaJson> =>
+      Object.fromEntries([...used].sort(([one], [other]) => (one < other ? -1 : 1))),
   }
 }
 

@@ -4,25 +4,21 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 /** The site file of the build. */
 export const SITE_FILE = 'dist/site.bin'
 
-/** One file of the site: the position of its compressed bytes after the table, and its media type. */
-interface SiteEntry {
-  offset: number
-  length: number
-  type: string
-}
-
 /** The table before the files. */
 interface SiteTable {
   /** A fingerprint of the site's sources. */
   source: string
   /** The content security policy of the pages. */
   policy: string
-  /** Files by their path below `/docs/`, such as `fixtures.html`. */
-  files: Record<string, SiteEntry>
+  /**
+   * Files by their path below `/docs/`, such as `fixtures.html`: the position of their compressed bytes after the table,
+   * and their media type.
+   */
+  files: Record<string, { offset: number; length: number; type: string }>
 }
 
 /** A file as it is sent. */
-export interface SiteAsset {
+interface SiteAsset {
   compressed: Uint8Array<ArrayBuffer>
   type: string
   /** The file itself. */
@@ -60,7 +56,7 @@ export function packSite(
   const parts = [...files].map(([path, content]) => ({ path, bytes: gzipSync(content, { level: 9 }) }))
   let offset = 0
   const entries = parts.map(({ path, bytes }) => {
-    const entry: SiteEntry = { offset, length: bytes.length, type: typeOf(path) }
+    const entry = { offset, length: bytes.length, type: typeOf(path) }
     offset += bytes.length
     return [path, entry] as const
   })

@@ -8,21 +8,14 @@ import { monotonicMs } from '../lib/monotonic.ts'
 import { networkReason } from '../lib/network-error.ts'
 import { missingSetting, type Upstream } from '../providers/endpoints.ts'
 
-/** Limits of a request that is asked again. */
-export interface AskLimits {
-  /** Time in ms after which a response counts as missing. */
-  timeout: number
-  /** Ends all requests. */
-  signal: AbortSignal
-}
-
 /**
  * Returns a function that asks the providers.
+ * @param limits milliseconds after which a response counts as missing, and a signal that ends all requests
  * @throws Error from that function if there is no response, or the provider has no address or key
  */
 export function askProviders(
   upstreams: readonly Upstream[],
-  { timeout, signal }: AskLimits,
+  { timeout, signal }: { timeout: number; signal: AbortSignal },
 ): (request: UpstreamRequest) => Promise<RecordedAttempt> {
   const byName = new Map(upstreams.map((upstream) => [upstream.name, upstream]))
   return async (request) => {

@@ -135,11 +135,9 @@ function isWithinUnknown(
   return parent !== '' && fields[parent] !== undefined && known(parent) === undefined
 }
 
-function typeChange(
-  field: string,
-  [before, after]: readonly [string, string],
-  known: KnownField | undefined,
-): Change[] {
+type ValueChange = (field: string, values: readonly [string, string], known: KnownField | undefined) => Change[]
+
+const typeChange: ValueChange = (field, [before, after], known) => {
   const was = before.split('|')
   const added = after.split('|').filter((type) => !was.includes(type))
   const allowed = (type: string) => known !== undefined && (known.types.size === 0 || known.types.has(type))
@@ -152,11 +150,7 @@ function typeChange(
 
 const NAMES_A_KIND = /(?:^|[.\s\]])(?:object|type|role)$/
 
-function valueChange(
-  field: string,
-  [before, after]: readonly [string, string],
-  known: KnownField | undefined,
-): Change[] {
+const valueChange: ValueChange = (field, [before, after], known) => {
   const was = before.split('|')
   const added = after.split('|').filter((value) => value !== '' && !was.includes(value))
   if (added.every((value) => known?.values.has(value))) return []
@@ -171,9 +165,8 @@ function framingChanges({ framing: before }: WireShape, { framing: after }: Wire
   if (before.isClosed && !after.isClosed)
     found.push(change('framing-changed', 'last event', 'blank line', 'no blank line'))
   if (before.hasComments !== after.hasComments) {
-    found.push(
-      change('comments-changed', 'comments', before.hasComments ? 'some' : 'none', after.hasComments ? 'some' : 'none'),
-    )
+    const [was, is] = before.hasComments ? ['some', 'none'] : ['none', 'some']
+    found.push(change('comments-changed', 'comments', was, is))
   }
   return found
 }

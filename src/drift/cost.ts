@@ -1,36 +1,29 @@
 // What asking a recorded request again costs at most, by list price.
 import { usageInText } from '../backends/forward/usage.ts'
 import type { Interaction, RecordedAttempt } from '../contract/core/cassette.ts'
-import { asObject, type JsonObject } from '../lib/values.ts'
+import { asObject, type JsonObject, parsedJson } from '../lib/values.ts'
 import { costOf } from '../providers/catalogue.ts'
 
-/** A limit on the cost of what is asked. */
-export interface CostLimit {
-  /** Why a request may not be asked; undefined if it may, and then its expected cost is reserved. */
-  refusal(interaction: Interaction): string | undefined
-  /** USD that was reserved so far. */
-  readonly spent: number
-  /** Requests whose price is unknown, which count as 0. */
-  readonly unpriced: number
-}
-
 /**
- * A limit in USD. The cost of a request is that of its recorded response: the same request costs about the same again.
+ * A limit in USD on the cost of what is asked. The cost of a request is that of its recorded response: the same request costs about the same again.
  */
-export function costLimit(maxCost: number): CostLimit {
+export function costLimit(maxCost: number) {
   let spent = 0
   let unpriced = 0
   return {
-    refusal(interaction) {
+    /** Why a request may not be asked; undefined if it may, and then its expected cost is reserved. */
+    refusal(interaction: Interaction): string | undefined {
       const cost = recordedCost(interaction)
       if (cost === null) unpriced++
       else if (spent + cost > maxCost) return `it would exceed --max-cost (${maxCost} USD)`
       else spent += cost
       return undefined
     },
+    /** USD that was reserved so far. */
     get spent() {
       return Math.round(spent * 1e10) / 1e10
     },
+    /** Requests whose price is unknown, which count as 0. */
     get unpriced() {
       return unpriced
     },
@@ -59,9 +52,5 @@ function usageOf({ response }: RecordedAttempt): JsonObject | undefined {
 /** The counts in Anthropic's first event. */
 function startUsage(data: string): JsonObject | undefined {
   if (!data.includes('"message_start"')) return undefined
-  try {
-    return asObject(asObject(asObject(JSON.parse(data))?.message)?.usage)
-  } catch {
-    return undefined
-  }
+  return asObject(asObject(asObject(parsedJson(data))?.message)?.usage)
 }

@@ -1,6 +1,6 @@
 // Asks providers recorded requests again, and compares the shapes of their responses with the recorded ones.
 import type { Cassette, Interaction, RecordedAttempt, UpstreamRequest } from '../contract/core/cassette.ts'
-import { changesBetween, change as madeChange } from './compare.ts'
+import { change, changesBetween } from './compare.ts'
 import type { ResponseSchemas } from './known-fields.ts'
 import type { Change } from './severities.ts'
 import { shapeOf, UnreadableResponse } from './wire-shape.ts'
@@ -29,7 +29,7 @@ export interface DriftRecord {
 }
 
 /** How requests are asked again. */
-export interface DriftOptions {
+interface DriftOptions {
   /**
    * Sends a request.
    * @throws Error if there is no response; its message says why
@@ -41,8 +41,6 @@ export interface DriftOptions {
   refusal(interaction: Interaction): string | undefined
   /** Number of requests at a time. */
   jobs: number
-  /** Called with each result. */
-  onResult?: (record: DriftRecord) => void
 }
 
 /** Asks all recorded requests again. The results are in the order of the recordings. */
@@ -56,7 +54,7 @@ export async function findDrift(cassettes: readonly Cassette[], options: DriftOp
       if (!one) return
       const { cassette, interaction } = one
       const { provider, operation, model } = interaction.request
-      const record: DriftRecord = {
+      records[index] = {
         cassette: cassette.header.session,
         file: cassette.file,
         line: interaction.line,
@@ -64,8 +62,6 @@ export async function findDrift(cassettes: readonly Cassette[], options: DriftOp
         changes: [],
         ...(await judged(interaction, options)),
       }
-      records[index] = record
-      options.onResult?.(record)
     }
   }
   await Promise.all(Array.from({ length: Math.min(options.jobs, all.length) }, work))
@@ -119,10 +115,8 @@ function refusedBy(status: number, { response }: RecordedAttempt): Judgement {
   if (status < 400 || status >= 500 || SAYS_NOTHING.has(status)) {
     return { result: 'not reachable', reason: `the provider returned status ${status}` }
   }
-  return {
-    result: 'changed',
-    changes: [madeChange('status-changed', 'status', String(response?.status), String(status))],
-  }
+  const found = change('status-changed', 'status', String(response?.status), String(status))
+  return { result: 'changed', changes: [found] }
 }
 
 const PLACEHOLDER = /<secret:[\w-]+:\d+>/
@@ -137,13 +131,9 @@ function unaskable({ body, path, headers }: UpstreamRequest): string | undefined
   return placeholder && `the request contains ${placeholder}, whose value was not recorded`
 }
 
-/** Exit codes of the command. */
-export const DRIFT_EXIT = { none: 0, errors: 4, unread: 5 } as const
-
-/** The exit code for the results: the highest of what each calls for. */
+/** The exit code for the results: 5 if something could not be compared, 4 for a change that is an error, otherwise 0. */
 export function driftExit(records: readonly DriftRecord[]): number {
-  if (records.some(({ result }) => UNREAD.has(result))) return DRIFT_EXIT.unread
-  const hasError = records.some(({ changes }) => changes.some(({ severity }) => severity === 'error'))
-  return hasError ? DRIFT_EXIT.errors : DRIFT_EXIT.none
+  if (records.some(({ result }) => UNREAD.has(result))) return 5
+  return records.some(({ changes }) => changes.some(({ severity }) => severity === 'error')) ? 4 : 0
 }
 const UNREAD: ReadonlySet<DriftResult> = new Set(['not comparable', 'not reachable', 'not asked'])

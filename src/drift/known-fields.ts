@@ -8,42 +8,35 @@ export interface ResponseSchemas {
 }
 
 /** What a schema says of a field. */
-export interface KnownField {
-  /** JSON types; empty if any is allowed. */
-  types: ReadonlySet<string>
-  /** Allowed values; empty if they are not limited. */
-  values: ReadonlySet<string>
-  isRequired: boolean
-}
+export type KnownField = NonNullable<ReturnType<typeof knownField>>
 
 /**
  * What the schema says of a field, by its path in a `WireShape`; undefined for a field that it does not have. Event
  * kinds of typed events choose the branch with that type.
  */
-export function knownField({ whole, event }: ResponseSchemas, path: string): KnownField | undefined {
+export function knownField({ whole, event }: ResponseSchemas, path: string) {
   const at = path.indexOf(': ')
   const kind = at < 0 ? undefined : path.slice(0, at)
   const root = kind === undefined ? whole : event
   if (!root) return undefined
   const steps = [...path.slice(kind === undefined ? 0 : at + 2).matchAll(/[[(]([^\])]*)[\])]|[^.[\]()]+/g)]
-  let found: { schema: JsonObject; isRequired: boolean }[] = branches(root as JsonObject, kind).map((schema) => ({
-    schema,
-    isRequired: true,
-  }))
+  let found = required(branches(root as JsonObject, kind))
   for (const [step, type] of steps) {
     found = found.flatMap(({ schema }) =>
       step.startsWith('[')
         ? itemsOf(schema, type || undefined)
         : step.startsWith('(')
-          ? ofType([schema], type).map((one) => ({ schema: one, isRequired: true }))
+          ? required(ofType([schema], type))
           : memberOf(schema, step),
     )
   }
   if (found.length === 0) return undefined
   const schemas = found.map(({ schema }) => schema)
   return {
+    /** JSON types; empty if any is allowed. */
     types: new Set(schemas.flatMap(typesOf)),
-    values: new Set(
+    /** Allowed values; empty if they are not limited. */
+    values: new Set<unknown>(
       schemas
         .flatMap(({ const: only, enum: some }) => [only, ...(Array.isArray(some) ? some : [])])
         .filter((one) => typeof one === 'string'),
@@ -52,16 +45,24 @@ export function knownField({ whole, event }: ResponseSchemas, path: string): Kno
   }
 }
 
-function memberOf(schema: JsonObject, name: string): { schema: JsonObject; isRequired: boolean }[] {
+interface FoundSchema {
+  schema: JsonObject
+  isRequired: boolean
+}
+
+const required = (schemas: readonly JsonObject[]): FoundSchema[] =>
+  schemas.map((schema) => ({ schema, isRequired: true }))
+
+function memberOf(schema: JsonObject, name: string): FoundSchema[] {
   const member = asObject(asObject(schema.properties)?.[name])
   if (!member) return []
   const isRequired = Array.isArray(schema.required) && schema.required.includes(name)
   return branches(member).map((one) => ({ schema: one, isRequired }))
 }
 
-function itemsOf(schema: JsonObject, type: string | undefined): { schema: JsonObject; isRequired: boolean }[] {
+function itemsOf(schema: JsonObject, type: string | undefined): FoundSchema[] {
   const items = asObject(schema.items)
-  return items ? branches(items, type).map((one) => ({ schema: one, isRequired: true })) : []
+  return items ? required(branches(items, type)) : []
 }
 
 /** The alternatives of a schema; with a type, only those of objects with that `type`, if it has any. */

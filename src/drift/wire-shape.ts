@@ -5,7 +5,7 @@ import { sseReader } from '../lib/sse.ts'
 import { asObject, type JsonObject } from '../lib/values.ts'
 
 /** A field in all the places where it occurs. */
-export interface FieldShape {
+interface FieldShape {
   /** Its JSON types, sorted and joined by `|`, such as `null|string`. */
   types: string
   /** Its values, sorted and joined by `|`, if clients decide by them; empty for any other field. */
@@ -29,7 +29,7 @@ export interface WireShape {
 }
 
 /** How the events of a stream are written. */
-export interface Framing {
+interface Framing {
   lines: 'LF' | 'CRLF' | 'CR' | 'mixed'
   /** Whether events have names: all, some or none of them. */
   names: 'all' | 'some' | 'none'
@@ -203,11 +203,5 @@ function typeOf(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value
 }
 
-function valuesAt(map: Map<string, Set<string>>, path: string): Set<string> {
-  let found = map.get(path)
-  if (!found) {
-    found = new Set()
-    map.set(path, found)
-  }
-  return found
-}
+const valuesAt = (map: Map<string, Set<string>>, path: string): Set<string> =>
+  map.getOrInsertComputed(path, () => new Set())

@@ -1,5 +1,7 @@
-// Reads evidence from the formats in which it exists: HAR, traces, status pages.
-import { asList, asObject, type JsonObject, objectsIn, parsedJson } from '../lib/values.ts'
+// Reads evidence from the formats in which it exists: cassettes, HAR, traces, status pages.
+import type { Cassette, RecordedAttempt } from '../contract/core/cassette.ts'
+import { retryAfter } from '../gateway/retry.ts'
+import { asObject, type JsonObject, objectsIn, parsedJson, sumOf } from '../lib/values.ts'
 import { PROVIDERS } from '../providers/index.ts'
 import { FileError } from '../schema/source.ts'
 import {
@@ -12,26 +14,21 @@ import {
   inOrder,
 } from './evidence.ts'
 
-/** Choices between several incidents of a file. */
-export interface EvidenceOptions {
-  /** Id of the incident. */
-  incident?: string | undefined
-}
-
 /** Every format that can be read, for messages. */
 export const EVIDENCE_FORMATS = 'a cassette, traces (trace export --json), a HAR, or incidents of a status page'
 
 /**
  * The evidence in a JSON file.
+ * @param incident the id of the one to use, of a file with several incidents
  * @throws FileError if it is not JSON, of no known format, or without a call to a provider
  */
-export function readEvidence(file: string, text: string, options: EvidenceOptions = {}): Evidence {
+export function readEvidence(file: string, text: string, incident: string | undefined): Evidence {
   const value = parsedJson(text) ?? jsonLines(text)
   if (value === undefined) throw new FileError(`${file} is not JSON: expected ${EVIDENCE_FORMATS}`)
   const root = asObject(value)
   const entries = asObject(root?.log)?.entries
   if (Array.isArray(entries)) return used(file, 'HAR', fromHar(entries))
-  if (root?.incident_updates || root?.incident || root?.incidents) return fromStatusPage(file, root, options)
+  if (root?.incident_updates || root?.incident || root?.incidents) return fromStatusPage(file, root, incident)
   const traces = [root?.traces, root?.data, Array.isArray(value) ? value : undefined].find(Array.isArray)
   const single = root?.attempts ? [root] : undefined
   const found = objectsIn(traces ?? single).filter(({ attempts, started_at: at }) => attempts && at)
@@ -58,6 +55,47 @@ function used(file: string, format: string, { attempts, skipped }: Found): Evide
   }
   const startedAt = new Date(Math.min(...attempts.map(({ at }) => at))).toISOString()
   return { kind: 'attempts', format, startedAt, attempts: inOrder(attempts), skipped }
+}
+
+/** The body of an error: JSON or a text. */
+const errorBody = (text: string): object | string | undefined =>
+  asObject(parsedJson(text)) ?? (text === '' ? undefined : text)
+
+// Cassettes, which have no times between their calls, only the order.
+
+/**
+ * The attempts of a cassette.
+ * @throws FileError if it has none
+ */
+export function cassetteEvidence({ file, interactions }: Cassette): EvidenceOfAttempts {
+  const attempts = interactions.flatMap(({ request: { provider, operation, model, body }, attempts: recorded }) =>
+    recorded.map(
+      (attempt): EvidenceAttempt => ({
+        provider,
+        model,
+        operation,
+        stream: body.kind === 'json' && asObject(body.value)?.stream === true,
+        outcome: recordedOutcome(attempt),
+      }),
+    ),
+  )
+  if (attempts.length === 0) throw new FileError(`${file} has no call to a model provider`)
+  return { kind: 'attempts', format: 'cassette', attempts, skipped: [] }
+}
+
+function recordedOutcome({ response, end, endedAt }: RecordedAttempt): EvidenceOutcome {
+  if (!response)
+    return end === 'reset' || end === 'cut by provider' ? { kind: 'reset' } : { kind: 'silence', ms: endedAt }
+  const { status, headers, frames } = response
+  const bytes = sumOf(frames, (frame) => frame.bytes.length)
+  if (status >= 400) {
+    const text = new TextDecoder().decode(Buffer.concat(frames.map((frame) => frame.bytes)))
+    // The time at which it came, from which a date would count, is unknown.
+    const wait = retryAfter(Object.fromEntries(headers), Number.NaN)
+    return { kind: 'status', status, body: errorBody(text), retryAfter: wait || undefined }
+  }
+  // Its client left because it had enough, or because nothing came any more: the first is no failure.
+  return end === 'complete' || end === 'left by client' ? { kind: 'succeeded' } : { kind: 'cut', bytes }
 }
 
 // Traces.
@@ -176,9 +214,9 @@ function harOutcome(entry: JsonObject): EvidenceOutcome {
   const ms = Math.max(0, Math.round(Number(entry.time) || 0))
   if (status <= 0) return withoutResponse(error, ms)
   if (status >= 400) {
-    const text = textOf(asObject(response?.content))
-    const body = asObject(parsedJson(text)) ?? (text === '' ? undefined : text)
-    return { kind: 'status', status, body, retryAfter: retryAfterIn(response, entry) }
+    const body = errorBody(textOf(asObject(response?.content)))
+    const wait = retryAfter(headersIn(response), Date.parse(String(entry.startedDateTime)))
+    return { kind: 'status', status, body, retryAfter: wait || undefined }
   }
   // Chromium notes a connection that ended too early as an error beside a status.
   return error === '' ? { kind: 'succeeded' } : { kind: 'cut', bytes: textOf(asObject(response?.content)).length }
@@ -191,18 +229,9 @@ function withoutResponse(error: string, ms: number): EvidenceOutcome {
   return { kind: 'silence', ms }
 }
 
-/** Seconds, milliseconds or a date (RFC 9110, section 10.2.3), in ms. */
-function retryAfterIn(response: JsonObject | undefined, entry: JsonObject): number | undefined {
-  const header = (name: string) =>
-    objectsIn(response?.headers).find((one) => String(one.name).toLowerCase() === name)?.value
-  const inMs = Number(header('retry-after-ms'))
-  if (inMs > 0) return inMs
-  const value = header('retry-after')
-  if (value === undefined) return undefined
-  if (/^\d+(?:\.\d+)?$/.test(String(value))) return Number(value) * 1000
-  const at = Date.parse(String(value)) - Date.parse(String(entry.startedDateTime))
-  return at > 0 ? at : undefined
-}
+/** Headers by name in lower case. */
+const headersIn = (response: JsonObject | undefined): Record<string, string> =>
+  Object.fromEntries(objectsIn(response?.headers).map(({ name, value }) => [String(name).toLowerCase(), String(value)]))
 
 // Status pages of Atlassian Statuspage, which OpenAI and Anthropic have: an incident, or a list of them.
 
@@ -212,7 +241,7 @@ const SHARE_OF_TITLE: readonly [name: RegExp, provider: string][] = [
   ...PROVIDERS.map(({ name }): [RegExp, string] => [new RegExp(`\\b${name}\\b`, 'i'), name]),
 ]
 
-function fromStatusPage(file: string, root: JsonObject, { incident: wanted }: EvidenceOptions): EvidenceOfIncident {
+function fromStatusPage(file: string, root: JsonObject, wanted: string | undefined): EvidenceOfIncident {
   const single = root.incident_updates ? root : asObject(root.incident)
   const all = single ? [single] : objectsIn(root.incidents)
   const chosen = wanted === undefined ? all : all.filter(({ id }) => id === wanted)
@@ -255,7 +284,3 @@ function statusIn(text: string): number | undefined {
     []
   return found === undefined ? undefined : Number(found)
 }
-
-/** The list of incidents of a status page, for messages. */
-export const incidentIds = (value: unknown): string[] =>
-  objectsIn(asList(asObject(value)?.incidents)).map(({ id }) => String(id))

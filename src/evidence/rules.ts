@@ -46,7 +46,7 @@ interface Checks {
 }
 
 /** The outcome of each attempt under the rules; the first that applies decides. */
-export function predicted(attempts: readonly EvidenceAttempt[], rules: readonly EvidenceRule[]): string[] {
+function predicted(attempts: readonly EvidenceAttempt[], rules: readonly EvidenceRule[]): string[] {
   const matched = rules.map(() => 0)
   return attempts.map((attempt) => {
     let found: string | undefined

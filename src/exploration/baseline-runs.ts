@@ -3,11 +3,22 @@ import { baselineOf } from './baseline.ts'
 import { baselinePoints, madeSameCalls } from './injection-points.ts'
 import { mergeRecoveryPaths } from './recovery-paths.ts'
 import { type RunRoute, routeTable } from './routes.ts'
-import { shownRun } from './shown-run.ts'
 import type { ObservedRun } from './types.ts'
 
 /** Runs the command without a fault; `cancels` ends it early. */
-export type BaselineRun = (cancels?: AbortSignal) => Promise<ObservedRun>
+type BaselineRun = (cancels?: AbortSignal) => Promise<ObservedRun>
+
+/** A run as a report shows it. */
+export type ShownRun = ReturnType<typeof shownRun>
+
+/** A run without the facts of its calls, of which there may be very many. */
+const shownRun = ({ code, tookMs, output, calls, kept, dropped }: ObservedRun) => ({
+  ...{ code, tookMs, output },
+  /** Its stored calls, in order of arrival. */
+  calls: calls.flatMap(({ trace: { id }, point: { session } }) => (kept.has(id) ? [{ id, session }] : [])),
+  /** Whether all of its calls are stored. */
+  whole: dropped === 0 && kept.size >= calls.length,
+})
 
 /** How the baseline is found. */
 interface BaselineOptions {

@@ -1,5 +1,5 @@
 // The baseline of a program, with which every other run is compared.
-import type { FindingKind } from '../contract/core/finding.ts'
+import type { TraceRecord } from '../contract/core/trace.ts'
 import type { ObservedCall, ObservedRun } from './types.ts'
 
 /** The number of calls of one name. */
@@ -13,44 +13,32 @@ interface CallCount {
 }
 
 /** The runs without faults. */
-export interface Baseline {
-  /** Duration of the slowest one, in milliseconds. */
-  tookMs: number
-  /** Milliseconds of the longest time without any activity of the client. */
-  longestPauseMs: number
-  /** Number of calls by kind. */
-  kinds: ReadonlyMap<string, CallCount>
-  /** Number of calls by request, by `requestName`. */
-  requests: ReadonlyMap<string, CallCount>
-  /** Number of tool executions with the same arguments, by session. */
-  tools: ReadonlyMap<string, number>
-  /** Texts that it sends to models: none of them is a reaction to a fault. */
-  texts: ReadonlySet<string>
-  models: ReadonlySet<string>
-  /** Lines that it prints without a fault, as `printedLines` gives them. */
-  printed: ReadonlySet<string>
-  /** Errors that occur without a fault. */
-  refused: ReadonlySet<string>
-  /** Findings that occur without a fault. */
-  findings: ReadonlySet<FindingKind>
-  /** Calls of a run whose traces were dropped or deleted, about which nothing else is known. */
-  dropped: number
-}
+export type Baseline = ReturnType<typeof baselineOf>
 
 /** The baseline of these runs. */
-export function baselineOf(runs: readonly ObservedRun[]): Baseline {
+export function baselineOf(runs: readonly ObservedRun[]) {
   const calls = runs.flatMap((run) => run.calls)
   return {
+    /** Duration of the slowest one, in milliseconds. */
     tookMs: Math.max(...runs.map(({ tookMs }) => tookMs)),
+    /** Milliseconds of the longest time without any activity of the client. */
     longestPauseMs: Math.max(...runs.map(({ longestPauseMs }) => longestPauseMs)),
+    /** Number of calls by kind. */
     kinds: mergedCounts(runs.map((run) => countCalls(run.calls, kindName))),
+    /** Number of calls by request. */
     requests: mergedCounts(runs.map((run) => countCalls(run.calls, requestName))),
+    /** Number of tool executions with the same arguments, by session. */
     tools: mostOf(runs.map((run) => toolCounts(run.calls))),
+    /** Texts that it sends to models: none of them is a reaction to a fault. */
     texts: new Set(calls.flatMap(({ request }) => request.items.flatMap(({ text }) => text ?? []))),
     models: new Set(calls.flatMap(({ trace }) => trace.plan)),
+    /** Lines that it prints without a fault. */
     printed: new Set(runs.flatMap(printedLines)),
+    /** Errors that occur without a fault. */
     refused: new Set(calls.flatMap(({ trace }) => (trace.outcome === 'http_error' ? [refusalName(trace)] : []))),
+    /** Findings that occur without a fault. */
     findings: new Set(runs.flatMap(({ findings }) => findings.map(({ finding }) => finding.kind))),
+    /** Calls of a run whose traces were dropped or deleted, about which nothing else is known. */
     dropped: Math.min(...runs.map(({ dropped }) => dropped)),
   }
 }
@@ -72,12 +60,16 @@ export const kindName = ({ point }: ObservedCall): string => point.kind
 export const requestName = ({ point, client }: ObservedCall): string =>
   `${point.session} ${client.operation} ${client.request}`
 
+/** The rules whose faults were injected into a call, its attempts or the steps of its task. */
+export const faultsIn = ({ faults, attempts, task }: Pick<TraceRecord, 'faults' | 'attempts' | 'task'>): string[] => [
+  ...faults,
+  ...attempts.flatMap((attempt) => attempt.faults),
+  ...(task?.steps ?? []).flatMap((step) => step.faults ?? []),
+]
+
 /** Whether a call succeeded without a fault. */
-export const isAnswered = ({ trace: { outcome, faults, attempts, task } }: ObservedCall): boolean =>
-  outcome === 'succeeded' &&
-  faults.length === 0 &&
-  attempts.every((attempt) => attempt.faults.length === 0) &&
-  (task?.steps.every((step) => (step.faults ?? []).length === 0) ?? true)
+export const isAnswered = ({ trace }: ObservedCall): boolean =>
+  trace.outcome === 'succeeded' && faultsIn(trace).length === 0
 
 /** Number of calls by name in one run. */
 export function countCalls(

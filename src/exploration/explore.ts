@@ -1,4 +1,5 @@
 // The exploration: baseline runs, then one run per case, and their results.
+
 import {
   type CaseResult,
   caseName,
@@ -6,14 +7,12 @@ import {
   type RouteTable,
   type SkippedCase,
 } from '../contract/core/exploration.ts'
-import { failsByItself, runBaseline } from './baseline-runs.ts'
-import { createConfirmations } from './confirmations.ts'
-import { exploreProblems } from './problems.ts'
+import { failsByItself, runBaseline, type ShownRun } from './baseline-runs.ts'
+import { causeKey, exploreProblems } from './problems.ts'
 import { mergeRecoveryPaths, type RecoveryPathCounts } from './recovery-paths.ts'
 import type { RunRoute } from './routes.ts'
 import { limitsOf } from './run-limits.ts'
 import { createRunSlots, RUNS_PER_JOB } from './run-slots.ts'
-import type { ShownRun } from './shown-run.ts'
 import { createSpace, type SpaceOptions } from './space.ts'
 import { mayBeShortened, type RunCommand, runCase, shortestScenario, type Trial, type TrialContext } from './trial.ts'
 import type { ExploreCase, ObservedRun } from './types.ts'
@@ -90,8 +89,11 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
   }
   const { runRoute } = options
   const begun = await runBaseline({ run: baselineRun, runRoute, parallel: options.jobs > 1, hasTime, over })
-  const nothing = (failedBaseline: ObservedRun): Exploration => ({
-    ...{ ...NOTHING, failedBaseline, baselines, quietMs: failedBaseline.tookMs },
+  const nothing = (run: ObservedRun): Exploration => ({
+    ...NOTHING,
+    failedBaseline: run,
+    baselines,
+    quietMs: run.tookMs,
   })
   if (begun.failedBaseline) return nothing(begun.failedBaseline)
   const { points, baseline, tables, serialReason, leftProcesses } = begun
@@ -191,4 +193,39 @@ function firstCases(
     const [found, result] = [bad.get(name), results.get(name)]
     return found && result ? [{ ...found, verdict: result.verdict }] : []
   })
+}
+
+/**
+ * Which results a second run confirms: those of new causes, and all of them once results vary between runs.
+ * @param before results that are confirmed
+ * @param isKnown whether a result is a known failure, which needs no confirmation
+ */
+function createConfirmations(before: Iterable<CaseResult>, isKnown: (result: CaseResult) => boolean) {
+  const causes = new Set<string | undefined>()
+  for (const result of before) causes.add(causeKey(result))
+  const unconfirmed: CaseResult[] = []
+  let varies = false
+  return {
+    /** Whether a result must be confirmed. */
+    isNew(result: CaseResult): boolean {
+      if (isKnown(result)) return false
+      const cause = causeKey(result)
+      // A case without a problem has no cause that another one could have.
+      if (cause === undefined || varies || !causes.has(cause)) {
+        causes.add(cause)
+        return true
+      }
+      unconfirmed.push(result)
+      return false
+    },
+    /** Notes that the runs of a case differed: no run confirms another case any more. */
+    vary() {
+      varies = true
+    },
+    /** If results vary: those that only the cause of another case confirms. Empty otherwise. */
+    doubtful: (): readonly CaseResult[] => (varies ? unconfirmed : []),
+    get varies() {
+      return varies
+    },
+  }
 }

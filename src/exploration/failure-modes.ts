@@ -1,5 +1,5 @@
 // The failure modes: the fault that represents each at the gateway, and the points at which it applies.
-import { FAILURE_MODES, type FailureModeName, type InjectionPoint } from '../contract/core/exploration.ts'
+import type { FailureModeName, InjectionPoint } from '../contract/core/exploration.ts'
 
 /**
  * What a good program makes of a failure mode.
@@ -7,7 +7,7 @@ import { FAILURE_MODES, type FailureModeName, type InjectionPoint } from '../con
  * `content`: the response itself is broken. Tolerating is best; failing cleanly is a warning, because most SDKs do not
  * retry these.
  */
-export type FailureNature = 'recoverable' | 'terminal' | 'content'
+type FailureNature = 'recoverable' | 'terminal' | 'content'
 
 /** A failure mode. */
 interface FailureMode {
@@ -47,97 +47,50 @@ const CHUNKS = 2
 const limit = { type: 'rate-limit', requests: 0, per: WAIT }
 const failure = { type: 'http-error', status: 500 }
 
-const TABLE: Readonly<Record<FailureModeName, Omit<FailureMode, 'name' | 'at'>>> = {
-  'rate-limit-once': { nature: 'recoverable', meets: 'one', excludes: ofModels, fault: limit },
-  'rate-limit-forever': { nature: 'terminal', meets: 'all', once: 'rate-limit-once', excludes: ofModels, fault: limit },
-  'server-error-once': { nature: 'recoverable', meets: 'one', excludes: ofModels, fault: failure },
-  'server-error-forever': {
-    nature: 'terminal',
-    meets: 'all',
-    once: 'server-error-once',
-    excludes: ofModels,
-    fault: failure,
-  },
-  auth: { nature: 'terminal', meets: 'all', final: true, excludes: ofModels, fault: { type: 'auth-failure' } },
-  'context-length': {
-    nature: 'terminal',
-    meets: 'all',
-    final: true,
-    excludes: ofTexts,
-    fault: { type: 'context-length' },
-  },
-  'content-filter': {
-    nature: 'terminal',
-    meets: 'all',
-    excludes: ofTexts,
-    fault: { type: 'content-filter', as: 'finish' },
-  },
-  timeout: { nature: 'recoverable', meets: 'one', excludes: ofModels, fault: { type: 'hang' } },
-  reset: { nature: 'recoverable', meets: 'one', excludes: ofModels, fault: { type: 'reset' } },
-  'cut-stream': {
-    nature: 'content',
-    meets: 'one',
-    excludes: ofStreams,
-    fault: { type: 'cut-stream', after_chunks: CHUNKS },
-  },
-  stall: {
-    nature: 'content',
-    meets: 'one',
-    excludes: ofStreams,
-    fault: { type: 'stall-stream', after_chunks: CHUNKS },
-  },
-  'in-band-error': {
-    nature: 'content',
-    meets: 'one',
-    excludes: ofStreams,
-    fault: { type: 'stream-error', after_chunks: CHUNKS },
-  },
-  'malformed-chunk': {
-    nature: 'content',
-    meets: 'one',
-    excludes: ofStreams,
-    fault: { type: 'malformed-chunk', after_chunks: CHUNKS },
-  },
-  'empty-response': { nature: 'content', meets: 'one', excludes: ofModels, fault: { type: 'empty-body' } },
-  'invalid-json': { nature: 'content', meets: 'one', excludes: ofJson, fault: { type: 'malformed-content' } },
-  'wrong-arguments': { nature: 'content', meets: 'one', excludes: ofTools, fault: { type: 'tool-wrong-arguments' } },
-  'tool-failure': { nature: 'content', meets: 'one', excludes: ofAgents, fault: { type: 'tool-error' } },
-}
-
-/** The most informative come first: an exhausted budget omits the least. */
-const ORDER: readonly FailureModeName[] = [
-  'server-error-once',
-  'cut-stream',
-  'timeout',
-  'rate-limit-once',
-  'invalid-json',
-  'tool-failure',
-  'wrong-arguments',
-  'empty-response',
-  'in-band-error',
-  'server-error-forever',
-  'context-length',
-  'reset',
-  'content-filter',
-  'stall',
-  'auth',
-  'malformed-chunk',
-  'rate-limit-forever',
-]
-
-const classOf = (name: FailureModeName): FailureMode => ({
-  name,
-  at: name === 'tool-failure' ? 'tool' : 'gateway',
-  ...TABLE[name],
+type Row = Omit<FailureMode, 'name' | 'at'>
+const single =
+  (nature: FailureNature) =>
+  (excludes: Exclusion, fault: FailureMode['fault']): Row => ({ nature, meets: 'one', excludes, fault })
+const [recoverable, content] = [single('recoverable'), single('content')]
+const terminal = (excludes: Exclusion, fault: FailureMode['fault'], more: Pick<Row, 'once' | 'final'> = {}): Row => ({
+  nature: 'terminal',
+  meets: 'all',
+  excludes,
+  fault,
+  ...more,
 })
 
-/** All failure modes, in the order in which they are tested. */
-export const failureModes: readonly FailureMode[] = ORDER.map(classOf)
+/** The most informative come first: an exhausted budget omits the least. */
+const TABLE: Readonly<Record<FailureModeName, Row>> = {
+  'server-error-once': recoverable(ofModels, failure),
+  'cut-stream': content(ofStreams, { type: 'cut-stream', after_chunks: CHUNKS }),
+  timeout: recoverable(ofModels, { type: 'hang' }),
+  'rate-limit-once': recoverable(ofModels, limit),
+  'invalid-json': content(ofJson, { type: 'malformed-content' }),
+  'tool-failure': content(ofAgents, { type: 'tool-error' }),
+  'wrong-arguments': content(ofTools, { type: 'tool-wrong-arguments' }),
+  'empty-response': content(ofModels, { type: 'empty-body' }),
+  'in-band-error': content(ofStreams, { type: 'stream-error', after_chunks: CHUNKS }),
+  'server-error-forever': terminal(ofModels, failure, { once: 'server-error-once' }),
+  'context-length': terminal(ofTexts, { type: 'context-length' }, { final: true }),
+  reset: recoverable(ofModels, { type: 'reset' }),
+  'content-filter': terminal(ofTexts, { type: 'content-filter', as: 'finish' }),
+  stall: content(ofStreams, { type: 'stall-stream', after_chunks: CHUNKS }),
+  auth: terminal(ofModels, { type: 'auth-failure' }, { final: true }),
+  'malformed-chunk': content(ofStreams, { type: 'malformed-chunk', after_chunks: CHUNKS }),
+  'rate-limit-forever': terminal(ofModels, limit, { once: 'rate-limit-once' }),
+}
 
-const BY_NAME = new Map(FAILURE_MODES.map((name) => [name, classOf(name)]))
+/** All failure modes, in the order in which they are tested. */
+export const failureModes: readonly FailureMode[] = Object.entries(TABLE).map(([name, mode]) => ({
+  name: name as FailureModeName,
+  at: name === 'tool-failure' ? 'tool' : 'gateway',
+  ...mode,
+}))
+
 /** The failure mode with a name. */
 export function failureMode(name: FailureModeName): FailureMode {
-  const found = BY_NAME.get(name)
+  const found = failureModes.find((mode) => mode.name === name)
   if (!found) throw new Error(`unknown failure mode ${name}`)
   return found
 }

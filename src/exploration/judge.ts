@@ -1,12 +1,12 @@
 // The verdict on a case: how the command handled a failure.
 import type { CaseMistake, CaseVerdict } from '../contract/core/exploration.ts'
 import { durationText } from '../lib/units.ts'
-import { type Baseline, printedLines } from './baseline.ts'
+import { type Baseline, faultsIn, printedLines } from './baseline.ts'
 import { caseId } from './case-scenario.ts'
 import { failureNature } from './failure-modes.ts'
 import { LONG_TIMEOUT, mistakesIn } from './mistakes.ts'
 import { callsAgain, MAX_SHOWN, recoveryOf } from './recovery.ts'
-import type { ExploreCase, Hang, ObservedCall, ObservedRun } from './types.ts'
+import type { ExploreCase, Hang, ObservedRun } from './types.ts'
 
 /** The result of one run for one of its cases. */
 interface Judgement {
@@ -29,7 +29,7 @@ export function judgeCase(
 ): Judgement {
   const session = cell.point.session
   const calls = run.calls.filter(({ point }) => point.session === session)
-  const hit = calls.filter(({ trace }) => metRule(trace, rule))
+  const hit = calls.filter(({ trace }) => faultsIn(trace).includes(rule))
   const traces = hit.slice(0, MAX_SHOWN).map(({ trace }) => trace.id)
   const of = (verdict: CaseVerdict, why: string, counted = false): Judgement => ({
     ...{ verdict, why, traces, counted },
@@ -99,11 +99,6 @@ function showsError(run: ObservedRun, { printed }: Baseline): boolean {
 /** Words of error messages, stack traces and test runners; and the statuses of HTTP errors. */
 const REPORTS_ERROR =
   /error|exception|fail|traceback|panic|fatal|abort|refus|reject|denied|invalid|unauthori[sz]ed|unavailable|unable|cannot|could not|too (?:long|many)|exceed|rate.?limit|overloaded|time[d -]?out|filter|(?:status|code|http)\D{0,10}[45]\d\d\b|[✗✘×]/i
-
-const metRule = ({ faults, attempts, task }: ObservedCall['trace'], rule: string): boolean =>
-  faults.includes(rule) ||
-  attempts.some((attempt) => attempt.faults.includes(rule)) ||
-  (task?.steps.some((step) => step.faults?.includes(rule)) ?? false)
 
 const rulesNamed = ({ rules }: ObservedRun, name: string) => rules.filter((rule) => rule.name === name)
 

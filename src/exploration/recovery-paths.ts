@@ -12,25 +12,15 @@ export function addRecoveryPaths(counts: RecoveryPathCounts, trace: TraceRecord,
     const name = `${operation} ${plan[0] ?? ''}: ${path}`
     counts[name] = (counts[name] ?? 0) + (taken ? 1 : 0)
   }
-  const answered = outcome === 'succeeded'
-  if (settings.retry)
-    add(
-      'retry',
-      attempts.some(({ reason: why }) => why === 'retry'),
-    )
-  for (const [index, model] of plan.slice(1).entries())
-    add(
-      `fallback ${index + 1} ${model}`,
-      attempts.some(({ position }) => position === index + 1),
-    )
-  if (settings.callTimeout !== undefined)
-    add(
-      'timeout',
-      attempts.some((one) => one.outcome === 'timed_out'),
-    )
+  const isRetried = attempts.some(({ reason }) => reason === 'retry')
+  const isTimedOut = attempts.some((one) => one.outcome === 'timed_out')
+  const isRecovered = outcome === 'succeeded' && attempts.some((one) => one.outcome !== 'succeeded')
+  const positions = new Set(attempts.map(({ position }) => position))
+  if (settings.retry) add('retry', isRetried)
+  for (const [index, model] of plan.slice(1).entries()) add(`fallback ${index + 1} ${model}`, positions.has(index + 1))
+  if (settings.callTimeout !== undefined) add('timeout', isTimedOut)
   if (settings.cacheTtl !== undefined) add('cache', cache?.status === 'hit')
-  if (settings.retry || plan.length > 1)
-    add('recovery', answered && attempts.some((one) => one.outcome !== 'succeeded'))
+  if (settings.retry || plan.length > 1) add('recovery', isRecovered)
 }
 
 /** The sum of the counts of several runs. */

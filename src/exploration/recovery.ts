@@ -16,26 +16,21 @@ export interface BrokenRun {
   dropped: number
 }
 
-/** How failed requests were recovered. */
-interface Recovery {
-  how: 'repeated' | 'corrected'
-  /** The calls that are the evidence, if they are not equal ones. */
-  traces: string[]
-  /** Whether calls were only counted, because they cannot be distinguished, or the program never repeats a request. */
-  counted: boolean
-}
-
 /** Maximum number of calls that are named as evidence. */
 export const MAX_SHOWN = 20
 /** Maximum number of later calls that are examined as corrections or parts of a failed one. */
 const MAX_LOOKED_AT = 1_000
 
-/** How every affected request was recovered; undefined if one of them got no response. */
-export function recoveryOf(run: BrokenRun): Recovery | undefined {
+/**
+ * How every affected request was recovered, with the calls that are the evidence, if they are not equal ones; undefined
+ * if one of them got no response.
+ */
+export function recoveryOf(run: BrokenRun) {
   const counts = countsOf(run)
   const standIns = standInsOf(run)
   const found: ObservedCall[] = []
   let corrected = false
+  /** Whether calls were only counted, because they cannot be distinguished, or the program never repeats a request. */
   let counted = false
   for (const hits of Map.groupBy(run.hit, requestName).values()) {
     const [first] = hits
@@ -55,7 +50,7 @@ export function recoveryOf(run: BrokenRun): Recovery | undefined {
     counted = true
   }
   const traces = [...new Set(found.map(({ trace }) => trace.id))].slice(0, MAX_SHOWN)
-  return { how: corrected ? 'corrected' : 'repeated', traces, counted }
+  return { how: corrected ? ('corrected' as const) : ('repeated' as const), traces, counted }
 }
 
 /** Whether there were more calls of a kind, after the fault, than in the baseline. */

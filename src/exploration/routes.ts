@@ -63,12 +63,5 @@ const scenarioOfFault = (
   description: `${type} on the ${TARGET_LABELS[target]}`,
   clock: 'virtual',
   latency: 'skip',
-  rules: [
-    {
-      name: FAULT,
-      at: 'provider',
-      match: MATCHES[target],
-      fault: { type, ...example, ...OPTIONS[type] },
-    },
-  ],
+  rules: [{ name: FAULT, at: 'provider', match: MATCHES[target], fault: { type, ...example, ...OPTIONS[type] } }],
 })

@@ -2,16 +2,7 @@
 import type { Baseline } from './baseline.ts'
 
 /** The limits of a run. */
-export interface RunLimits {
-  /** Milliseconds without any activity of the client, beside what it was asked to wait and the timeouts it declares. */
-  silenceMs: number
-  /** Milliseconds of the longest declared timeout that is waited for. */
-  timeoutMs: number
-  /** Milliseconds of the whole run. */
-  totalMs: number
-  /** How often it may make one request. */
-  repeats: number
-}
+export type RunLimits = ReturnType<typeof limitsOf>
 
 /**
  * A run hangs after five times the longest pause of the baseline, but not before 6 s: `httpx` gives up after 5 s without
@@ -28,13 +19,17 @@ const MAX_REPEATS = 30
 export function limitsOf(
   { longestPauseMs, tookMs, requests }: Pick<Baseline, 'longestPauseMs' | 'tookMs' | 'requests'>,
   { silenceMs, timeoutMs = MAX_TIMEOUT_MS }: { silenceMs?: number | undefined; timeoutMs?: number | undefined },
-): RunLimits {
+) {
   let most = 0
   for (const { made } of requests.values()) most = Math.max(most, made)
   return {
+    /** Milliseconds without any activity of the client, beside what it was asked to wait and the timeouts it declares. */
     silenceMs: silenceMs ?? Math.max(MIN_SILENCE_MS, PAUSES * longestPauseMs),
+    /** Milliseconds of the longest declared timeout that is waited for. */
     timeoutMs,
+    /** Milliseconds of the whole run. */
     totalMs: PAUSES * tookMs + timeoutMs,
+    /** How often it may make one request. */
     repeats: MAX_REPEATS + most,
   }
 }

@@ -6,12 +6,6 @@ export const RUNS_PER_JOB = 4
 /** Reports whether a run only waits: for a response that does not come, or for the end of its back-off. */
 export type ReportsWait = (isWaiting: boolean) => void
 
-/** The places for runs. */
-export interface RunSlots {
-  /** Starts a run as soon as a job is free. */
-  use<T>(start: (wait: ReportsWait) => Promise<T>): Promise<T>
-}
-
 /**
  * Places for `jobs` runs that work, and for more that wait. A run that stops waiting works again at once, so that more
  * than `jobs` may work for a moment; no other run starts then.
@@ -19,7 +13,7 @@ export interface RunSlots {
  * @example
  * await createRunSlots(1).use(async () => 2) // => 2
  */
-export function createRunSlots(jobs: number, most: number = jobs * RUNS_PER_JOB): RunSlots {
+export function createRunSlots(jobs: number, most: number = jobs * RUNS_PER_JOB) {
   let [working, all] = [0, 0]
   const queue: (() => void)[] = []
   const startNext = () => {
@@ -32,7 +26,8 @@ export function createRunSlots(jobs: number, most: number = jobs * RUNS_PER_JOB)
     }
   }
   return {
-    async use(start) {
+    /** Starts a run as soon as a job is free. */
+    async use<T>(start: (wait: ReportsWait) => Promise<T>): Promise<T> {
       await new Promise<void>((resolve) => {
         queue.push(resolve)
         startNext()

@@ -8,10 +8,9 @@ import {
   type SkippedCase,
   type WrittenScenario,
 } from '../contract/core/exploration.ts'
-import { caseId, caseLabel } from './case-scenario.ts'
-import { failureModes } from './failure-modes.ts'
+import { caseId, caseLabel, scenarioOf } from './case-scenario.ts'
+import { failureMode, failureModes } from './failure-modes.ts'
 import { endsFirst, failingPoints } from './injection-points.ts'
-import { provenBy, provenCase, proversOf } from './proof.ts'
 import type { Trial, TriedCase } from './trial.ts'
 import type { ExploreCase } from './types.ts'
 
@@ -31,29 +30,11 @@ export interface SpaceOptions {
   notify(progress: { tried: TriedCase; done: number; total: number; isNew: boolean }): void
 }
 
-/** The remaining cases, and the results. */
-interface Space {
-  /** The next case to run; undefined if there is none now. */
-  next(): ExploreCase | undefined
-  giveBack(exploreCase: ExploreCase): void
-  done(trial: Trial): void
-  /** Replaces the scenario of a case that was run. */
-  shorten(exploreCase: ExploreCase, scenario: WrittenScenario): void
-  /** Runs cases again, and those that other runs proved: results vary between runs. */
-  distrust(unconfirmed: readonly CaseResult[]): void
-  state(): {
-    points: InjectionPoint[]
-    cases: CaseResult[]
-    skipped: SkippedCase[]
-    saved: number
-  }
-}
-
 /**
- * The cases of the baseline's injection points.
+ * The remaining cases of the baseline's injection points, and the results.
  * @param options `steady`: whether the baseline runs made the same calls in the same order
  */
-export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOptions & { steady: boolean }): Space {
+export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOptions & { steady: boolean }) {
   const { depth, classes, before, notify, only } = options
   const isAsked = (one: ExploreCase) => only === undefined || caseLabel(one) === only || beginsPair(one, only)
   // If a program behaves differently in every run, no run proves the result of another.
@@ -97,16 +78,15 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
   ) => {
     if (exploreCase.after || !COPED.includes(result.verdict)) return []
     const after = { point: exploreCase.point, class: exploreCase.class }
-    return allCases(
-      following.flatMap((id) => pointOf(id) ?? []),
-      classes,
-    )
+    const next = following.flatMap((id) => pointOf(id) ?? [])
+    return allCases(next, classes)
       .map((second) => ({ ...second, after }))
       .filter((pair) => only === undefined || caseLabel(pair) === only)
   }
   for (const [name, exploreCase] of [...waiting]) takeTried(name, exploreCase)
   return {
-    next() {
+    /** The next case to run; undefined if there is none now. */
+    next(): ExploreCase | undefined {
       for (const [name, exploreCase] of waiting) {
         // A case that a running one may prove waits for it, so that explorations do not differ by timing.
         if (proves && proversOf(exploreCase).some((one) => underWay.has(one))) continue
@@ -116,11 +96,11 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
       }
       return undefined
     },
-    giveBack(exploreCase) {
+    giveBack(exploreCase: ExploreCase) {
       underWay.delete(caseLabel(exploreCase))
       waiting.set(caseLabel(exploreCase), exploreCase)
     },
-    done(trial) {
+    done(trial: Trial) {
       add(trial.cell, trial)
       for (const other of proves ? provenBy(trial) : []) {
         const exploreCase = waiting.get(caseLabel(other))
@@ -129,7 +109,8 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
         add(exploreCase, provenCase(trial, exploreCase))
       }
     },
-    shorten(exploreCase, scenario) {
+    /** Replaces the scenario of a case that was run. */
+    shorten(exploreCase: ExploreCase, scenario: WrittenScenario) {
       const name = caseLabel(exploreCase)
       const found = results.get(name)
       if (!found) return
@@ -137,7 +118,8 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
       results.set(name, { exploreCase, tried })
       notify({ tried, done: results.size, total: results.size, isNew: false })
     },
-    distrust(unconfirmed) {
+    /** Runs cases again, and those that other runs proved: results vary between runs. */
+    distrust(unconfirmed: readonly CaseResult[]) {
       proves = false
       const names = new Set(unconfirmed.map(caseName))
       for (const [name, { exploreCase, tried }] of [...results]) {
@@ -150,9 +132,7 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
     state: () => ({
       points: [...quiet, ...discoveredOf(points)],
       cases: inOrder(
-        [...results.values()]
-          .map(({ tried }) => tried.result)
-          .filter((result) => only === undefined || caseName(result) === only),
+        [...results].filter(([name]) => only === undefined || name === only).map(([, { tried }]) => tried.result),
         allPlanned,
       ),
       skipped: [
@@ -197,3 +177,59 @@ const allCases = (points: readonly InjectionPoint[], classes: readonly FailureMo
     .flatMap(({ name, excludes }) =>
       points.flatMap((point) => (excludes(point) === undefined ? [{ point, class: name }] : [])),
     )
+
+// What the run of one case proves about another: a permanent fault equals a single one if no later call could have met it.
+
+/** Where a case injects a failure. */
+type Place = NonNullable<ExploreCase['after']>
+
+/** The failure mode that affects all calls of which another affects the first. */
+const FOR_EVER = new Map(failureModes.flatMap(({ name, once }) => (once ? [[once, name] as const] : [])))
+
+/** Each failure at a position that may have the same result as a given one; the given one is first. */
+const waysTo = (place: Place, other: (name: FailureModeName) => FailureModeName | undefined): Place[] => {
+  const name = other(place.class)
+  return name === undefined ? [place] : [place, { ...place, class: name }]
+}
+
+function variants(
+  { point, class: name, after }: ExploreCase,
+  other: (name: FailureModeName) => FailureModeName | undefined,
+): ExploreCase[] {
+  const seconds = waysTo({ point, class: name }, other)
+  const firsts = after ? waysTo(after, other) : [undefined]
+  return firsts.flatMap((first) => seconds.map((second) => ({ ...second, ...(first && { after: first }) }))).slice(1)
+}
+
+/** Names of the cases whose runs may prove the result of this one. */
+const proversOf = (exploreCase: ExploreCase): string[] =>
+  variants(exploreCase, (name) => failureMode(name).once).map(caseLabel)
+
+/** The cases whose results a trial proves. */
+function provenBy({ cell, last, steady, result }: Trial): ExploreCase[] {
+  if (!steady || result.verdict === 'not-applied') return []
+  // A later call of the kind would have been affected as well.
+  const isLast = ({ point }: Place) => (last.get(point.kind) ?? 0) <= point.nth
+  const changes = (one: Place, other: Place | undefined) => other !== undefined && one.class !== other.class
+  return variants(cell, (name) => FOR_EVER.get(name)).filter(
+    (other) =>
+      (!changes(cell, other) || isLast(cell)) &&
+      (!cell.after || !changes(cell.after, other.after) || isLast(cell.after)),
+  )
+}
+
+/** The result of a case that a trial proves: less may be expected of the program there than in the trial's own. */
+function provenCase({ cell, result, judgedAs, following, discovered }: Trial, other: ExploreCase): TriedCase {
+  const { verdict, why, mistake } = judgedAs(other)
+  return {
+    following,
+    discovered,
+    result: {
+      ...result,
+      ...caseId(other),
+      ...{ verdict, mistake, derived: true },
+      why: `same as ${caseName(caseId(cell))}, since no later call would have received this fault: ${why}`,
+      scenario: result.scenario && scenarioOf(other),
+    },
+  }
+}

@@ -82,24 +82,12 @@ export async function runCase(cell: ExploreCase, context: TrialContext): Promise
 
 async function tryOnce(
   exploreCase: ExploreCase,
-  context: TrialContext,
+  { run: start, baseline, baselinePoints }: TrialContext,
   times?: number,
 ): Promise<JudgedTrial | undefined> {
   const written = scenarioOf(exploreCase, times)
-  const run = await context.run(written)
-  return run && trialOf(exploreCase, { run, written, context })
-}
-
-interface Played {
-  run: ObservedRun
-  written: WrittenScenario
-  context: TrialContext
-}
-
-function trialOf(
-  exploreCase: ExploreCase,
-  { run, written, context: { baseline, baselinePoints } }: Played,
-): JudgedTrial {
+  const run = await start(written)
+  if (!run) return undefined
   const rule = String(written.rules.at(-1)?.name)
   const judgedAs = (one: ExploreCase) => {
     const judgement = judgeCase(run, { cell: one, rule, baseline })

@@ -1,14 +1,13 @@
-// The verdict on an exploration: problems make it fail, and it is inconclusive if it proves less than it seems to.
+// The verdict on an exploration, and its coverage: problems make it fail, and it is inconclusive if it proves less than it
+// seems to.
 import type { CaseResult, CoverageNumbers } from '../contract/core/exploration.ts'
-import type { VerdictResult } from '../contract/core/verification.ts'
 import { verdictOf } from '../verdict/inconclusive.ts'
+import type { Exploration } from './explore.ts'
+import type { RecoveryPathCounts } from './recovery-paths.ts'
 import { isError } from './severity.ts'
 
 /** The verdict, and why it is inconclusive; empty if it is conclusive. */
-export interface ExplorationVerdict {
-  verdict: VerdictResult
-  inconclusive: readonly string[]
-}
+export type ExplorationVerdict = ReturnType<typeof explorationVerdict>
 
 /** What the verdict depends on. */
 interface Explored {
@@ -31,7 +30,7 @@ const LEFT =
 export function explorationVerdict(
   { cases, points, coverage, leftProcesses }: Explored,
   untested: readonly string[] = [],
-): ExplorationVerdict {
+) {
   const nothing =
     points.length === 0
       ? [leftProcesses ? LEFT : NO_CALL]
@@ -40,4 +39,20 @@ export function explorationVerdict(
         : []
   const inconclusive = [...nothing, ...untested]
   return { verdict: verdictOf(cases.some(isError), inconclusive), inconclusive }
+}
+
+/** The coverage of an exploration: three numbers, which are never added up; `recoveryPaths` are those of all its runs. */
+export function coverageOf(
+  cells: readonly CaseResult[],
+  { skipped }: Pick<Exploration, 'skipped'>,
+  recoveryPaths: RecoveryPathCounts,
+): CoverageNumbers {
+  const delivered = cells.filter(({ verdict }) => verdict !== 'not-applied').length
+  const tolerated = cells.filter(({ verdict }) => verdict === 'tolerated').length
+  const all = Object.values(recoveryPaths)
+  return {
+    delivered: { of: delivered, all: cells.length + skipped.length },
+    tolerated: { of: tolerated, all: delivered },
+    recoveryPaths: { of: all.filter((taken) => taken > 0).length, all: all.length },
+  }
 }

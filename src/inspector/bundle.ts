@@ -1,8 +1,8 @@
 // Builds the inspector's page: one HTML file that contains its script, style and parts, and loads nothing from
 // elsewhere.
 import { join } from 'node:path'
-import { DATA_MARK } from './data-mark.ts'
 import { ICON_PATHS } from './page/ui/icons.tsx'
+import { DATA_MARK } from './report-data.ts'
 
 const folder = join(import.meta.dir, 'page')
 /** Scripts that are evaluated on first use, so that they do not slow the start. */

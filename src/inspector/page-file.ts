@@ -3,7 +3,7 @@ import { constants, gunzipSync, gzipSync } from 'node:zlib'
 import { isCompiled, readAsset } from '../lib/assets.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
-import { DATA_MARK } from './data-mark.ts'
+import { DATA_MARK } from './report-data.ts'
 
 // The bundler is only needed when run from source.
 const bundler = lazy<typeof import('./bundle.ts')>(() => require('./bundle.ts'))
@@ -12,7 +12,7 @@ const bundler = lazy<typeof import('./bundle.ts')>(() => require('./bundle.ts'))
 export const PAGE_FILE = 'dist/inspector.html.gz'
 
 /** The compressed page, as it is sent. */
-export interface PageFile {
+interface PageFile {
   compressed: Uint8Array<ArrayBuffer>
   /** The page's own policy, for the response header. */
   policy: string

@@ -8,6 +8,9 @@ import type { StoredTrace } from '../contract/core/trace.ts'
 import type { VerdictResult, Verification } from '../contract/core/verification.ts'
 import type { Waterfall } from '../contract/core/waterfall.ts'
 
+/** A comment in the page that a report replaces by its data. */
+export const DATA_MARK = '<!-- data -->'
+
 /** A call with all details. */
 export interface ReportCall {
   trace: StoredTrace

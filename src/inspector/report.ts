@@ -38,15 +38,8 @@ export interface ReportParts {
 }
 
 /** The data of a report. */
-export async function reportOf({
-  title,
-  version,
-  now,
-  entries,
-  verdicts,
-  execution,
-  exploration,
-}: ReportParts): Promise<ReportData> {
+export async function reportOf(parts: ReportParts): Promise<ReportData> {
+  const { title, version, now, entries, verdicts, execution, exploration } = parts
   const read = await inFull(entries)
   const calls = Object.fromEntries(read.flatMap(({ row, call }) => (call ? [[row.id, call] as const] : [])))
   return {
@@ -79,7 +72,7 @@ export async function inFull(
 }
 
 /** The source of a report's calls, and the registry of their operations. */
-export interface CallReader {
+interface CallReader {
   traces: TraceStore
   operation(name: string): Operation | undefined
 }

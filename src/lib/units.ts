@@ -15,6 +15,13 @@ export const parseDuration = (text: string | number): number | undefined => pars
 /** Bytes of `512KiB`, `32MiB`, `1GB`. A bare number is bytes. Undefined for anything else. */
 export const parseSize = (text: string | number): number | undefined => parse(String(text), SIZE_UNITS, 'b')
 
+/**
+ * Words of which one is meant.
+ * @example
+ * alternatives(['a', 'b', 'c']) // => 'a, b or c'
+ */
+export const alternatives = (words: readonly string[]): string => `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
+
 /** A duration for people: `300 ms`, `30 s`, `12.2 s`. */
 export const durationText = (ms: number): string =>
   ms < 1_000 ? `${Math.round(ms)} ms` : `${Number((ms / 1_000).toFixed(1))} s`

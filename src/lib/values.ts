@@ -37,6 +37,14 @@ export function parsedJson(text: string): unknown {
 }
 
 /**
+ * The sum of a number of each item.
+ * @example
+ * sumOf([{ size: 1 }, { size: 2 }], ({ size }) => size) // => 3
+ */
+export const sumOf = <Item>(items: readonly Item[], number: (item: Item) => number): number =>
+  items.reduce((sum, item) => sum + number(item), 0)
+
+/**
  * The value if it is a list; an empty list otherwise.
  * @example
  * asList([1, 2]) // => [1, 2]

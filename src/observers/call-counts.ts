@@ -34,13 +34,7 @@ function seriesOf<Value extends object>(labels: number, make: () => Value) {
   return { find, all: (): typeof series => series }
 }
 
-interface Family {
-  name: string
-  help: string
-  labels: readonly string[]
-}
-
-function counter({ name, help, labels }: Family) {
+function counter(name: string, help: string, labels: readonly string[]) {
   const series = seriesOf(labels.length, () => ({ count: 0 }))
   return {
     add: (...values: string[]) => void series.find(values).count++,
@@ -51,7 +45,7 @@ function counter({ name, help, labels }: Family) {
   }
 }
 
-function histogram({ name, help, labels }: Family) {
+function histogram(name: string, help: string, labels: readonly string[]) {
   const series = seriesOf(labels.length, () => ({ buckets: BOUNDS.map(() => 0), sum: 0, count: 0 }))
   return {
     add(ms: number, ...values: string[]) {
@@ -89,34 +83,17 @@ type CountedVerdict = Extract<CountedObservation, { type: 'session-verified' }>
 
 /** A new set of counts. */
 export function createCallCounts(): CallCounts {
-  const calls = counter({
-    name: 'understudy_calls_total',
-    help: 'Finished calls, of clients and internal ones.',
-    labels: ['operation', 'outcome', 'status', 'origin'],
-  })
-  const attempts = counter({
-    name: 'understudy_attempts_total',
-    help: 'Attempts at a target.',
-    labels: ['provider', 'outcome', 'reason'],
-  })
-  const faults = counter({
-    name: 'understudy_faults_total',
-    help: 'Injected faults by scenario rule.',
-    labels: ['scenario', 'rule'],
-  })
-  const findings = counter({
-    name: 'understudy_findings_total',
-    help: 'Findings of verdicts, each counted once.',
-    labels: ['kind', 'severity', 'accepted'],
-  })
-  const ofCall = (name: string, help: string) => histogram({ name, help, labels: ['operation'] })
+  const ofCalls = ['operation', 'outcome', 'status', 'origin']
+  const calls = counter('understudy_calls_total', 'Finished calls, of clients and internal ones.', ofCalls)
+  const attempts = counter('understudy_attempts_total', 'Attempts at a target.', ['provider', 'outcome', 'reason'])
+  const faults = counter('understudy_faults_total', 'Injected faults by scenario rule.', ['scenario', 'rule'])
+  const ofFindings = ['kind', 'severity', 'accepted']
+  const findings = counter('understudy_findings_total', 'Findings of verdicts, each counted once.', ofFindings)
+  const ofCall = (name: string, help: string) => histogram(name, help, ['operation'])
   const durations = ofCall('understudy_call_duration_seconds', "How long calls took, by their session's clock.")
   const firsts = ofCall('understudy_first_content_seconds', 'Time to the first content of a stream.')
-  const tries = histogram({
-    name: 'understudy_attempt_duration_seconds',
-    help: "How long tries took, by their session's clock.",
-    labels: ['provider'],
-  })
+  const durationHelp = "How long tries took, by their session's clock."
+  const tries = histogram('understudy_attempt_duration_seconds', durationHelp, ['provider'])
   const fresh = newFindings()
   const addAttempt = ({ target, outcome, reason, duration_ms }: AttemptRecord) => {
     const provider = providerOf(target)

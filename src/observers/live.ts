@@ -13,10 +13,11 @@ const MAX_BYTES = 32_000_000
 const PIECE_BYTES = 128_000
 /** Changes that wait for a client that does not read. With more of them it must reload everything. */
 const MAX_CHANGES = 10_000
-/** Events within this time are sent together: a separate write costs calls more than its bytes. */
-const TOGETHER_MS = 25
-/** Interval of keep-alive comments in a silent stream. */
-const ALIVE_EVERY_MS = 15_000
+/**
+ * Events within this time are sent together: a separate write costs calls more than its bytes. Interval of keep-alive
+ * comments in a silent stream.
+ */
+const [TOGETHER_MS, ALIVE_EVERY_MS] = [25, 15_000]
 
 /** What a client receives. */
 export interface LiveOptions {

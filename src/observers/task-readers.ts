@@ -3,7 +3,7 @@
 import type { SessionHandle } from '../sessions/session.ts'
 
 /** A turn that a client started, and whose end no client has read yet. */
-export interface UnreadTurn {
+interface UnreadTurn {
   task: string
   workspace: string
   /** Id of its trace. */
@@ -13,37 +13,31 @@ export interface UnreadTurn {
 }
 
 /** Which task ends clients have read. */
-export interface TaskReaders {
-  /** A client has started a turn of a task, or has continued it. */
-  begun(handle: SessionHandle, turn: Omit<UnreadTurn, 'looks'>): void
-  /** A client has received the current state of a task. */
-  shown(handle: SessionHandle, task: { id: string; active: boolean }): void
-  /** A client that was waiting for the end has disconnected, for whatever reason. */
-  abandoned(handle: SessionHandle, task: string): void
-  unread(handle: SessionHandle): readonly UnreadTurn[]
-}
+export type TaskReaders = ReturnType<typeof createTaskReaders>
 
 /** Maximum number of turns per session: the latest ones. */
 const MAX_UNREAD = 10_000
 
 /** A new list of unread turns, at most 10,000 per session. */
-export function createTaskReaders(): TaskReaders {
+export function createTaskReaders() {
   const handles = new WeakMap<SessionHandle, Map<string, UnreadTurn>>()
   return {
-    begun(handle, turn) {
-      const turns = handles.get(handle) ?? new Map<string, UnreadTurn>()
-      handles.set(handle, turns)
+    /** A client has started a turn of a task, or has continued it. */
+    begun(handle: SessionHandle, turn: Omit<UnreadTurn, 'looks'>): void {
+      const turns = handles.getOrInsertComputed(handle, () => new Map())
       turns.delete(turn.task)
       turns.set(turn.task, { ...turn, looks: 0 })
       const [oldest] = turns.size > MAX_UNREAD ? turns.keys() : []
       if (oldest !== undefined) turns.delete(oldest)
     },
-    shown(handle, { id, active }) {
+    /** A client has received the current state of a task. */
+    shown(handle: SessionHandle, { id, active }: { id: string; active: boolean }): void {
       const turn = handles.get(handle)?.get(id)
       if (turn && active) turn.looks++
       else handles.get(handle)?.delete(id)
     },
-    abandoned: (handle, task) => void handles.get(handle)?.delete(task),
-    unread: (handle) => [...(handles.get(handle)?.values() ?? [])],
+    /** A client that was waiting for the end has disconnected, for whatever reason. */
+    abandoned: (handle: SessionHandle, task: string) => void handles.get(handle)?.delete(task),
+    unread: (handle: SessionHandle): readonly UnreadTurn[] => [...(handles.get(handle)?.values() ?? [])],
   }
 }

@@ -10,17 +10,5 @@ export interface BegunTurn {
   started: number
 }
 
-/** The calls in progress, by the signal of their request. */
-export interface TurnCalls {
-  begun(request: AbortSignal, turn: BegunTurn): void
-  of(request: AbortSignal): BegunTurn | undefined
-}
-
-/** An empty list of calls. */
-export function createTurnCalls(): TurnCalls {
-  const turns = new WeakMap<AbortSignal, BegunTurn>()
-  return {
-    begun: (request, turn) => void turns.set(request, turn),
-    of: (request) => turns.get(request),
-  }
-}
+/** The turns that calls in progress have started, by the signal of their request. */
+export type TurnCalls = WeakMap<AbortSignal, BegunTurn>

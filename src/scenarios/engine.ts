@@ -1,15 +1,18 @@
 // Runs a scenario in a session. All mutable state of scenarios is here: counters, the state and what rules store.
-import type { ActiveScenario, FaultFacts, FaultKind } from '../contract/core/fault.ts'
+import type { ActiveScenario, FaultFacts, FaultKind, FaultPassage, NextReply } from '../contract/core/fault.ts'
+import type { StreamRules } from '../contract/core/operation.ts'
+import type { Reply } from '../contract/core/reply.ts'
 import type { RuleReport } from '../contract/core/verification.ts'
 import { faultKinds } from '../faults/index.ts'
+import { unpacked } from '../faults/wire.ts'
 import { byteCache, type CacheSize } from '../lib/byte-cache.ts'
 import { chance } from '../lib/chance.ts'
 import { fingerprint } from '../lib/ids.ts'
 import { globRegex, inRange } from '../lib/match.ts'
+import { sumOf } from '../lib/values.ts'
 import { type RecordedReads, recordedReads } from './recorded-reads.ts'
 import { matches, pointOf } from './rule-match.ts'
 import type { Phase, Rule, ScenarioFile } from './schema.ts'
-import { type RuleFault, replyThroughFaults } from './through.ts'
 
 /** A loaded scenario. */
 export interface Scenario extends ScenarioFile {
@@ -47,7 +50,7 @@ interface Counters extends Omit<RuleReport, 'not_triggered'> {
 const START_STATE = 'start'
 
 /** The session and time of a start. */
-export interface ScenarioStart {
+interface ScenarioStart {
   /** Seed of its random numbers, together with the session's name. */
   seed: number
   session: string
@@ -184,7 +187,7 @@ const countersOf = (rule: Rule): Counters => ({
 })
 
 function reportOf(rule: Rule, { memory: _, latest, begun, ...report }: Counters): RuleReport {
-  const settled = Object.values(report.skipped).reduce((sum, count) => sum + count, report.applied)
+  const settled = report.applied + sumOf(Object.values(report.skipped), Number)
   const skipped = { ...report.skipped }
   if (report.fault !== null && begun < report.triggered) skipped[NOT_REACHED] = report.triggered - begun
   if (settled < begun) skipped[NOT_YET] = begun - settled
@@ -237,12 +240,8 @@ const RAMPS: Record<Phase['phase'], [number, number]> = {
 /** Probability of a schedule at a time in ms since its start: 0 after its last phase. */
 function probabilityAt(schedule: readonly Phase[], elapsed: number): number {
   let begins = 0
-  for (const {
-    phase,
-    for: length = Number.POSITIVE_INFINITY,
-    from = RAMPS[phase][0],
-    to = RAMPS[phase][1],
-  } of schedule) {
+  for (const { phase, for: length = Number.POSITIVE_INFINITY, ...ramp } of schedule) {
+    const { from = RAMPS[phase][0], to = RAMPS[phase][1] } = ramp
     if (elapsed < begins + length) {
       return Number.isFinite(length) ? from + (to - from) * ((elapsed - begins) / length) : to
     }
@@ -250,3 +249,40 @@ function probabilityAt(schedule: readonly Phase[], elapsed: number): number {
   }
   return 0
 }
+
+// Faults are nested around a call: the first is outermost, and each one wraps the next.
+
+/** What a fault receives for one call, including the response format of its client. */
+interface RulePassage extends Omit<FaultPassage, 'form'> {
+  words?: string | undefined
+  /** The rules for streams of that format, if they differ from the operation's. */
+  events?: StreamRules | undefined
+}
+
+/** A fault of a rule for one attempt or call. */
+interface RuleFault {
+  /** The `inAnswer` of its fault type. */
+  inAnswer: boolean
+  apply(next: NextReply, passage: RulePassage): Promise<Reply>
+}
+
+/**
+ * The reply through faults. With a form, faults that change the content of a response apply before the conversion, all others after it.
+ * @throws ConnectionFailure if a fault ends the connection, and what `next` throws.
+ */
+function replyThroughFaults(
+  faults: readonly RuleFault[],
+  { form, ...passage }: FaultPassage,
+  next: NextReply,
+): Promise<Reply> {
+  if (!form) return nested(faults, passage, next)
+  const { words, events } = form
+  const contentFaults = faults.filter(({ inAnswer }) => inAnswer)
+  const transportFaults = faults.filter(({ inAnswer }) => !inAnswer)
+  const changed = () => nested(contentFaults, { ...passage, words }, next)
+  const put = async () => form.put(contentFaults.length > 0 ? await unpacked(await changed()) : await next())
+  return nested(transportFaults, { ...passage, words, events }, put)
+}
+
+const nested = (faults: readonly RuleFault[], passage: RulePassage, next: NextReply): Promise<Reply> =>
+  faults.reduceRight<NextReply>((inner, fault) => () => fault.apply(inner, passage), next)()

@@ -176,12 +176,8 @@ function idleReason(rule: Rule, states: Set<string | undefined>): string | undef
   }
   if (schedule?.every(({ phase, from = 0, to = 0 }) => phase === 'healthy' && from === 0 && to === 0))
     return 'its schedule is always healthy'
-  if (
-    pointOf(rule) === 'gateway' &&
-    rule.match.target !== undefined &&
-    rule.match.target !== 'primary' &&
-    rule.match.target !== 0
-  )
+  const { target = 'primary' } = rule.match
+  if (pointOf(rule) === 'gateway' && target !== 'primary' && target !== 0)
     return "rules at 'gateway' act before any fallback target is called"
   return invalidCondition(rule)
 }
@@ -212,14 +208,10 @@ function unknownOperation(rule: Rule, operations: readonly string[]): string | u
   const { operation } = rule.match
   const at = pointOf(rule)
   const subject = agentSubject(at)
-  for (const [field, valid] of subject
-    ? ([
-        ['operation', subject.name],
-        ['path', subject.path],
-      ] as const)
-    : []) {
-    const pattern = rule.match[field]
-    if (pattern !== undefined && !globRegex(pattern).test(valid))
+  const only = { operation: subject?.name, path: subject?.path }
+  for (const field of ['operation', 'path'] as const) {
+    const [pattern, valid] = [rule.match[field], only[field]]
+    if (pattern !== undefined && valid !== undefined && !globRegex(pattern).test(valid))
       return `at '${at}', '${field}' must be omitted or ${JSON.stringify(valid)}, got ${JSON.stringify(pattern)}`
   }
   if (operation === undefined || !isOfRouter(rule)) return undefined

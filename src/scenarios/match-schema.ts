@@ -2,30 +2,28 @@
 import { z } from 'zod'
 import { bodyMatchSchema, textMatchSchema } from '../contract/core/text-match.ts'
 
-const RANGE = /^(\d+)(?:(-)(\d+)|(\+))?$/
-const RANGE_FORM = { error: "must be a number, or a range such as '1-3' or '2+'" }
+/** A number, `a-b` or `a+`, as the first and last number. */
+function rangeOf(number: z.ZodInt | z.ZodNumber, digits: string, error: string) {
+  const form = new RegExp(`^(${digits})(?:(-)(${digits})|(\\+))?$`)
+  return z
+    .union([number.min(0), z.string().regex(form, { error })], { error })
+    .transform((text): readonly [number, number] => {
+      if (typeof text === 'number') return [text, text]
+      const [, first, , last, open] = form.exec(text) ?? []
+      return [Number(first), open ? Number.POSITIVE_INFINITY : Number(last ?? first)]
+    })
+    .refine(([first, last]) => first <= last, { error: 'must not end before it starts' })
+}
 
 /** `1`, `1-3` or `2+`, as the first and last number. */
-export const Range = z
-  .union([z.int().min(0), z.string().regex(RANGE, RANGE_FORM)], RANGE_FORM)
-  .transform((text): readonly [number, number] => {
-    const [, first, , last, open] = RANGE.exec(String(text)) ?? []
-    return [Number(first), open ? Number.POSITIVE_INFINITY : Number(last ?? first)]
-  })
-  .refine(([first, last]) => first <= last, { error: 'must not end before it starts' })
-
-const AMOUNT = /^(\d+(?:\.\d+)?)(?:(-)(\d+(?:\.\d+)?)|(\+))?$/
-const AMOUNT_FORM = { error: "must be an amount in USD, or a range such as '0-0.02' or '0.01+'" }
+export const Range = rangeOf(z.int(), '\\d+', "must be a number, or a range such as '1-3' or '2+'")
 
 /** `0.02`, `0-0.02` or `0.01+`, as the minimum and maximum amount. */
-export const Amount = z
-  .union([z.number().min(0), z.string().regex(AMOUNT, AMOUNT_FORM)], AMOUNT_FORM)
-  .transform((text): readonly [number, number] => {
-    if (typeof text === 'number') return [text, text]
-    const [, first, , last, open] = AMOUNT.exec(text) ?? []
-    return [Number(first), open ? Number.POSITIVE_INFINITY : Number(last ?? first)]
-  })
-  .refine(([first, last]) => first <= last, { error: 'must not end before it starts' })
+export const Amount = rangeOf(
+  z.number(),
+  '\\d+(?:\\.\\d+)?',
+  "must be an amount in USD, or a range such as '0-0.02' or '0.01+'",
+)
 
 const POSITION = { error: "must be 'primary', 'fallback', 'fallback 1' or a position from 0" }
 /** A target of the plan. */

@@ -4,29 +4,20 @@ import type { Reply } from '../contract/core/reply.ts'
 import type { CacheSize } from '../lib/byte-cache.ts'
 
 /** Reads, oldest first. */
-export interface RecordedReads {
-  readonly list: WorkspaceCall['reads']
-  /** Records a read. Files and reads above the limit are not recorded. */
-  add(url: string, reply: Reply): void
-  size(): CacheSize
-}
+export type RecordedReads = ReturnType<typeof recordedReads>
 
 /** Maximum number of reads and their total size. */
-interface ReadLimits {
-  count: number
-  bytes: number
-}
-
-const LIMITS: ReadLimits = { count: 200, bytes: 8 << 20 }
+const LIMITS = { count: 200, bytes: 8 << 20 }
 
 /** Creates the reads of one active scenario. The oldest are dropped first. */
-export function recordedReads({ count, bytes: limit }: ReadLimits = LIMITS): RecordedReads {
+export function recordedReads({ count, bytes: limit } = LIMITS) {
   const list: { url: string; reply: Reply }[] = []
   const sizes: number[] = []
   let bytes = 0
   return {
-    list,
-    add(url, reply) {
+    list: list as WorkspaceCall['reads'],
+    /** Records a read. Files and reads above the limit are not recorded. */
+    add(url: string, reply: Reply): void {
       // Files never change, so their bytes are not needed.
       if (reply.body.kind !== 'value') return
       const size = url.length + (JSON.stringify(reply.body.value)?.length ?? 0)
@@ -38,6 +29,6 @@ export function recordedReads({ count, bytes: limit }: ReadLimits = LIMITS): Rec
         bytes -= sizes.shift() ?? 0
       }
     },
-    size: () => ({ entries: list.length, bytes, limit }),
+    size: (): CacheSize => ({ entries: list.length, bytes, limit }),
   }
 }

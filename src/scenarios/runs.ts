@@ -1,7 +1,6 @@
 // The active scenarios of sessions: the one chosen for a session, and those that single calls name.
 import { ApiError } from '../contract/core/error.ts'
 import { addSizes, type CacheSize } from '../lib/byte-cache.ts'
-import type { TimeSettings } from '../lib/clock.ts'
 import { lazy } from '../lib/lazy.ts'
 import { FileError } from '../schema/source.ts'
 import type { Session } from '../sessions/sessions.ts'
@@ -14,35 +13,7 @@ const engine = lazy<typeof import('./engine.ts')>(() => require('./engine.ts'))
 const files = lazy<typeof import('./load.ts')>(() => require('./load.ts'))
 
 /** The active scenarios, each in one generation of its session. A changed file restarts its scenario. */
-export interface ScenarioRuns {
-  /** Reloads the session's scenario file, and returns the generation for a call. A changed clock needs a new generation. */
-  enter(session: Session): Session
-  /** Whether any session has had a scenario. */
-  readonly begun: boolean
-  /** The active scenario of a session. Undefined if it has none. */
-  current(session: Session): ScenarioRun | undefined
-  /** Why the current scenario file of a session is not used. */
-  problem(session: Session): string | undefined
-  /** Starts a scenario in a new generation of a session, with counters at 0 and the scenario's clock. */
-  start(session: Session, source: ScenarioSource): ScenarioRun
-  /** Ends the scenario, in a new generation. */
-  stop(session: Session): void
-  /** All runs of a session: of its own scenario, and of those that single calls named. */
-  played(session: Session): ScenarioRun[]
-  /** The memory use of the scenarios of sessions. Starts no scenario. */
-  sizes(sessions: readonly Session[]): { counters: CacheSize; reads: CacheSize }
-  /** The scenario of a call: the one that its header names, or the session's. */
-  ofCall(session: Session, named: string | null): ScenarioRun | undefined
-  /** The time settings of a scenario. Settings that it omits are those of the session. */
-  timeOf(scenario: Scenario): Partial<TimeSettings>
-  /**
-   * A scenario by name: from the start of the program, or a shipped one.
-   * @throws ApiError 400 with all names if there is none
-   */
-  find(name: string): ScenarioSource
-  /** All known scenarios. */
-  all(): Scenario[]
-}
+export type ScenarioRuns = ReturnType<typeof createRuns>
 
 /** An active scenario and its source. */
 interface SourcedRun {
@@ -64,9 +35,13 @@ const beginIn = ({ name, seed, clock, calls }: Session, scenario: Scenario): Sce
  * @param sources The scenarios that the program was started with. Sessions start with the first one.
  * @throws FileError if two of them have the same name.
  */
-export function createRuns(sources: readonly ScenarioSource[], rules: TimeRules): ScenarioRuns {
+export function createRuns(sources: readonly ScenarioSource[], rules: TimeRules) {
   rejectEqualNames(sources)
   const timeOf = scenarioTime(rules)
+  /**
+   * A scenario by name: from the start of the program, or a shipped one.
+   * @throws ApiError 400 with all names if there is none
+   */
   const find = (name: string) => sourceNamed(name, sources)
   const { sourceOf, started, of, choose } = generationRuns(sources[0], timeOf)
   let begun = sources.length > 0
@@ -81,7 +56,8 @@ export function createRuns(sources: readonly ScenarioSource[], rules: TimeRules)
     return run
   }
   return {
-    enter(session) {
+    /** Reloads the session's scenario file, and returns the generation for a call. A changed clock needs a new generation. */
+    enter(session: Session): Session {
       const source = sourceOf(session)
       if (!source) return session
       source.refresh()
@@ -93,39 +69,49 @@ export function createRuns(sources: readonly ScenarioSource[], rules: TimeRules)
       if (before && before.run.scenario !== scenario) before.run = beginIn(session, scenario)
       return session
     },
+    /** Whether any session has had a scenario. */
     get begun() {
       return begun
     },
+    /** The active scenario of a session. Undefined if it has none. */
     current,
-    problem: (session) => of(session).current?.source.problem,
-    start(session, source) {
+    /** Why the current scenario file of a session is not used. */
+    problem: (session: Session) => of(session).current?.source.problem,
+    /** Starts a scenario in a new generation of a session, with counters at 0 and the scenario's clock. */
+    start(session: Session, source: ScenarioSource): ScenarioRun {
       begun = true
       const next = choose(session, source)
       return current(next) ?? beginIn(next, source.scenario)
     },
-    stop: (session) => void choose(session, null),
-    played: (session) => runsOf(of(session)).map(({ run }) => run),
-    sizes(sessions) {
+    /** Ends the scenario, in a new generation. */
+    stop: (session: Session) => void choose(session, null),
+    /** All runs of a session: of its own scenario, and of those that single calls named. */
+    played: (session: Session) => runsOf(of(session)).map(({ run }) => run),
+    /** The memory use of the scenarios of sessions. Starts no scenario. */
+    sizes(sessions: readonly Session[]): { counters: CacheSize; reads: CacheSize } {
       const runs = sessions.flatMap((session) => started(session) ?? []).flatMap(runsOf)
       return {
         counters: addSizes(runs.map(({ run }) => run.counterSize())),
         reads: addSizes(runs.map(({ run }) => run.reads.size())),
       }
     },
-    ofCall(session, name) {
+    /** The scenario of a call: the one that its header names, or the session's. */
+    ofCall(session: Session, name: string | null): ScenarioRun | undefined {
       const run = current(session)
       return name === null || run?.name === name ? run : named(session, name)
     },
+    /** The time settings of a scenario. Settings that it omits are those of the session. */
     timeOf,
     find,
-    all: () => knownNames(sources).map((name) => find(name).scenario),
+    /** All known scenarios. */
+    all: (): Scenario[] => knownNames(sources).map((name) => find(name).scenario),
   }
 }
 
 const runsOf = ({ current, named }: GenerationRuns): SourcedRun[] => [...(current ? [current] : []), ...named.values()]
 
 /** The scenarios of each generation. Sessions start with `first`. */
-function generationRuns(first: ScenarioSource | undefined, timeOf: ScenarioRuns['timeOf']) {
+function generationRuns(first: ScenarioSource | undefined, timeOf: ReturnType<typeof scenarioTime>) {
   const runs = new WeakMap<Session, GenerationRuns>()
   // The source that was chosen for a session, for all its generations. Null for none.
   const chosen = new WeakMap<Session['slot'], ScenarioSource | null>()
@@ -134,15 +120,11 @@ function generationRuns(first: ScenarioSource | undefined, timeOf: ScenarioRuns[
     return source === undefined ? first : (source ?? undefined)
   }
   /** The scenarios of a generation. Starts the session's scenario if necessary. */
-  const of = (session: Session): GenerationRuns => {
-    let found = runs.get(session)
-    if (!found) {
+  const of = (session: Session): GenerationRuns =>
+    runs.getOrInsertComputed(session, () => {
       const source = sourceOf(session)
-      found = { named: new Map(), ...(source && { current: { source, run: beginIn(session, source.scenario) } }) }
-      runs.set(session, found)
-    }
-    return found
-  }
+      return { named: new Map(), ...(source && { current: { source, run: beginIn(session, source.scenario) } }) }
+    })
   return {
     sourceOf,
     of,
@@ -167,13 +149,8 @@ function sourceNamed(name: string, sources: readonly ScenarioSource[]): Scenario
   if (source) return source
   const shipped = files().loadShipped(name)
   if (shipped) return files().fixedSource(shipped)
-  const names = knownNames(sources)
-  throw new ApiError(
-    400,
-    'unknown_scenario',
-    `there is no scenario ${JSON.stringify(name)}; known: ${names.join(', ') || 'none'}`,
-    { param: 'scenario' },
-  )
+  const message = `there is no scenario ${JSON.stringify(name)}; known: ${knownNames(sources).join(', ') || 'none'}`
+  throw new ApiError(400, 'unknown_scenario', message, { param: 'scenario' })
 }
 
 const knownNames = (sources: readonly ScenarioSource[]): string[] => [

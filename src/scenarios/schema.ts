@@ -10,7 +10,25 @@ import { TASK_STATES } from '../contract/workspace/agent-task.ts'
 import { faultKinds } from '../faults/index.ts'
 import { suggestion } from '../lib/likely-name.ts'
 import { Amount, Position, Range, RuleMatch } from './match-schema.ts'
-import { Needs } from './needs-schema.ts'
+
+/** The needs of a scenario. A run that does not meet them is inconclusive. */
+export const Needs = z
+  .strictObject({
+    calls: z.int().min(2).optional().describe('At least this many calls in a session.'),
+    elapsed: Duration.optional().describe("At least this much time on the session's clock, up to its last call."),
+    stream: z.literal(true).optional().describe('At least one streamed call.'),
+    agent: z.literal(true).optional().describe('At least one agent task.'),
+    gateway: z
+      .literal(true)
+      .optional()
+      .describe('At least one call through the gateway: with an option such as `retry` or `fallbacks` in its body.'),
+  })
+  .refine((needs) => Object.values(needs).some((need) => need !== undefined), {
+    error: 'must contain at least one of calls, elapsed, stream, agent, gateway',
+  })
+  .describe(
+    'Calls that the program under test must make for a conclusive verdict. Without them, the verdict is inconclusive.',
+  )
 
 const Phase = z.strictObject({
   phase: z
@@ -226,11 +244,7 @@ export const ScenarioFile = z
     const seen = new Set<string>()
     for (const [index, { name }] of rules.entries()) {
       if (seen.has(name))
-        context.addIssue({
-          code: 'custom',
-          path: ['rules', index, 'name'],
-          message: 'must be unique',
-        })
+        context.addIssue({ code: 'custom', path: ['rules', index, 'name'], message: 'must be unique' })
       seen.add(name)
     }
     const names = rules.map(({ name }) => name)

@@ -1,15 +1,7 @@
 // Calls in flight, and the position of each in an OpenTelemetry trace.
-import type {
-  AttemptEnded,
-  CallBegun,
-  CallMaterial,
-  EndedStep,
-  TaskChanged,
-  TraceSaved,
-} from '../contract/core/observation.ts'
-import type { TaskStep, TraceRecord } from '../contract/core/trace.ts'
-import { type CallContent, callContent, finishReasons, readResponseId, requestParameters } from './content.ts'
-import type { AttributeValues } from './span.ts'
+import type { AttemptEnded, CallBegun, CallMaterial, TaskChanged, TraceSaved } from '../contract/core/observation.ts'
+import type { TaskStep } from '../contract/core/trace.ts'
+import { callContent, finishReasons, readResponseId, requestParameters } from './content.ts'
 import {
   callerPosition,
   callSpanId,
@@ -49,37 +41,31 @@ export const stepKey = ({ iteration, kind, name, tool_call_id: call }: TaskStep)
   `${iteration}:${kind}:${call ?? name}`
 
 /** A call that has ended, with all data of its spans, but without its request and response. */
-export interface EndedCall extends OpenCall {
-  trace: TraceRecord
-  /** Its number in its session. */
-  seq: number
-  ended: number
-  /** What must be added to its times to get milliseconds since the epoch. */
-  offset: number
-  /** When its steps other than attempts ended; empty if they were not observed. */
-  steps: readonly EndedStep[]
-  /** The HTTP status that the client received; null if it received none. */
-  httpStatus: number | null
-  parameters: AttributeValues
-  responseId: string | undefined
-  finishReasons: readonly string[] | undefined
-  /** The messages, if content is exported. */
-  content: CallContent | undefined
-}
+export type EndedCall = ReturnType<typeof endedCall>
 
 /** Reduces a call that has ended to the data of its spans, so that its request and response can be freed. */
 export function endedCall(
   open: OpenCall,
   { trace, seq, at }: TraceSaved,
   { call, offset, content }: { call: CallMaterial; offset: number; content: boolean },
-): EndedCall {
+) {
   const { request, answer, steps = [], retained = false, httpStatus = trace.status } = call
   return {
     ...open,
-    ...{ trace, seq, ended: at, offset, steps, httpStatus },
+    trace,
+    /** Its number in its session. */
+    seq,
+    ended: at,
+    /** What must be added to its times to get milliseconds since the epoch. */
+    offset,
+    /** When its steps other than attempts ended; empty if they were not observed. */
+    steps,
+    /** The HTTP status that the client received; null if it received none. */
+    httpStatus,
     parameters: requestParameters(request),
     responseId: readResponseId(answer),
     finishReasons: finishReasons(answer),
+    /** The messages, if content is exported. */
     content: content && retained ? callContent(request, answer) : undefined,
   }
 }

@@ -1,6 +1,7 @@
 // One request to a collector (OTLP/HTTP), and the meaning of its response.
 import { realClock } from '../lib/clock.ts'
 import { directFetch } from '../lib/direct-fetch.ts'
+import { asObject, parsedJson } from '../lib/values.ts'
 import { VERSION } from '../version.ts'
 
 /** Where spans are sent, and how. */
@@ -87,16 +88,10 @@ async function readBeginning({ body }: Response): Promise<string> {
 
 /** What a collector rejected of an accepted batch (`ExportTracePartialSuccess`). */
 function partialSuccess(text: string): Delivery {
-  try {
-    const { partialSuccess } = JSON.parse(text) as {
-      partialSuccess?: { rejectedSpans?: unknown; errorMessage?: unknown }
-    }
-    const rejected = Math.max(0, Number(partialSuccess?.rejectedSpans) || 0)
-    const why = String(partialSuccess?.errorMessage ?? '').slice(0, 200)
-    return { rejected, problem: rejected > 0 ? `it rejected ${rejected} spans: ${why}` : null }
-  } catch {
-    return { rejected: 0, problem: null }
-  }
+  const found = asObject(asObject(parsedJson(text))?.partialSuccess)
+  const rejected = Math.max(0, Number(found?.rejectedSpans) || 0)
+  const why = String(found?.errorMessage ?? '').slice(0, 200)
+  return { rejected, problem: rejected > 0 ? `it rejected ${rejected} spans: ${why}` : null }
 }
 
 /** The wait in a `Retry-After` header, seconds or a date, in milliseconds. */

@@ -1,11 +1,8 @@
 // The parts of requests and responses in spans: numbers and ids, and the messages if content is exported.
+import { asText, isObject, type JsonObject } from '../lib/values.ts'
 import { GEN_AI, OWN, REQUEST_PARAMETERS } from './conventions.ts'
 import { type AttributeValues, asContent, asDouble, cutIndex, MAX_CONTENT } from './span.ts'
 
-type Fields = Readonly<Record<string, unknown>>
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : value == null ? [] : [value])
 
 /** Attributes of the model parameters in a request. */
@@ -13,8 +10,8 @@ export function requestParameters(request: object | undefined): AttributeValues 
   const values: Record<string, AttributeValues[string]> = {}
   if (request === undefined) return values
   for (const { fields, name, as } of REQUEST_PARAMETERS) {
-    const field = fields.find((one) => (request as Fields)[one] != null)
-    const value = field && (request as Fields)[field]
+    const field = fields.find((one) => (request as JsonObject)[one] != null)
+    const value = field && (request as JsonObject)[field]
     if (as === 'text' && typeof value === 'string') values[name] = value
     if (as !== 'text' && typeof value === 'number') values[name] = as === 'double' ? asDouble(value) : value
   }
@@ -23,13 +20,13 @@ export function requestParameters(request: object | undefined): AttributeValues 
 
 /** The id of a response. */
 export const readResponseId = (response: unknown): string | undefined =>
-  isFields(response) && typeof response.id === 'string' ? response.id : undefined
+  isObject(response) ? asText(response.id) : undefined
 
 /** The finish reason of each choice of a response; undefined if there is none. */
 export function finishReasons(response: unknown): string[] | undefined {
-  if (!isFields(response)) return undefined
+  if (!isObject(response)) return undefined
   const { choices, status } = response
-  const reasons = Array.isArray(choices) ? choices.map((choice: Fields | null) => choice?.finish_reason) : [status]
+  const reasons = Array.isArray(choices) ? choices.map((choice: JsonObject | null) => choice?.finish_reason) : [status]
   const texts = reasons.filter((reason) => typeof reason === 'string')
   return texts.length > 0 ? texts : undefined
 }
@@ -43,22 +40,22 @@ interface Part {
 const contentParts = (content: unknown): Part[] =>
   toList(content).map((part) => {
     if (typeof part === 'string') return { type: 'text', content: part }
-    if (!isFields(part)) return { type: 'unknown' }
+    if (!isObject(part)) return { type: 'unknown' }
     return typeof part.text === 'string'
       ? { type: 'text', content: part.text }
       : { type: String(part.type ?? 'unknown') }
   })
 
-const toolCallParts = (message: Fields): Part[] =>
+const toolCallParts = (message: JsonObject): Part[] =>
   toList(message.tool_calls).flatMap((call) => {
-    if (!isFields(call)) return []
-    const called = isFields(call.function) ? call.function : isFields(call.custom) ? call.custom : {}
+    if (!isObject(call)) return []
+    const called = isObject(call.function) ? call.function : isObject(call.custom) ? call.custom : {}
     return [{ type: 'tool_call', id: call.id, name: called.name, arguments: called.arguments ?? called.input }]
   })
 
 /** A message, or an item of the Responses API, in the form of the conventions. */
 function toMessage(message: unknown): { role: string; parts: Part[] } {
-  if (!isFields(message)) return { role: 'user', parts: contentParts(message) }
+  if (!isObject(message)) return { role: 'user', parts: contentParts(message) }
   const { role, type } = message
   if (type === 'function_call') {
     const { call_id: id, name, arguments: input } = message
@@ -72,15 +69,15 @@ function toMessage(message: unknown): { role: string; parts: Part[] } {
 }
 
 /** The messages of a request, including system instructions. */
-function inputMessages(request: Fields): unknown[] {
+function inputMessages(request: JsonObject): unknown[] {
   const { messages, input, prompt, instructions } = request
   const system = typeof instructions === 'string' ? [{ role: 'system', parts: contentParts(instructions) }] : []
   return [...system, ...toList(messages ?? input ?? prompt).map(toMessage)]
 }
 
-function outputMessages(response: Fields): unknown[] {
+function outputMessages(response: JsonObject): unknown[] {
   if (Array.isArray(response.choices))
-    return response.choices.filter(isFields).map((choice) => ({
+    return response.choices.filter(isObject).map((choice) => ({
       ...(choice.message ? toMessage(choice.message) : { role: 'assistant', parts: contentParts(choice.text) }),
       finish_reason: choice.finish_reason,
     }))
@@ -96,8 +93,8 @@ export interface CallContent {
 
 /** The messages of a request and its response, as JSON of at most `MAX_CONTENT` characters each. */
 export const callContent = (request: object | undefined, response: unknown): CallContent => ({
-  input: limitedJson(isFields(request) ? inputMessages(request) : []),
-  output: limitedJson(isFields(response) ? outputMessages(response) : []),
+  input: limitedJson(isObject(request) ? inputMessages(request) : []),
+  output: limitedJson(isObject(response) ? outputMessages(response) : []),
 })
 
 /** Attributes of the messages, with their original lengths if they were shortened. */
@@ -112,7 +109,7 @@ export const contentAttributes = ({ input, output }: CallContent): AttributeValu
 const TEXT_LENGTHS = [16_000, 4_000, 1_000, 200]
 
 /** A list as JSON of limited length. */
-export interface LimitedJson {
+interface LimitedJson {
   json: string
   /** The length of the whole JSON; undefined if nothing was omitted. */
   whole?: number
@@ -142,7 +139,7 @@ function shortenTexts(value: unknown, length: number): unknown {
     return `${kept}... (${value.length - kept.length} more characters)`
   }
   if (Array.isArray(value)) return value.map((one) => shortenTexts(one, length))
-  if (!isFields(value)) return value
+  if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shortenTexts(one, length)]))
 }
 

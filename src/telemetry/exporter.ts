@@ -23,7 +23,7 @@ export interface ExportCounts {
 }
 
 /** Spans that are not built yet. */
-export interface WaitingSpans {
+interface WaitingSpans {
   /** Their approximate number. */
   count: number
   /** Characters of content in them. */
@@ -36,14 +36,12 @@ const MAX_WAITING = { spans: 32_768, characters: 32_000_000 }
 /** Maximum size of one request. It is built in parts, between which calls are handled. */
 const BATCH = { spans: 256, characters: 1_000_000 }
 /** How long spans wait for others, and the pause after a full batch. */
-const GATHER_MS = 1_000
-const PAUSE_MS = 500
+const [GATHER_MS, PAUSE_MS] = [1_000, 500]
 const MAX_ATTEMPTS = 5
 /** At shutdown: the connection may have been closed just when it was reused. */
 const LAST_ATTEMPTS = 2
-const FIRST_WAIT_MS = 1_000
-/** The longest wait that a collector may request. */
-const MAX_WAIT_MS = 30_000
+/** The first wait for a collector, and the longest one that it may request. */
+const [FIRST_WAIT_MS, MAX_WAIT_MS] = [1_000, 30_000]
 
 /** Creates an exporter; `report` prints a line when the collector starts to fail, and when it accepts spans again. */
 export function createSpanExporter(target: ExportTarget, report: (line: string) => void) {

@@ -1,7 +1,7 @@
 // Spans in OTLP's JSON encoding (opentelemetry-proto, trace.proto): enums are numbers, 64-bit integers are strings.
 
 /** A value of an attribute. */
-export type AnyValue =
+type AnyValue =
   | { stringValue: string }
   | { intValue: string }
   | { doubleValue: number }
@@ -9,7 +9,7 @@ export type AnyValue =
   | { arrayValue: { values: AnyValue[] } }
 
 /** An attribute in the protocol. */
-export interface Attribute {
+interface Attribute {
   key: string
   value: AnyValue
 }

@@ -94,20 +94,8 @@ const partSpan = (
 
 function callSpan(call: EndedCall, waits: readonly EventParts[]): OtlpSpan {
   const { trace, seq, position, begun, ended, offset, httpStatus } = call
-  const {
-    id,
-    session,
-    operation,
-    internal: inner,
-    status,
-    outcome,
-    scenario,
-    task,
-    thread,
-    call_site: point,
-    fixture,
-    cost,
-  } = trace
+  const { id, session, operation, internal: inner, status, outcome, scenario, task } = trace
+  const { thread, call_site: point, fixture, cost } = trace
   const { route, attributes: address } = addressAttributes(inner ? undefined : call.address)
   const type = errorType(outcome, status)
   // A client's mistake is not an error of the server, and neither is a disconnect.

@@ -20,20 +20,10 @@ export interface TelemetryOptions extends ExportTarget {
 }
 
 /** An export in progress. */
-export interface Telemetry {
-  counts(): ExportCounts & { url: string }
-  /** The OpenTelemetry ids of a call that has just ended; undefined if it is not exported. */
-  findSpan(trace: string): { traceId: string; spanId: string } | undefined
-  /** Ends the export. What waits is sent within at most `ms` milliseconds. */
-  stop(ms: number): Promise<void>
-}
+export type Telemetry = ReturnType<typeof startTelemetry>
 
 /** Starts to export the calls that `observers` report; `report` prints a line about the collector. */
-export function startTelemetry(
-  observers: Observers,
-  options: TelemetryOptions,
-  report: (line: string) => void,
-): Telemetry {
+export function startTelemetry(observers: Observers, options: TelemetryOptions, report: (line: string) => void) {
   const { content, sampling, shown } = options
   const exporter = createSpanExporter(options, report)
   const calls = trackCalls(sampling)
@@ -79,12 +69,14 @@ export function startTelemetry(
     }
   })
   return {
-    counts: () => ({ url: shown, ...exporter.counts() }),
-    findSpan(trace) {
+    counts: (): ExportCounts & { url: string } => ({ url: shown, ...exporter.counts() }),
+    /** The OpenTelemetry ids of a call that has just ended; undefined if it is not exported. */
+    findSpan(trace: string) {
       const position = calls.findPosition(trace)
       return position && { traceId: position.traceId, spanId: callSpanId(trace) }
     },
-    stop(ms) {
+    /** Ends the export. What waits is sent within at most `ms` milliseconds. */
+    stop(ms: number) {
       leave()
       return exporter.stop(ms)
     },

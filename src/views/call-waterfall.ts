@@ -4,24 +4,23 @@ import { outcomeText } from '../contract/core/outcome-text.ts'
 import type { TaskStep, TraceRecord } from '../contract/core/trace.ts'
 import type { Waterfall, WaterfallRow } from '../contract/core/waterfall.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
+import { onceFor } from '../lib/once.ts'
 import { type ClientCall, clientCalls, pauseBetween } from '../verdict/client-call.ts'
 import { judgeClient } from '../verdict/findings.ts'
 import { attemptRow, gatewayRows, plainRow, timeText, toneOf } from './waterfall.ts'
-
-/** Known traces by id. */
-type TraceFinder = (id: string) => TraceRecord | undefined
 
 /** The context of a call. */
 interface CallSurroundings {
   /** The neighboring calls in its session, in order. */
   calls: readonly TraceEvidence[]
   /** Finds the trace of an internal call. */
-  find: TraceFinder
+  find(id: string): TraceRecord | undefined
 }
 
 /** The timeline of a call and its context. */
 export function callWaterfall(trace: TraceRecord, { calls, find }: CallSurroundings): Waterfall {
-  const rows = [...gatewayRows(trace), ...taskRows(trace, find), ...(trace.internal ? [] : clientRows(trace.id, calls))]
+  const steps = stepsOf(trace, { find, zero: Date.parse(trace.started_at), depth: 0 })
+  const rows = [...gatewayRows(trace), ...steps, ...(trace.internal ? [] : clientRows(trace.id, calls))]
   const spans = rows.flatMap(({ span }) => span ?? [])
   return {
     trace: trace.id,
@@ -37,13 +36,7 @@ const TONES = { succeeded: 'good', failed: 'bad', waiting: 'warning' } as const
 /** The titles of steps, by kind. */
 export const STEP_TITLES = { model: 'model', tool: 'tool', wait: 'waits for', task: 'agent' } as const
 
-/** The rows of the turn that a trace belongs to, on the time of that trace; empty if it is not of an agent. */
-function taskRows(trace: TraceRecord, find: TraceFinder): WaterfallRow[] {
-  return trace.task ? stepsOf(trace, { find, zero: Date.parse(trace.started_at), depth: 0 }) : []
-}
-
-interface Drawn {
-  find: TraceFinder
+interface Drawn extends Pick<CallSurroundings, 'find'> {
   /** Start of the whole, in milliseconds since the epoch. */
   zero: number
   depth: number
@@ -103,17 +96,14 @@ function triesOf({ attempts, started_at }: TraceRecord, { zero, depth }: Drawn):
   })
 }
 
-/** The chains by the list of calls: a report draws each of them, and pairing takes most of that time. */
-const knownChains = new WeakMap<readonly TraceEvidence[], readonly (readonly ClientCall[])[]>()
-
-/** Calls of a client, each with those that repeat it. */
-function chainsIn(evidence: readonly TraceEvidence[]): readonly (readonly ClientCall[])[] {
-  const known = knownChains.get(evidence)
-  if (known) return known
-  const { chains } = judgeClient(clientCalls(evidence.filter(({ trace }) => !trace.internal))).pairing
-  knownChains.set(evidence, chains)
-  return chains
-}
+/**
+ * Calls of a client, each with those that repeat it, by the list of calls: a report draws each of them, and pairing takes
+ * most of that time.
+ */
+const chainsIn = onceFor(
+  (evidence: readonly TraceEvidence[]): readonly (readonly ClientCall[])[] =>
+    judgeClient(clientCalls(evidence.filter(({ trace }) => !trace.internal))).pairing.chains,
+)
 
 /**
  * The rows of the client's attempts that include a call, on the time of that call; only the call itself if there are no

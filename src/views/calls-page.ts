@@ -3,6 +3,7 @@ import type { CallRow } from '../contract/core/call-row.ts'
 import { ApiError } from '../contract/core/error.ts'
 import type { TraceRecord } from '../contract/core/trace.ts'
 import type { NumberedTrace } from '../db/trace-window.ts'
+import { sumOf } from '../lib/values.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { REQUEST_HEAD, requestBrief } from './sayings.ts'
 
@@ -18,14 +19,10 @@ interface CallsQuery {
   text?: string | undefined
 }
 
-/** A page of calls, and the cursor of the next one. */
-interface CallsPage {
-  data: CallRow[]
-  next: string | null
-}
-
-/** A page of the calls of sessions, one session after the other, newest first in each. */
-export function callsPage(sessions: readonly Session[], { limit, cursor, above = 0, text }: CallsQuery): CallsPage {
+/**
+ * A page of the calls of sessions, one session after the other, newest first in each, and the cursor of the next page.
+ */
+export function callsPage(sessions: readonly Session[], { limit, cursor, above = 0, text }: CallsQuery) {
   const from = cursor === undefined ? undefined : parsed(cursor)
   // A session that was removed since has no more calls.
   const first = from === undefined ? 0 : sessions.findIndex(({ name }) => name === from.name)
@@ -71,7 +68,7 @@ export function rowOf({ seq, arrived, trace, request }: NumberedTrace): CallRow 
     started: Date.parse(trace.started_at),
     duration: trace.duration_ms,
     attempts: attempts.length,
-    waited: attempts.reduce((sum, { wait_ms: wait }) => sum + wait, 0),
+    waited: sumOf(attempts, ({ wait_ms: wait }) => wait),
     faults: [...new Set([...attempts.flatMap(({ faults }) => faults), ...trace.faults])],
     cached: trace.cache?.status === 'hit',
     thread: typeof thread === 'string' ? thread : null,
@@ -86,5 +83,5 @@ function tokensOf(usage: TraceRecord['usage']): number | null {
   if (typeof usage.total_tokens === 'number') return usage.total_tokens
   const counts = [usage.prompt_tokens, usage.completion_tokens, usage.input_tokens, usage.output_tokens]
   const known = counts.filter((count) => typeof count === 'number')
-  return known.length > 0 ? known.reduce((sum, count) => sum + count, 0) : null
+  return known.length > 0 ? sumOf(known, Number) : null
 }

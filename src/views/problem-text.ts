@@ -20,9 +20,9 @@ export const PROBLEM_TITLES: Readonly<Record<ProblemKind, string>> = {
 const MAX_LISTED = 6
 
 /** Some names in one line, with the number of others. */
-export const listed = (names: readonly string[], most = MAX_LISTED): string => {
-  const others = names.length - most
-  return others <= 0 ? names.join(', ') : `${names.slice(0, most).join(', ')} and ${counted(others, 'other')}`
+export const listed = (names: readonly string[]): string => {
+  const others = names.length - MAX_LISTED
+  return others <= 0 ? names.join(', ') : `${names.slice(0, MAX_LISTED).join(', ')} and ${counted(others, 'other')}`
 }
 
 /** The number of problems, as `2 problems, 1 warning`; `no problem` if there is none. */

@@ -1,16 +1,13 @@
 // The texts of a request and of a response, by role, read from the shape of each operation; and summaries of prompts
 // for lists.
 
-import { textOrJson } from '../lib/values.ts'
+import { isObject, type JsonObject, objectsIn, parsedJson, textOrJson } from '../lib/values.ts'
 
 /** A text of a conversation with the role of its author. */
 export interface Saying {
   role: string
   text: string
 }
-
-type Json = Record<string, unknown>
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The text of a content: a string, or its parts. */
 function textOf(content: unknown): string {
@@ -22,15 +19,13 @@ function textOf(content: unknown): string {
   return typeof content.type === 'string' ? `[${content.type}]` : ''
 }
 
-function callsOf(calls: unknown): string[] {
-  if (!Array.isArray(calls)) return []
-  return calls.filter(isObject).map((call) => {
+const callsOf = (calls: unknown): string[] =>
+  objectsIn(calls).map((call) => {
     const inside = isObject(call.function) ? call.function : isObject(call.custom) ? call.custom : call
     return `${textOrJson(inside.name ?? 'a tool')}(${textOrJson(inside.arguments ?? inside.input)})`
   })
-}
 
-const messageOf = (message: Json): Saying[] => {
+const messageOf = (message: JsonObject): Saying[] => {
   const texts = [textOf(message.content), ...callsOf(message.tool_calls)].filter(Boolean)
   if (typeof message.refusal === 'string') texts.push(message.refusal)
   if (message.type === 'function_call') texts.push(...callsOf([message]))
@@ -43,7 +38,7 @@ export function promptSayings(request: unknown): Saying[] {
   if (!isObject(request)) return []
   const { messages, input, prompt, instructions, message, query } = request
   const before = typeof instructions === 'string' ? [{ role: 'system', text: instructions }] : []
-  if (Array.isArray(messages)) return messages.filter(isObject).flatMap(messageOf)
+  if (Array.isArray(messages)) return objectsIn(messages).flatMap(messageOf)
   if (Array.isArray(input) && input.every(isObject)) return [...before, ...input.flatMap(messageOf)]
   // An agent receives a message of parts.
   if (isObject(message)) return [{ role: 'user', text: textOf(message.parts) }]
@@ -56,12 +51,12 @@ export function responseSayings(answer: unknown): Saying[] {
   if (!isObject(answer)) return []
   const { choices, output, text, content } = answer
   if (Array.isArray(choices)) {
-    return choices.filter(isObject).flatMap((choice) => {
+    return objectsIn(choices).flatMap((choice) => {
       if (isObject(choice.message)) return messageOf({ role: 'assistant', ...choice.message })
       return typeof choice.text === 'string' ? [{ role: 'assistant', text: choice.text }] : []
     })
   }
-  if (Array.isArray(output)) return output.filter(isObject).flatMap((one) => messageOf({ role: 'assistant', ...one }))
+  if (Array.isArray(output)) return objectsIn(output).flatMap((one) => messageOf({ role: 'assistant', ...one }))
   const whole = textOf(text ?? content)
   return whole === '' ? [] : [{ role: 'assistant', text: whole }]
 }
@@ -72,7 +67,7 @@ export const REQUEST_HEAD = 8_000
 const [MAX_PROMPT, MAX_MODEL] = [120, 200]
 
 /** Summary of a request. */
-export interface RequestBrief {
+interface RequestBrief {
   /** The first words of the last text of the user, on one line; null if the request has no user text. */
   prompt: string | null
   /** The model as the request names it; null if it names none. */
@@ -82,20 +77,12 @@ export interface RequestBrief {
 /** Summary of a request, from the first `REQUEST_HEAD` characters of its stored JSON. */
 export function requestBrief(head: string): RequestBrief {
   // A truncated request is not parsed in vain.
-  const request = head.length < REQUEST_HEAD ? parsed(head) : undefined
+  const request = head.length < REQUEST_HEAD ? parsedJson(head) : undefined
   if (request === undefined) return briefOfCut(head)
   const texts = promptSayings(request).filter(({ text }) => text.trim() !== '')
   const { text = null } = texts.findLast(({ role }) => role === 'user') ?? texts.at(-1) ?? {}
   const model = isObject(request) && typeof request.model === 'string' ? request.model : null
   return { prompt: text === null ? null : firstWords(text), model: model?.slice(0, MAX_MODEL) ?? null }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** The start of a JSON string: as much of it as a list may need. */
@@ -117,7 +104,7 @@ function briefOfCut(head: string): RequestBrief {
 /** The start of a JSON string without its quotes. A truncated escape is dropped. */
 function unescaped(text: string): string {
   const whole = text.slice(0, 8 * MAX_PROMPT).replace(/(?<!\\)((?:\\\\)*)\\(?:u[\da-f]{0,3})?$/i, '$1')
-  const value = parsed(`"${whole}"`)
+  const value = parsedJson(`"${whole}"`)
   return typeof value === 'string' ? value : whole
 }
 

@@ -3,6 +3,7 @@
 import { outcomeText } from '../contract/core/outcome-text.ts'
 import type { AttemptRecord, GuardrailRecord, OutcomeKind, TraceRecord } from '../contract/core/trace.ts'
 import type { WaterfallRow, WaterfallTone } from '../contract/core/waterfall.ts'
+import { counted } from '../lib/units.ts'
 
 /** A row without special properties. */
 export const plainRow = (row: Pick<WaterfallRow, 'kind' | 'title'> & Partial<WaterfallRow>): WaterfallRow => ({
@@ -21,7 +22,7 @@ export function gatewayRows(trace: TraceRecord): WaterfallRow[] {
     ...(scenario === null ? [] : [plainRow({ kind: 'scenario', title: 'scenario', detail: scenario })]),
     ...retrievals.map((search) => {
       const { knowledge_id, search_type, chunks } = search
-      const detail = `${search_type}, ${chunks.length} chunk${chunks.length === 1 ? '' : 's'}`
+      const detail = `${search_type}, ${counted(chunks.length, 'chunk')}`
       return plainRow({ kind: 'knowledge', title: 'knowledge', subject: knowledge_id, detail, ...timesOf(search) })
     }),
     ...checks('input'),
@@ -47,14 +48,8 @@ function timesOf({ started_ms: from, duration_ms: took = 0 }: { started_ms?: num
 function guardrailRow(verdict: GuardrailRecord): WaterfallRow {
   const { id, stage, outcome, reason } = verdict
   const detail = reason === null ? outcome : `${outcome}: ${reason}`
-  return plainRow({
-    kind: 'guardrail',
-    title: stage,
-    subject: id,
-    detail,
-    tone: VERDICTS[outcome],
-    ...timesOf(verdict),
-  })
+  const tone = VERDICTS[outcome]
+  return plainRow({ kind: 'guardrail', title: stage, subject: id, detail, tone, ...timesOf(verdict) })
 }
 
 const cacheText = ({ status, age_ms: age }: NonNullable<TraceRecord['cache']>) =>
@@ -66,21 +61,10 @@ export const toneOf = (outcome: OutcomeKind): WaterfallTone =>
 
 /** An attempt as a line. */
 export function attemptRow(attempt: AttemptRecord): WaterfallRow {
-  const {
-    target,
-    reason: why,
-    outcome,
-    status,
-    duration_ms,
-    started_ms,
-    first_content_ms,
-    wait_ms,
-    faults,
-    error,
-  } = attempt
+  const { target, reason, outcome, status, duration_ms, started_ms, first_content_ms, wait_ms, faults, error } = attempt
   return plainRow({
     kind: 'attempt',
-    title: why,
+    title: reason,
     subject: target,
     detail: `${outcomeText(outcome)} ${status} in ${timeText(duration_ms)}`,
     notes: notesOf(attempt),

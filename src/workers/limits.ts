@@ -1,14 +1,17 @@
 // The limits of worker jobs: duration, memory and queue length.
 import type { JobLimits } from '../contract/core/job-limits.ts'
 
-/** The default limits of each job. Steady jobs come in batches that take a hundredth of their limit. */
+/** Steady jobs come in batches that take a hundredth of their limit. */
+const STEADY = { ms: 10_000, steady: true }
+
+/** The default limits of each job. */
 export const JOB_LIMITS: JobLimits = {
-  countTokens: { ms: 10_000, steady: true },
-  splitTokens: { ms: 10_000, steady: true },
-  embedTexts: { ms: 10_000, steady: true },
-  vectorsOf: { ms: 10_000, steady: true },
-  drawImage: { ms: 10_000, steady: true },
-  speak: { ms: 10_000, steady: true },
+  countTokens: STEADY,
+  splitTokens: STEADY,
+  embedTexts: STEADY,
+  vectorsOf: STEADY,
+  drawImage: STEADY,
+  speak: STEADY,
   checkTexts: { ms: 10_000, steady: false },
   sample: { ms: 10_000, steady: false },
   checkSchema: { ms: 5_000, steady: false },

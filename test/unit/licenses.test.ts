@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { folderOf, noticesOf, packageFolder } from '../../src/build/licenses.ts'
+import { folderOf, licenseNotices, packageFolder } from '../../src/build/licenses.ts'
 import { packNotices } from '../../src/cli/notices-file.ts'
 import { runCommand } from '../support/cli.ts'
 import { emptyFolder } from '../support/server.ts'
@@ -19,7 +19,7 @@ function packageWith(manifest: object, files: Record<string, string> = {}): stri
   return path
 }
 const textOf = (manifest: object, files?: Record<string, string>) =>
-  noticesOf([packageWith(manifest, files)]).find(({ name }) => name === 'a')?.text
+  licenseNotices([packageWith(manifest, files)]).find(({ name }) => name === 'a')?.text
 
 test.each([
   ['/a/node_modules/x/lib/i.js', '/a/node_modules/x'],
@@ -52,7 +52,7 @@ test.each([
 })
 
 test('notices: include the runtime, and what is inside of packages', () => {
-  const names = noticesOf(['wasm-media-encoders', 'unpdf'].map(folderOf)).map(({ name }) => name)
+  const names = licenseNotices(['wasm-media-encoders', 'unpdf'].map(folderOf)).map(({ name }) => name)
   expect(names).toEqual([
     ...['Bun', 'LAME', 'libogg and libvorbis', 'PDF.js', 'unpdf', 'wasm-media-encoders'],
     ...['Apache-2.0', 'LGPL-2.0', 'LGPL-2.1'],
@@ -61,7 +61,7 @@ test('notices: include the runtime, and what is inside of packages', () => {
 
 test('notices: are the same bytes for the same packages in another order', () => {
   const folders = ['zod', 'yaml', 'zod'].map(folderOf)
-  expect(packNotices(noticesOf(folders))).toEqual(packNotices(noticesOf(folders.toReversed())))
+  expect(packNotices(licenseNotices(folders))).toEqual(packNotices(licenseNotices(folders.toReversed())))
 })
 
 test('licenses: says that the build makes the list when run from source', async () => {

@@ -36,7 +36,7 @@ export function forClients(service: TaskService, readers: TaskReaders, turns: Tu
         started(committed) {
           begun(call, committed)
           const { trace, started } = committed.turn
-          if (client) turns.begun(client, { session: call.session, trace, started })
+          if (client) turns.set(client, { session: call.session, trace, started })
           call.started?.(committed)
         },
       })

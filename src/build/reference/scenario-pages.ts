@@ -4,8 +4,7 @@ import type { FaultKind } from '../../contract/core/fault.ts'
 import { Finding, FindingKind } from '../../contract/core/finding.ts'
 import { faultGroups, faultKinds } from '../../faults/index.ts'
 import { RuleMatch } from '../../scenarios/match-schema.ts'
-import { Needs } from '../../scenarios/needs-schema.ts'
-import { Expectation, Rule, ScenarioFile } from '../../scenarios/schema.ts'
+import { Expectation, Needs, Rule, ScenarioFile } from '../../scenarios/schema.ts'
 import { block, code, page, sentence, table } from './markdown.ts'
 import { keyTable } from './schema-rows.ts'
 
@@ -104,20 +103,17 @@ export const scenarioFilesPage = (): string =>
   )
 
 /** The meaning of each finding, from the description of all of them. */
-export function findingMeanings(): Record<string, string> {
+function findingMeanings(): Record<string, string> {
   const text = FindingKind.description ?? ''
   const starts = FindingKind.options.map((kind) => ({ kind, at: text.search(new RegExp(`(?:^|\\s)${kind}: `)) }))
   const sorted = starts.toSorted((one, other) => one.at - other.at)
+  const meaningAt = (at: number, next: number | undefined) =>
+    text
+      .slice(at, next)
+      .replace(/^\s*[\w-]+: /, '')
+      .trim()
   return Object.fromEntries(
-    sorted.map(({ kind, at }, index) => [
-      kind,
-      at < 0
-        ? ''
-        : text
-            .slice(at, sorted[index + 1]?.at)
-            .trim()
-            .slice(kind.length + 2),
-    ]),
+    sorted.map(({ kind, at }, index) => [kind, at < 0 ? '' : meaningAt(at, sorted[index + 1]?.at)]),
   )
 }
 

@@ -14,11 +14,7 @@ import { block, code, page, sentence, table } from './markdown.ts'
 import { keyTable } from './schema-rows.ts'
 
 /** What a server of this program says about itself. */
-export interface ServerFacts {
-  /** Paths of the OpenAPI document under the prefix of the control API. */
-  control: { method: string; path: string; summary: string; parameters: string[] }[]
-  metrics: { name: string; type: string; help: string }[]
-}
+type ServerFacts = Awaited<ReturnType<typeof serverFacts>>
 
 const CONTROL = '/_understudy'
 
@@ -28,7 +24,7 @@ interface DocumentedOperation {
 }
 
 /** Asks a server in this process, without a socket. */
-export async function serverFacts(): Promise<ServerFacts> {
+export async function serverFacts() {
   // With a collector there are metrics of it; nothing is sent to it before a call is made.
   const config = { ...readConfig({ otlp: 'http://127.0.0.1:9' }, {}), db: ':memory:', addresses: [] }
   const { app, sessions } = createUnderstudy(config, (error) => {
@@ -42,6 +38,7 @@ export async function serverFacts(): Promise<ServerFacts> {
     }
     const metrics = await (await get(`${CONTROL}/metrics`)).text()
     return {
+      /** Paths of the OpenAPI document under the prefix of the control API. */
       control: Object.entries(paths)
         .filter(([path]) => path.startsWith(CONTROL))
         .flatMap(([path, methods]) =>
@@ -126,6 +123,14 @@ export const metricsPage = ({ metrics }: ServerFacts): string =>
     'They count since the start of the process. Metrics of OpenTelemetry exist only with `--otlp`. At most 500 label combinations are kept per metric; further ones are counted as `other`.',
   )
 
+/** Where the report of a command comes from. */
+const REPORTS = {
+  exec: '`understudy exec --json` or `--json-file FILE`',
+  explore: '`understudy explore --json` or `--json-file FILE`',
+  drift: '`understudy drift --json`',
+  rehearse: '`understudy rehearse --json`',
+}
+
 /** Every key of the JSON reports. */
 export const reportsPage = (): string =>
   page(
@@ -142,14 +147,11 @@ export const reportsPage = (): string =>
       ['report', 'from', 'JSON Schema'],
       [
         ['verdict of a session', '`GET /_understudy/verify`', '`understudy schema verdict`'],
-        ['report of exec', '`understudy exec --json` or `--json-file FILE`', '`understudy schema exec-report`'],
-        [
-          'report of explore',
-          '`understudy explore --json` or `--json-file FILE`',
-          '`understudy schema explore-report`',
-        ],
-        ['report of drift', '`understudy drift --json`', '`understudy schema drift-report`'],
-        ['report of rehearse', '`understudy rehearse --json`', '`understudy schema rehearse-report`'],
+        ...Object.entries(REPORTS).map(([command, source]) => [
+          `report of ${command}`,
+          source,
+          code(`understudy schema ${command}-report`),
+        ]),
       ],
     ),
     '## Verdict of a session',

@@ -7,10 +7,10 @@ import type { Problem } from '../../contract/core/problem.ts'
 import { fixtureSubjects } from '../../endpoints/index.ts'
 import { KNOWN_FILE, knownProblems } from '../../exploration/known-failures.ts'
 import { isScenario, scenarioProblems } from '../../scenarios/load.ts'
-import { FileError, parseSource, type SourceFile } from '../../schema/source.ts'
+import type { SourceFile } from '../../schema/source.ts'
 import { writeOutputFile } from '../print/output-file.ts'
+import { sourceOf } from './check-names.ts'
 
-/** Finds the problems of a parsed file's value. */
 type FindProblems = (source: SourceFile) => readonly Problem[]
 
 /** Maximum passes over a file: what is inside a renamed key is only checked in the next one. */
@@ -50,7 +50,7 @@ function renamedText(path: string, text: string, problemsOf: FindProblems): { co
   let fixed = text
   let count = 0
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const source = parsedSource(path, fixed)
+    const source = sourceOf(path, fixed)
     if (!source) break
     const renames = problemsOf(source).filter(({ rename }) => rename !== undefined)
     const next = source.renamed(renames)
@@ -59,15 +59,6 @@ function renamedText(path: string, text: string, problemsOf: FindProblems): { co
     count += renames.length
   }
   return { count, fixed }
-}
-
-function parsedSource(path: string, text: string): SourceFile | undefined {
-  try {
-    return parseSource(path, text)
-  } catch (error) {
-    if (error instanceof FileError) return undefined
-    throw error
-  }
 }
 
 /** Whether a path is a file of known failures. */

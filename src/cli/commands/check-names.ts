@@ -1,8 +1,10 @@
-// Finds unknown names in fixtures and scenarios: providers, those of models, and operations.
+// Finds unknown names in fixtures and scenarios: providers, those of models, and operations; and models that are probably
+// misspelled. Any model name is valid, so that is only a warning.
 import type { FixtureFile } from '../../backends/fixture/load.ts'
 import type { Problem } from '../../contract/core/problem.ts'
 import { suggestion } from '../../lib/likely-name.ts'
 import { globRegex } from '../../lib/match.ts'
+import { likelyModel } from '../../providers/likely-model.ts'
 import type { Scenario } from '../../scenarios/engine.ts'
 import { isOfRouter } from '../../scenarios/rule-match.ts'
 import type { CallPattern } from '../../scenarios/schema.ts'
@@ -23,7 +25,7 @@ type Path = readonly PropertyKey[]
 
 /** A line, with its position, for each model of a fixture file with an unknown provider. */
 export function fixtureNameProblems(file: FixtureFile, known: KnownNames): string[] {
-  const source = sourceOf(file)
+  const source = sourceOf(file.path, file.text)
   if (!source) return []
   const { value } = source
   const many = Array.isArray(value)
@@ -32,12 +34,12 @@ export function fixtureNameProblems(file: FixtureFile, known: KnownNames): strin
     const message = typeof model === 'string' ? fullModelProblem(model, known) : undefined
     return message === undefined ? [] : [{ path: [...(many ? [index] : []), 'match', 'model'], message }]
   })
-  return problems.map(lineOf(source))
+  return problems.map((problem) => source.line(problem))
 }
 
 /** A line, with its position, for each unknown name in a valid scenario. */
 export function scenarioNameProblems(file: FixtureFile, scenario: Scenario, known: KnownNames): string[] {
-  const source = sourceOf(file)
+  const source = sourceOf(file.path, file.text)
   if (!source) return []
   const rules = scenario.rules.flatMap((rule, index) => {
     const { operation, ...match } = rule.match
@@ -61,16 +63,32 @@ export function scenarioNameProblems(file: FixtureFile, scenario: Scenario, know
       return message === undefined ? problems : [...problems, { path: [...path, 'operation'], message }]
     })
   })
-  return [...rules, ...expected].map(lineOf(source))
+  return [...rules, ...expected].map((problem) => source.line(problem))
 }
 
-const lineOf =
-  (source: SourceFile) =>
-  (problem: Problem): string =>
-    source.line(problem)
+/**
+ * A line, with its position, for each model that is probably misspelled.
+ * @param models known ids
+ */
+export const modelWarnings = (source: SourceFile, models: readonly string[]): string[] =>
+  patternsIn(source.value).flatMap(({ path, pattern }) => {
+    const near = likelyModel(pattern, models)
+    const message = `names the unknown model ${quote(pattern)} (did you mean '${near}'?)`
+    return near === undefined ? [] : [source.line({ path, message })]
+  })
 
-/** Undefined for a file that cannot be read, which is reported elsewhere. */
-function sourceOf({ path, text }: FixtureFile): SourceFile | undefined {
+/** The models in the patterns of matches and expectations. */
+function patternsIn(value: unknown, path: Path = [], within = false): { path: PropertyKey[]; pattern: string }[] {
+  if (typeof value !== 'object' || value === null) return []
+  const steps = Array.isArray(value) ? value.map((one, index) => [index, one] as const) : Object.entries(value)
+  return steps.flatMap(([step, one]) => {
+    if (step === 'model') return within && typeof one === 'string' ? [{ path: [...path, step], pattern: one }] : []
+    return patternsIn(one, [...path, step], within || step === 'match' || step === 'expect')
+  })
+}
+
+/** A parsed file; undefined if it is invalid, which is reported elsewhere. */
+export function sourceOf(path: string, text: string): SourceFile | undefined {
   try {
     return parseSource(path, text)
   } catch (error) {

@@ -9,7 +9,8 @@ import { SETTINGS_FILE } from '../../config/file.ts'
 import { type Config, readConfig } from '../../config.ts'
 import { fixtureSubjects, operationNames } from '../../endpoints/index.ts'
 import { KNOWN_FILE, readKnownFailures } from '../../exploration/known-failures.ts'
-import { counted } from '../../lib/units.ts'
+import { alternatives, counted } from '../../lib/units.ts'
+import { sumOf } from '../../lib/values.ts'
 import { knownModels } from '../../providers/catalogue.ts'
 import { providerNames } from '../../providers/names.ts'
 import { prepareSeed } from '../../resources/seeds/seed.ts'
@@ -18,13 +19,11 @@ import { isScenario, parseScenario, rulesWithoutEffect } from '../../scenarios/l
 import { FileError, parseSource } from '../../schema/source.ts'
 import type { CommandIo } from '../io.ts'
 import { fixFiles, isKnownFile } from './check-fix.ts'
-import { modelWarnings } from './check-models.ts'
-import { fixtureNameProblems, type KnownNames, scenarioNameProblems } from './check-names.ts'
+import { fixtureNameProblems, type KnownNames, modelWarnings, scenarioNameProblems } from './check-names.ts'
 
 /** Name of the seed file next to fixtures. */
 const SEED_NAME = 'workspace.yaml'
 const DEFAULT_FOLDERS = ['fixtures', 'scenarios', 'cassettes']
-const NAMED_FOLDERS = `${DEFAULT_FOLDERS.slice(0, -1).join(', ')} or ${DEFAULT_FOLDERS.at(-1)}`
 
 /**
  * `understudy check`: validates fixtures, scenarios, seeds, cassettes and known cases. Fails if a file is invalid.
@@ -42,7 +41,9 @@ export function checkCommand({ env, stdout, stderr }: CommandIo): Command {
       const defaults = [...DEFAULT_FOLDERS, KNOWN_FILE].filter((path) => existsSync(path))
       const paths = named.length > 0 ? named : defaults
       if (paths.length === 0) {
-        throw new FileError(`the current folder has no ${NAMED_FOLDERS} folder: name the files or folders to check`)
+        throw new FileError(
+          `the current folder has no ${alternatives(DEFAULT_FOLDERS)} folder: name the files or folders to check`,
+        )
       }
       const seeds = paths.flatMap(seedsIn)
       const knownFailures = paths.filter(isKnownFile)
@@ -134,6 +135,7 @@ async function check({ files, seeds, knownFailures, cassettes }: CheckedFiles, n
   const accepted = knownFailures.flatMap((path) => collect(() => readKnownFailures(path)).flat())
   if (problems.length > 0) throw new FileError(problems)
   const fixtures = loaded.flatMap((one) => one.fixtures)
+  const interactions = sumOf(recorded, (one) => one.interactions)
   return {
     counts: [
       ...(fixtureFiles.length > 0 || scenarios.length + seeds.length + knownFailures.length + cassettes.size === 0
@@ -141,7 +143,9 @@ async function check({ files, seeds, knownFailures, cassettes }: CheckedFiles, n
         : []),
       ...(seeds.length > 0 ? [counted(seeds.length, 'seed')] : []),
       ...(scenarios.length > 0 ? [counted(scenarios.length, 'scenario')] : []),
-      ...(cassettes.size > 0 ? [`${counted(cassettes.size, 'cassette')} (${interactionCount(recorded)})`] : []),
+      ...(cassettes.size > 0
+        ? [`${counted(cassettes.size, 'cassette')} (${counted(interactions, 'interaction')})`]
+        : []),
       ...(knownFailures.length > 0 ? [counted(accepted.length, 'known case')] : []),
     ],
     warnings: [
@@ -155,9 +159,3 @@ async function check({ files, seeds, knownFailures, cassettes }: CheckedFiles, n
     notes: recorded.flatMap((one) => one.notes),
   }
 }
-
-const interactionCount = (checks: readonly CassetteCheck[]): string =>
-  counted(
-    checks.reduce((sum, { interactions }) => sum + interactions, 0),
-    'interaction',
-  )

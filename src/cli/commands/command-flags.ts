@@ -1,11 +1,40 @@
 // Shared by exec and explore: the settings of the temporary server, and parsers of their flags.
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import type { Command } from 'commander'
+import { NOT_EMULATED_APIS } from '../../compat/not-emulated.ts'
 import { type Config, ConfigError, type Environment, readConfig } from '../../config.ts'
 import { parseDuration } from '../../lib/units.ts'
 import { FileError } from '../../schema/source.ts'
 import { rejectOpenHost } from '../run/listen.ts'
-import { settingsByKey } from './setting-flags.ts'
+import { repeated, settingsByKey } from './setting-flags.ts'
+
+/** What the options of commands have that run another one and report on it. */
+export interface ReportOptions extends Record<string, unknown> {
+  timeout?: string
+  hangLimit?: string
+  junit?: string
+  html?: string
+  coverage?: string
+  leaveEnv?: string[]
+  json?: boolean
+  jsonFile?: string
+}
+
+/** Options of commands that run another one and report on it. */
+export const addReportOptions = (command: Command): Command =>
+  command
+    .option(
+      '--coverage <FILE>',
+      'count in this file, across runs, which configured recovery paths (retry, each fallback, ...) were exercised',
+    )
+    .option(
+      '--leave-env <NAME>',
+      `do not point this variable to an address that refuses calls: ${NOT_EMULATED_APIS.map(({ variable }) => variable).join(', ')}; repeatable`,
+      repeated,
+    )
+    .option('--json', 'print the report as JSON, on the last line')
+    .option('--json-file <FILE>', 'write the report as JSON to this file')
 
 /** The settings as for serve, without those of a separate server: address, database and tokens. */
 export function commandConfig(options: Record<string, unknown>, env: Environment): Config {
@@ -32,20 +61,37 @@ export function seedOf(text: string): number {
 }
 
 /**
- * The value of a time flag, in ms.
+ * The value of a flag for a number from 1.
  * @throws ConfigError that names the flag
  */
-export function durationOf(flag: string, text: string): number {
+export function numberOf(name: string, text: string | undefined, most: number): number {
+  const number = Number(text)
+  if (Number.isInteger(number) && number >= 1 && number <= most) return number
+  throw new ConfigError(`--${name} must be a number from 1 to ${most}, got ${JSON.stringify(text)}`)
+}
+
+/**
+ * The value of a time flag, in ms; undefined without the flag.
+ * @throws ConfigError that names the flag
+ */
+export function durationOf(flag: string, text: string): number
+export function durationOf(flag: string, text: string | undefined): number | undefined
+export function durationOf(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
   const ms = /[a-z]/i.test(text) ? parseDuration(text) : undefined
   if (ms !== undefined && ms > 0) return ms
   throw new ConfigError(`${flag} must be a duration such as 90s or 10m, got ${JSON.stringify(text)}`)
 }
 
 /**
- * Checked before the command runs, which may take long.
+ * Checks the files of flags before the command runs, which may take long.
  * @throws FileError
  */
-export function rejectUnwritable(flag: string, file: string): void {
+export function rejectUnwritable(files: Record<string, string | undefined>): void {
+  for (const [flag, file] of Object.entries(files)) if (file !== undefined) checkWritable(flag, file)
+}
+
+function checkWritable(flag: string, file: string): void {
   try {
     accessSync(dirname(resolve(file)), constants.W_OK)
     if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw new Error('it is a folder')

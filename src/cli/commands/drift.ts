@@ -15,11 +15,10 @@ import { operationNamed } from '../../endpoints/index.ts'
 import { suggestion } from '../../lib/likely-name.ts'
 import { rememberingAll } from '../../lib/remember.ts'
 import { FileError } from '../../schema/source.ts'
-import type { CommandIo } from '../io.ts'
+import type { CommandIo, Exiting } from '../io.ts'
 import { driftJson, driftLines } from '../print/drift-report.ts'
 import { announceAddresses } from '../run/listen.ts'
 import { durationOf } from './command-flags.ts'
-import type { Exiting } from './exiting.ts'
 
 interface Options {
   only?: string

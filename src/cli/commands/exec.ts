@@ -1,10 +1,9 @@
 // understudy exec: runs a command, such as a test suite, against a temporary server, and reports what happened.
 import { Command } from 'commander'
-import { NOT_EMULATED_APIS } from '../../compat/not-emulated.ts'
 import { type Config, ConfigError } from '../../config.ts'
 import { FORMATS } from '../../contract/core/formats.ts'
 import { printableJson } from '../../lib/printable.ts'
-import type { CommandIo } from '../io.ts'
+import type { CommandIo, Exiting } from '../io.ts'
 import { shellLine } from '../print/explore-repeat.ts'
 import { junit } from '../print/junit.ts'
 import type { Printer } from '../print/output.ts'
@@ -16,22 +15,20 @@ import { leftVariables } from '../run/not-emulated.ts'
 import { runReport } from '../run/run-report.ts'
 import { runSuite } from '../run/suite.ts'
 import { exitCodeOf, runAsJson, type SuiteRun } from '../run/suite-run.ts'
-import { commandConfig, durationOf, rejectUnwritable, seedOf } from './command-flags.ts'
-import type { Exiting } from './exiting.ts'
+import {
+  addReportOptions,
+  commandConfig,
+  durationOf,
+  type ReportOptions,
+  rejectUnwritable,
+  seedOf,
+} from './command-flags.ts'
 import { addSettingFlags, repeated } from './setting-flags.ts'
 
 /** The options of exec. */
-export interface ExecOptions extends Record<string, unknown> {
+export interface ExecOptions extends ReportOptions {
   seed?: string[]
-  timeout?: string
-  hangLimit?: string
   db?: string
-  junit?: string
-  html?: string
-  coverage?: string
-  leaveEnv?: string[]
-  json?: boolean
-  jsonFile?: string
 }
 
 /** Settings whose flags differ here, or do not exist. */
@@ -66,18 +63,7 @@ export function addExecOptions(command: Command, without: readonly string[] = []
     .option('--db <FILE>', 'save the calls to this file, for understudy trace --db FILE')
     .option('--junit <FILE>', 'write the verdicts as JUnit XML to this file')
     .option('--html <FILE>', 'write the calls and verdicts as a self-contained HTML page')
-    .option(
-      '--coverage <FILE>',
-      'count in this file, across runs, which configured recovery paths (retry, each fallback, ...) were exercised',
-    )
-    .option(
-      '--leave-env <NAME>',
-      `do not point this variable to an address that refuses calls: ${NOT_EMULATED_APIS.map(({ variable }) => variable).join(', ')}; repeatable`,
-      repeated,
-    )
-    .option('--json', 'print the report as JSON, on the last line')
-    .option('--json-file <FILE>', 'write the report as JSON to this file')
-    .option('--port <NUMBER>', 'port to listen on (default: a free port)')
+  addReportOptions(command).option('--port <NUMBER>', 'port to listen on (default: a free port)')
   addSettingFlags(command, [...OWN, ...without])
   return command
 }
@@ -112,15 +98,14 @@ export async function exec(
   const config = replay === undefined ? read : { ...read, replay }
   refuseSeveralRecordings(config, options)
   io.log.useFormat(config.log)
-  const files = { '--junit': file, '--html': html, '--coverage': coverage, '--json-file': jsonFile }
-  for (const [flag, path] of Object.entries(files)) if (path !== undefined) rejectUnwritable(flag, path)
+  rejectUnwritable({ '--junit': file, '--html': html, '--coverage': coverage, '--json-file': jsonFile })
   announceAddresses(io, config)
   const before = coverage === undefined ? {} : readCoverage(coverage)
   const report = html === undefined ? undefined : runReport()
   const runs = await runSuite(command, {
     ...{ io, config, db, scenarios: config.scenario, seeds: (options.seed ?? []).map(seedOf) },
-    hangLimit: hangLimit === undefined ? undefined : durationOf('--hang-limit', hangLimit),
-    timeout: timeout === undefined ? undefined : durationOf('--timeout', timeout),
+    hangLimit: durationOf('--hang-limit', hangLimit),
+    timeout: durationOf('--timeout', timeout),
     report,
     leaveEnv: leftVariables(options.leaveEnv ?? []),
     recordOnly,

@@ -5,27 +5,25 @@ import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
-import { NOT_EMULATED_APIS } from '../../compat/not-emulated.ts'
 import { type Config, ConfigError, type Environment } from '../../config.ts'
 import { caseName, FAILURE_MODES, type FailureModeName } from '../../contract/core/exploration.ts'
 import { FORMATS } from '../../contract/core/formats.ts'
 import { openRunFile } from '../../db/run-file.ts'
-import { coverageOf } from '../../exploration/coverage.ts'
 import { type Exploration, explore } from '../../exploration/explore.ts'
 import { acceptKnownFailures, isKnownFailure, KNOWN_FILE, readKnownFailures } from '../../exploration/known-failures.ts'
 import { exploreProblems } from '../../exploration/problems.ts'
 import { MAX_TIMEOUT_MS } from '../../exploration/run-limits.ts'
-import { type ExplorationVerdict, explorationVerdict } from '../../exploration/verdict.ts'
+import { coverageOf, type ExplorationVerdict, explorationVerdict } from '../../exploration/verdict.ts'
 import { realClock } from '../../lib/clock.ts'
 import { suggestion } from '../../lib/likely-name.ts'
 import { printableJson } from '../../lib/printable.ts'
-import type { CommandIo } from '../io.ts'
+import type { CommandIo, Exiting } from '../io.ts'
 import { writeExploration } from '../print/explore-html.ts'
 import { exploreLines } from '../print/explore-matrix.ts'
 import { coverageAsJson, exploreJunit, RUNS, reportAsJson, writeScenarios } from '../print/explore-outputs.ts'
-import { exploreProgress } from '../print/explore-progress.ts'
 import { isJudgedAlone, repeater, scenarioRepeater, shellLine } from '../print/explore-repeat.ts'
 import { writeOutputFile } from '../print/output-file.ts'
+import { exploreProgress } from '../print/progress.ts'
 import { fittedReport } from '../print/report.ts'
 import type { ExploreJson } from '../print/report-schemas.ts'
 import { drawingWidth } from '../print/terminal.ts'
@@ -35,29 +33,28 @@ import { announceAddresses } from '../run/listen.ts'
 import { leftVariables, type NotEmulatedByPath, notEmulatedReasons } from '../run/not-emulated.ts'
 import { commandProgram, observer, routeRunner } from '../run/observe.ts'
 import { NOT_PASSED, STOPPED } from '../run/suite-run.ts'
-import { commandConfig, durationOf, rejectUnwritable, seedOf } from './command-flags.ts'
-import type { Exiting } from './exiting.ts'
+import {
+  addReportOptions,
+  commandConfig,
+  durationOf,
+  numberOf,
+  type ReportOptions,
+  rejectUnwritable,
+  seedOf,
+} from './command-flags.ts'
 import { addSettingFlags, repeated } from './setting-flags.ts'
 
-interface Options extends Record<string, unknown> {
+interface Options extends ReportOptions {
   failureMode?: string[]
   case?: string
   depth?: string
   budget?: string
   jobs?: string
-  timeout?: string
-  hangLimit?: string
   knownFailures?: string
   out: string
   seed?: string
   resume?: boolean
   prune: boolean
-  junit?: string
-  html?: string
-  coverage?: string
-  leaveEnv?: string[]
-  json?: boolean
-  jsonFile?: string
 }
 
 /** Settings whose flags differ here, or do not exist. */
@@ -98,18 +95,7 @@ export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
     .option('--seed <NUMBER>', 'seed for ids and randomness')
     .option('--junit <FILE>', 'write the cases as JUnit XML to this file')
     .option('--html <FILE>', 'write the matrix and the calls of each run as a self-contained HTML page')
-    .option(
-      '--coverage <FILE>',
-      'count in this file, across runs, which configured recovery paths (retry, each fallback, ...) were exercised',
-    )
-    .option(
-      '--leave-env <NAME>',
-      `do not point this variable to an address that refuses calls: ${NOT_EMULATED_APIS.map(({ variable }) => variable).join(', ')}; repeatable`,
-      repeated,
-    )
-    .option('--json', 'print the report as JSON, on the last line')
-    .option('--json-file <FILE>', 'write the report as JSON to this file')
-  addSettingFlags(command, OWN)
+  addSettingFlags(addReportOptions(command), OWN)
   return command
     .addHelpText(
       'after',
@@ -137,11 +123,10 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   const cores = Math.min(MAX_JOBS, availableParallelism())
   // For a single case it is not worth finding out whether runs may be parallel.
   const jobs = only === undefined ? numberOf('jobs', options.jobs ?? String(cores), MAX_JOBS) : 1
-  const budget = options.budget === undefined ? undefined : durationOf('--budget', options.budget)
-  const timeoutMs = options.timeout === undefined ? MAX_TIMEOUT_MS : durationOf('--timeout', options.timeout)
-  const limitMs = options.hangLimit === undefined ? undefined : durationOf('--hang-limit', options.hangLimit)
-  const written = { '--junit': junit, '--html': html, '--coverage': recoveryPaths, '--json-file': jsonFile }
-  for (const [flag, path] of Object.entries(written)) if (path !== undefined) rejectUnwritable(flag, path)
+  const budget = durationOf('--budget', options.budget)
+  const timeoutMs = durationOf('--timeout', options.timeout) ?? MAX_TIMEOUT_MS
+  const limitMs = durationOf('--hang-limit', options.hangLimit)
+  rejectUnwritable({ '--junit': junit, '--html': html, '--coverage': recoveryPaths, '--json-file': jsonFile })
   announceAddresses(io, config)
   const before = recoveryPaths === undefined ? {} : readCoverage(recoveryPaths)
   const known = readKnown(options.knownFailures)
@@ -252,14 +237,8 @@ function classOf(text: string): FailureModeName {
   )
 }
 
-function numberOf(name: string, text: string | undefined, most: number): number {
-  const number = Number(text)
-  if (Number.isInteger(number) && number >= 1 && number <= most) return number
-  throw new ConfigError(`--${name} must be a number from 1 to ${most}, got ${JSON.stringify(text)}`)
-}
-
 const readKnown = (named: string | undefined) =>
-  named === undefined ? (existsSync(KNOWN_FILE) ? readKnownFailures(KNOWN_FILE) : []) : readKnownFailures(named)
+  named !== undefined || existsSync(KNOWN_FILE) ? readKnownFailures(named ?? KNOWN_FILE) : []
 
 const NONE = { of: 0, all: 0 }
 const NOTHING_EXPLORED: ExploreJson = {

@@ -8,12 +8,11 @@ import { fieldDifferenceText } from '../../cassettes/nearest.ts'
 import { readCassette } from '../../cassettes/read.ts'
 import { ConfigError } from '../../config.ts'
 import { counted } from '../../lib/units.ts'
-import type { CommandIo } from '../io.ts'
+import type { CommandIo, Exiting } from '../io.ts'
 import { announceAddresses } from '../run/listen.ts'
 import { runSuite } from '../run/suite.ts'
 import { commandConfig, durationOf } from './command-flags.ts'
 import { addExecOptions, EXIT_CODES, type ExecOptions, exec } from './exec.ts'
-import type { Exiting } from './exiting.ts'
 import { repeated } from './setting-flags.ts'
 
 interface RecordOptions extends ExecOptions {
@@ -51,7 +50,7 @@ async function record(io: CommandIo, command: string[], options: RecordOptions):
 /** Runs a command twice, and prints the rules under which its requests are the same. */
 async function diagnose(io: CommandIo, command: string[], options: ExecOptions): Promise<number> {
   const folders = [0, 1].map(() => mkdtempSync(join(tmpdir(), 'understudy-doctor-')))
-  const timeout = options.timeout === undefined ? undefined : durationOf('--timeout', options.timeout)
+  const timeout = durationOf('--timeout', options.timeout)
   try {
     for (const [index, folder] of folders.entries()) {
       const config = commandConfig({ ...options, record: folder }, io.env)

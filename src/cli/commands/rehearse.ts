@@ -1,12 +1,11 @@
 // understudy rehearse: runs a scenario with built-in calls and shows how a gateway handles it.
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
-import { type Config, ConfigError, readConfig, serverAddress } from '../../config.ts'
+import { serverAddress } from '../../config.ts'
 import { FORMATS } from '../../contract/core/formats.ts'
 import { outcomeText } from '../../contract/core/outcome-text.ts'
 import type { TraceRecord } from '../../contract/core/trace.ts'
 import type { Verification } from '../../contract/core/verification.ts'
-import { createUnderstudy } from '../../deps.ts'
 import { directFetch } from '../../lib/direct-fetch.ts'
 import { printableValues } from '../../lib/printable.ts'
 import type { Scenario } from '../../scenarios/engine.ts'
@@ -14,7 +13,7 @@ import { loadShipped, openScenario } from '../../scenarios/load.ts'
 import { parseSource } from '../../schema/source.ts'
 import { nothingInjected, verdictOf } from '../../verdict/inconclusive.ts'
 import { ServerError } from '../errors.ts'
-import type { CommandIo } from '../io.ts'
+import type { CommandIo, Exiting } from '../io.ts'
 import { type Printer, paint } from '../print/output.ts'
 import { MANY_CALLS, overviewLines } from '../print/overview.ts'
 import { fittedReport, reportLines, verdictText } from '../print/report.ts'
@@ -24,8 +23,9 @@ import { drawingWidth, wrapLine } from '../print/terminal.ts'
 import { waterfall } from '../print/waterfall.ts'
 import { type Ask, fixturesOfAgents, isOfAgents, makeAgents, runTask } from '../run/agent-calls.ts'
 import { builtInCalls, ruleFor, stepOf } from '../run/built-in-calls.ts'
+import { inProcess, postJson, rehearsalConfig, type SendRequest } from '../run/in-process.ts'
 import { NOT_PASSED } from '../run/suite-run.ts'
-import type { Exiting } from './exiting.ts'
+import { numberOf } from './command-flags.ts'
 
 interface Options {
   against?: string
@@ -61,25 +61,15 @@ export function rehearseCommand(io: CommandIo, exiting: Exiting): Command {
     .action(exiting((scenario: string, options: Options) => rehearse(io, scenario, options)))
 }
 
-/** Sends a request to the server under rehearsal. */
-type Send = (path: string, init?: RequestInit) => Promise<Response>
-
 async function rehearse(io: CommandIo, nameOrFile: string, options: Options): Promise<number> {
-  const number = Number(options.calls ?? STANDARD_CALLS)
-  if (!(Number.isInteger(number) && number >= 1 && number <= MAX_CALLS)) {
-    throw new ConfigError(`--calls must be a number from 1 to ${MAX_CALLS}, got ${JSON.stringify(options.calls)}`)
-  }
+  const number = numberOf('calls', options.calls ?? String(STANDARD_CALLS), MAX_CALLS)
   const { scenario } = openScenario(nameOrFile, io.log.report)
-  const { send, close } = options.against === undefined ? inProcess(io) : against(io, options.against, options.token)
+  const local = options.against === undefined ? inProcess(rehearsalConfig(io.env), io.log) : undefined
+  const send = local?.send ?? against(io, options.against, options.token)
   const session = `rehearse-${scenario.name}`.slice(0, 64)
   const ask = async (path: string, init: RequestInit = {}) => json(await send(path, init))
   const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
-    send(path, {
-      method: 'POST',
-      body: JSON.stringify(body),
-      headers: { 'content-type': 'application/json', ...headers },
-    })
-
+    postJson(send, path, body, headers)
   const ofAgents = scenario.rules.some(isOfAgents)
   // Deletes what an earlier rehearsal left.
   await send(`/_understudy/sessions/${encodeURIComponent(session)}`, { method: 'DELETE' })
@@ -118,7 +108,7 @@ async function rehearse(io: CommandIo, nameOrFile: string, options: Options): Pr
   }
   const data = await tracesOf(`/s/${session}`, ofAgents ? undefined : number, (path) => ask(path))
   const found = ofOwnCalls((await ask(`/s/${session}/_understudy/verify`)) as Verification, scenario)
-  close()
+  local?.sessions.close()
   print(io.stdout, { format_version: FORMATS.reports, traces: data.reverse(), report: found }, options)
   return found.verdict === 'pass' ? 0 : NOT_PASSED
 }
@@ -134,38 +124,13 @@ async function tracesOf(base: string, most: number | undefined, ask: Ask): Promi
   }
 }
 
-/** A server in this process, without a socket. */
-function inProcess({ env, log }: CommandIo): { send: Send; close(): void } {
-  const read = readConfig({}, env)
-  // Nothing is forwarded, so that a rehearsal is free.
-  const forwarding = { ...read.forwarding, upstreams: [] }
-  const config: Config = {
-    ...{ ...read, forwarding, telemetry: undefined, db: ':memory:', scenario: [], token: [], tokens: {} },
-    timeOverrides: { latency: 'skip' },
-  }
-  const { app, sessions } = createUnderstudy(config, log.report)
-  const headers = { authorization: 'Bearer any' }
-  return {
-    send: (path, init = {}) =>
-      app.fetch(new Request(`http://localhost${path}`, { ...init, headers: { ...headers, ...init.headers } })),
-    close: () => sessions.close(),
-  }
-}
-
-function against({ env }: CommandIo, address: string, session: string | undefined): { send: Send; close(): void } {
-  const { url, token } = serverAddress(
-    env,
-    { url: address, ...(session !== undefined && { token: session }) },
-    '--against',
-  )
+function against({ env }: CommandIo, address: string | undefined, given: string | undefined): SendRequest {
+  const { url, token } = serverAddress(env, { url: address, token: given }, '--against')
   const headers = { authorization: `Bearer ${token}` }
   const unreachable = () => new ServerError(`no server responds at ${url}: start one with 'understudy serve'`)
-  return {
-    async send(path, init = {}) {
-      const answer = directFetch(`${url}${path}`, { ...init, headers: { ...headers, ...init.headers } })
-      return path.startsWith('/_understudy') ? answer.catch(() => Promise.reject(unreachable())) : answer
-    },
-    close() {},
+  return (path, init = {}) => {
+    const answer = directFetch(`${url}${path}`, { ...init, headers: { ...headers, ...init.headers } })
+    return path.startsWith('/_understudy') ? answer.catch(() => Promise.reject(unreachable())) : answer
   }
 }
 

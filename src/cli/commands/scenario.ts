@@ -5,8 +5,7 @@ import { Command } from 'commander'
 import { isRecording, readCassette } from '../../cassettes/read.ts'
 import { ConfigError } from '../../config.ts'
 import type { Evidence } from '../../evidence/evidence.ts'
-import { cassetteEvidence } from '../../evidence/from-cassette.ts'
-import { EVIDENCE_FORMATS, readEvidence } from '../../evidence/readers.ts'
+import { cassetteEvidence, EVIDENCE_FORMATS, readEvidence } from '../../evidence/readers.ts'
 import { rulesOf } from '../../evidence/rules.ts'
 import { attemptsScenario, incidentScenario, type ScenarioOrigin } from '../../evidence/scenario-text.ts'
 import { counted } from '../../lib/units.ts'
@@ -68,7 +67,7 @@ async function from(io: CommandIo, file: string, options: FromOptions): Promise<
   const evidence =
     !isJson(content) && isRecording(file, content)
       ? cassetteEvidence(readCassette(file))
-      : readEvidence(file, content, options)
+      : readEvidence(file, content, options.incident)
   const text = await made(io, { name, file: basename(file) }, evidence)
   parseScenario(out ?? `the scenario from ${file}`, text)
   if (out === undefined) io.stdout.text(text.replace(/\n$/, ''))

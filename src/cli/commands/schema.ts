@@ -10,16 +10,19 @@ import { ScenarioFile } from '../../scenarios/schema.ts'
 import type { CommandIo } from '../io.ts'
 import { DriftJson, ExecJson, ExploreJson, RehearseJson } from '../print/report-schemas.ts'
 
+const files = (title: string, schema: z.ZodType) => () => schemaOf(`Understudy ${title}`, schema, 'input')
+const reports = (title: string, schema: z.ZodType) => () => schemaOf(`Understudy ${title}`, schema, 'output')
 const schemas: Record<string, () => object> = {
-  fixture: fixtureFileSchema,
-  seed: seedFileSchema,
-  scenario: scenarioFileSchema,
-  cassette: cassetteSchema,
-  verdict: () => outputSchema('Understudy verdict of a session, as GET /_understudy/verify returns it', Verification),
-  'exec-report': () => outputSchema('Understudy report of exec --json', ExecJson),
-  'explore-report': () => outputSchema('Understudy report of explore --json', ExploreJson),
-  'drift-report': () => outputSchema('Understudy report of drift --json', DriftJson),
-  'rehearse-report': () => outputSchema('Understudy report of rehearse --json', RehearseJson),
+  fixture: () => schemaOf('Understudy fixture file, version 1', fixtureFile(), 'input'),
+  seed: files('seed file, version 1', SeedSchema),
+  scenario: files('scenario file, version 1', ScenarioFile),
+  // Each document of a cassette is validated alone.
+  cassette: files('cassette, version 1: a header, then one document for each interaction', CassetteDocument),
+  verdict: reports('verdict of a session, as GET /_understudy/verify returns it', Verification),
+  'exec-report': reports('report of exec --json', ExecJson),
+  'explore-report': reports('report of explore --json', ExploreJson),
+  'drift-report': reports('report of drift --json', DriftJson),
+  'rehearse-report': reports('report of rehearse --json', RehearseJson),
 }
 
 /** `understudy schema`: prints the JSON Schema of a file format or a JSON report. */
@@ -31,38 +34,14 @@ export function schemaCommand({ stdout }: CommandIo): Command {
 }
 
 /** A fixture file is one fixture or a list. Its valid replies depend on the operation. */
-function fixtureFileSchema(): object {
+function fixtureFile(): z.ZodType {
   const bySchema = new Map(fixtureSubjects.map((subject) => [subject.script, subject]))
   const one = z.union([...bySchema.values()].map(fixtureSchema))
-  return {
-    title: 'Understudy fixture file, version 1',
-    ...z.toJSONSchema(z.union([one, z.array(one)]), { io: 'input', unrepresentable: 'any' }),
-  }
+  return z.union([one, z.array(one)])
 }
 
-function seedFileSchema(): object {
-  return {
-    title: 'Understudy seed file, version 1',
-    ...z.toJSONSchema(SeedSchema, { io: 'input', unrepresentable: 'any' }),
-  }
-}
-
-function scenarioFileSchema(): object {
-  return {
-    title: 'Understudy scenario file, version 1',
-    ...z.toJSONSchema(ScenarioFile, { io: 'input', unrepresentable: 'any' }),
-  }
-}
-
-/** Each document of a cassette is validated alone. */
-function cassetteSchema(): object {
-  return {
-    title: 'Understudy cassette, version 1: a header, then one document for each interaction',
-    ...z.toJSONSchema(CassetteDocument, { io: 'input', unrepresentable: 'any' }),
-  }
-}
-
-const outputSchema = (title: string, schema: z.ZodType): object => ({
+/** The JSON Schema of what is read from files, or of what is printed. */
+const schemaOf = (title: string, schema: z.ZodType, io: 'input' | 'output'): object => ({
   title,
-  ...z.toJSONSchema(schema, { io: 'output', unrepresentable: 'any' }),
+  ...z.toJSONSchema(schema, { io, unrepresentable: 'any' }),
 })

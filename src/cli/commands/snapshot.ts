@@ -4,12 +4,11 @@ import { dirname, join } from 'node:path'
 import { Command } from 'commander'
 import { parseSeed } from '../../resources/seeds/seed-file.ts'
 import { ServerError } from '../errors.ts'
-import type { CommandIo } from '../io.ts'
+import type { CommandIo, Exiting } from '../io.ts'
 import { writeOutputFile } from '../print/output-file.ts'
 import { type Progress, withBar } from '../print/progress.ts'
 import { type SnapshotTables, snapshotDifferences } from '../print/snapshot-diff.ts'
 import { callServer, type ServerFlags, withServer } from '../run/server.ts'
-import type { Exiting } from './exiting.ts'
 
 interface Snapshot extends SnapshotTables {
   understudy_snapshot: number

@@ -6,7 +6,7 @@ import { realClock } from '../../lib/clock.ts'
 import { printableValues } from '../../lib/printable.ts'
 import { DEFAULT_SESSION } from '../../sessions/session.ts'
 import { endText, requestHead, responseHead, textIn, visible } from '../../views/wire-text.ts'
-import { TraceError } from '../errors.ts'
+import { ServerError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { paint } from '../print/output.ts'
 import { MANY_CALLS, overviewLines } from '../print/overview.ts'
@@ -14,6 +14,7 @@ import { relatedTraces, taskTree } from '../print/task-tree.ts'
 import { drawingWidth } from '../print/terminal.ts'
 import { traceLine } from '../print/trace-line.ts'
 import { waterfall } from '../print/waterfall.ts'
+import { withAddress } from '../run/server.ts'
 import { ALL_SESSIONS, type TraceOptions, type TraceSource, traceSource } from '../run/trace-source.ts'
 import { exportTraces } from './trace-export.ts'
 
@@ -26,15 +27,11 @@ interface Options extends TraceOptions {
 /** `understudy trace`: shows the traces of a running server or of a database file. */
 export function traceCommand(io: CommandIo): Command {
   const { stdout } = io
-  const trace = new Command('trace')
-    .description('show the traces of calls')
-    .option('--db <FILE>', 'read this database file instead of calling a server')
+  const withFile = (command: Command) =>
+    command.option('--db <FILE>', 'read this database file instead of calling a server')
+  const trace = withFile(new Command('trace').description('show the traces of calls'))
   const sub = (name: string, description: string) => {
-    const command = new Command(name).description(description)
-    command
-      .option('--url <URL>', 'server address (default: UNDERSTUDY_URL, else http://127.0.0.1:8633)')
-      .option('--token <TOKEN>', 'token for the server')
-      .option('--db <FILE>', 'read this database file instead of calling a server')
+    const command = withFile(withAddress(new Command(name).description(description)))
       .option('--session <NAME>', 'session name, or all (default: default; with --db: all)')
       .option('--json', 'print JSON, one line per trace')
     trace.addCommand(command, { isDefault: name === 'list' })
@@ -69,12 +66,10 @@ export function traceCommand(io: CommandIo): Command {
   filters(sub('tail', 'print new traces as calls are made, until stopped')).action((_: Options, command: Command) =>
     tail(io, command.optsWithGlobals()),
   )
-  trace
+  const exporting = trace
     .command('export')
     .description('write calls as a self-contained HTML page, or as JSON for scenario from')
-    .option('--url <URL>', 'server address (default: UNDERSTUDY_URL, else http://127.0.0.1:8633)')
-    .option('--token <TOKEN>', 'token for the server')
-    .option('--db <FILE>', 'read this database file instead of calling a server')
+  withFile(withAddress(exporting))
     .option('--session <NAME>', 'session name (default: all)')
     .option('--html <FILE>', 'page to write')
     .option('--json <FILE>', 'JSON file to write')
@@ -154,7 +149,7 @@ async function find(io: CommandIo, id: string, options: Options): Promise<Stored
   const from = traceSource(io, options)
   if (id !== 'last') return from.get(id)
   const [newest] = await from.list({ ...options, limit: '1' })
-  if (!newest) throw new TraceError('no traces yet')
+  if (!newest) throw new ServerError('no traces yet')
   return outermost(await from.get(newest.id), from)
 }
 

@@ -3,12 +3,13 @@
 import { fieldDifferenceText } from '../../cassettes/nearest.ts'
 import type { CassetteReport, SessionCassette } from '../../contract/core/cassette-report.ts'
 import { counted } from '../../lib/units.ts'
+import { sumOf } from '../../lib/values.ts'
 import { paint } from './output.ts'
 
 type Replayed = NonNullable<SessionCassette['replayed']>
+type Line = [title: string, text: string]
 
 const bad = (text: string) => paint('red', text)
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 /** Misses and differences that are printed of a session. */
 const MAX_PRINTED = 5
 /** Unused interactions that are printed of a session. */
@@ -23,118 +24,93 @@ export const hasUnused = ({ sessions }: CassetteReport): boolean =>
   sessions.some(({ replayed }) => (replayed?.unused.length ?? 0) > 0)
 
 /** The report, as pairs of a title and a text. */
-export function cassetteLines(report: CassetteReport): [title: string, text: string][] {
+export function cassetteLines(report: CassetteReport): Line[] {
   const { sessions } = report
-  const recorded = sessions.filter((one) => one.recorded !== null)
   const replayed = sessions.flatMap((one) => (one.replayed ? [{ ...one, replayed: one.replayed }] : []))
+  const parts = replayed.map((one) => one.replayed)
   return [
-    ...recordedLines(report.folder, recorded),
-    ...(replayed.length > 0
-      ? [
-          replayedLine(
-            replayed.map((one) => one.replayed),
-            report.graded,
-          ),
-        ]
-      : []),
+    ...recordedLines(report),
+    ...(parts.length > 0 ? [replayedLine(parts, report.graded)] : []),
     ...replayed.flatMap(missLines),
     ...replayed.flatMap(unusedLines),
-    ...ruleLines(replayed.map((one) => one.replayed)),
+    ...countsByName(parts.flatMap((one) => Object.entries(one.volatile))).map(
+      ([name, count]): Line => ['volatile', `${name}: applied ${counted(count, 'time')}`],
+    ),
     ...redactionLines(sessions),
   ]
 }
 
-function recordedLines(folder: string | null, sessions: readonly SessionCassette[]): [string, string][] {
-  if (sessions.length === 0) return []
+/** The sums of counts by their names. */
+const countsByName = (counts: readonly [name: string, count: number][]): [name: string, count: number][] =>
+  [...Map.groupBy(counts, ([name]) => name)].map(([name, same]) => [name, sumOf(same, ([, count]) => count)])
+
+function recordedLines({ folder, sessions }: CassetteReport): Line[] {
   const parts = sessions.flatMap(({ recorded }) => recorded ?? [])
-  const interactions = counted(sum(parts.map((one) => one.interactions)), 'interaction')
-  const attempts = counted(sum(parts.map((one) => one.attempts)), 'attempt')
-  const omitted = sum(parts.map((one) => one.omitted))
-  return [
-    ['recorded', `${interactions}, ${attempts}, ${counted(sessions.length, 'cassette')} in ${folder}`],
-    ...(omitted > 0
-      ? [
-          ['recorded', `${omitted} bytes of large responses are not in the cassettes (--max-recorded)`] as [
-            string,
-            string,
-          ],
-        ]
-      : []),
-    ...sessions.flatMap(({ recorded }): [string, string][] =>
-      recorded?.problem ? [['recorded', bad(recorded.problem)]] : [],
-    ),
+  if (parts.length === 0) return []
+  const interactions = counted(
+    sumOf(parts, (one) => one.interactions),
+    'interaction',
+  )
+  const attempts = counted(
+    sumOf(parts, (one) => one.attempts),
+    'attempt',
+  )
+  const omitted = sumOf(parts, (one) => one.omitted)
+  const texts = [
+    `${interactions}, ${attempts}, ${counted(parts.length, 'cassette')} in ${folder}`,
+    ...(omitted > 0 ? [`${omitted} bytes of large responses are not in the cassettes (--max-recorded)`] : []),
+    ...parts.flatMap(({ problem }) => (problem ? [bad(problem)] : [])),
   ]
+  return texts.map((text) => ['recorded', text])
 }
 
-function replayedLine(parts: readonly Replayed[], graded: boolean): [string, string] {
-  const weak = parts.flatMap((one) => Object.entries(one.weak))
-  const kinds = [...Map.groupBy(weak, ([kind]) => kind)].map(
-    ([kind, all]) => `${sum(all.map(([, count]) => count))} by --allow ${kind}`,
-  )
-  const forwarded = sum(parts.map((one) => one.forwarded))
-  const missed = sum(parts.map((one) => one.missed))
+function replayedLine(parts: readonly Replayed[], graded: boolean): Line {
+  const weak = countsByName(parts.flatMap((one) => Object.entries(one.weak)))
+  const attempts = sumOf(parts, (one) => one.attempts)
+  const forwarded = sumOf(parts, (one) => one.forwarded)
+  const missed = sumOf(parts, (one) => one.missed)
   return [
     'replayed',
     [
-      counted(sum(parts.map((one) => one.attempts)), 'attempt'),
+      counted(attempts, 'attempt'),
       missed > 0 ? bad(missed === 1 ? '1 miss' : `${missed} misses`) : 'no misses',
       ...(forwarded > 0 ? [`${forwarded} forwarded`] : []),
-      ...kinds,
+      ...weak.map(([kind, count]) => `${count} by --allow ${kind}`),
       ...(graded ? [paint('yellow', 'graded: some requests matched only by --allow')] : []),
     ].join(', '),
   ]
 }
 
-function missLines({ session, file, replayed }: SessionCassette & { replayed: Replayed }): [string, string][] {
+function missLines({ session, file, replayed }: SessionCassette & { replayed: Replayed }): Line[] {
   const { misses, missed } = replayed
-  const lines = misses
-    .slice(0, MAX_PRINTED)
-    .flatMap(({ operation, model, message, nearest }): [string, string][] => [
+  const lines = misses.slice(0, MAX_PRINTED).flatMap(({ operation, model, message, nearest }): Line[] => {
+    const differences = (nearest?.differences ?? []).slice(0, MAX_PRINTED)
+    return [
       ['miss', `${bad(`${operation} ${model}`)} in session ${session}: ${message}`],
-      ...(nearest
-        ? [
-            ['', `nearest: ${file}:${nearest.line}`] as [string, string],
-            ...nearest.differences
-              .slice(0, MAX_PRINTED)
-              .map((difference): [string, string] => ['', fieldDifferenceText(difference)]),
-          ]
-        : []),
-    ])
+      ...(nearest ? [`nearest: ${file}:${nearest.line}`] : []).map((text): Line => ['', text]),
+      ...differences.map((difference): Line => ['', fieldDifferenceText(difference)]),
+    ]
+  })
   const more = missed - Math.min(misses.length, MAX_PRINTED)
   return more > 0 ? [...lines, ['miss', `${more} more in session ${session}`]] : lines
 }
 
-const unusedLines = ({ file, replayed }: SessionCassette & { replayed: Replayed }): [string, string][] => {
+function unusedLines({ file, replayed }: SessionCassette & { replayed: Replayed }): Line[] {
   const more = replayed.unused.length - MAX_UNUSED
-  const lines = replayed.unused
-    .slice(0, MAX_UNUSED)
-    .map(({ line, operation, model, turn, attempts, unused }): [string, string] => [
-      'unused',
-      `${unused === attempts ? 'interaction' : `${unused} of ${counted(attempts, 'attempt')}`} at ${file}:${line} (${operation} ${model}, turn ${turn})`,
-    ])
+  const lines = replayed.unused.slice(0, MAX_UNUSED).map(({ line, operation, model, turn, attempts, unused }): Line => {
+    const what = unused === attempts ? 'interaction' : `${unused} of ${counted(attempts, 'attempt')}`
+    return ['unused', `${what} at ${file}:${line} (${operation} ${model}, turn ${turn})`]
+  })
   return more > 0 ? [...lines, ['unused', `${more} more in ${file}`]] : lines
 }
 
-function ruleLines(parts: readonly Replayed[]): [string, string][] {
-  const rules = Map.groupBy(
-    parts.flatMap((one) => Object.entries(one.volatile)),
-    ([name]) => name,
-  )
-  return [...rules].map(([name, all]) => [
-    'volatile',
-    `${name}: applied ${counted(sum(all.map(([, count]) => count)), 'time')}`,
-  ])
-}
-
-function redactionLines(sessions: readonly SessionCassette[]): [string, string][] {
-  const rules = Map.groupBy(
-    sessions.flatMap((one) => one.redacted),
-    ({ rule }) => rule,
-  )
-  const replaced = [...rules].map(([rule, all]) => `${rule} ${sum(all.map(({ count }) => count))}`)
-  const requests = sessions.flatMap((one) => one.not_compared)
+function redactionLines(sessions: readonly SessionCassette[]): Line[] {
+  const redacted = sessions.flatMap((one) => one.redacted)
+  const replaced = countsByName(redacted.map(({ rule, count }) => [rule, count]))
   return [
-    ...(replaced.length > 0 ? [['redacted', replaced.join(', ')] as [string, string]] : []),
-    ...requests.map((text): [string, string] => ['not compared', text]),
+    ...(replaced.length > 0 ? [replaced.map((one) => one.join(' ')).join(', ')] : []).map(
+      (text): Line => ['redacted', text],
+    ),
+    ...sessions.flatMap((one) => one.not_compared).map((text): Line => ['not compared', text]),
   ]
 }

@@ -7,10 +7,10 @@ import { openReadOnly } from '../../db/open.ts'
 import { type TraceStore, traceStore } from '../../db/trace-store.ts'
 import { READ_ONLY } from '../../db/writer.ts'
 import { operationNamed } from '../../endpoints/index.ts'
-import { printedLines } from '../../exploration/baseline.ts'
+import { faultsIn, printedLines } from '../../exploration/baseline.ts'
+import type { ShownRun } from '../../exploration/baseline-runs.ts'
 import { failureModes } from '../../exploration/failure-modes.ts'
 import { pointParts } from '../../exploration/injection-points.ts'
-import type { ShownRun } from '../../exploration/shown-run.ts'
 import { entriesOfRun } from '../../inspector/report.ts'
 import { printable } from '../../lib/printable.ts'
 import { type ComparedCall, runDifference } from '../../views/run-difference.ts'
@@ -70,13 +70,12 @@ function callComparer(
 }
 
 function comparedCall({ id, call_site: site, operation, request, ...trace }: StoredTrace): ComparedCall {
-  const { outcome, status, model, faults, attempts, task } = trace
-  const injected = [faults, ...attempts.map((one) => one.faults), ...(task?.steps ?? []).map((step) => step.faults)]
+  const { outcome, status, model } = trace
   return {
     ...{ id, outcome, status, model },
     kind: site === undefined ? operation : pointParts(site).kind,
     request: JSON.stringify(request),
-    broken: injected.some((names) => (names?.length ?? 0) > 0),
+    broken: faultsIn(trace).length > 0,
   }
 }
 

@@ -6,6 +6,7 @@ import { FORMATS } from '../../contract/core/formats.ts'
 import type { Exploration } from '../../exploration/explore.ts'
 import { isError, problemKindOf } from '../../exploration/severity.ts'
 import { printableLine } from '../../lib/printable.ts'
+import { sumOf } from '../../lib/values.ts'
 import type { ExploreReport } from './explore-matrix.ts'
 import { problemCommand } from './explore-problems.ts'
 import { isJudgedAlone } from './explore-repeat.ts'
@@ -107,19 +108,19 @@ export const exploreJunit = (results: readonly CaseResult[]): string =>
   junitXml('understudy explore', [
     {
       name: 'explore',
-      took: results.reduce((sum, { tookMs }) => sum + (tookMs ?? 0), 0),
+      took: sumOf(results, ({ tookMs }) => tookMs ?? 0),
       cases: results.map(
         (result): JunitCase => ({
           suite: result.point,
           name: result.class,
           took: result.derived ? 0 : (result.tookMs ?? 0),
-          ...(isError(result)
-            ? {
-                failure: `${result.verdict}${result.derived ? ', derived' : ''}: ${result.why}`,
-                output: result.output ?? undefined,
-              }
-            : { output: `${result.verdict}${result.derived ? ', derived' : ''}: ${result.why}` }),
+          ...junitResult(result),
         }),
       ),
     },
   ])
+
+function junitResult(result: CaseResult): Pick<JunitCase, 'failure' | 'output'> {
+  const text = `${result.verdict}${result.derived ? ', derived' : ''}: ${result.why}`
+  return isError(result) ? { failure: text, output: result.output ?? undefined } : { output: text }
+}

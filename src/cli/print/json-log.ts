@@ -20,7 +20,7 @@ export function logCallsAsJson({ observers, telemetry }: Pick<Understudy, 'obser
 }
 
 /** A line as JSON. */
-export const lineWith = (level: string, message: string, fields: Record<string, unknown> = {}): string =>
+export const jsonLine = (level: string, message: string, fields: Record<string, unknown> = {}): string =>
   JSON.stringify({ time: new Date(realClock.now()).toISOString(), level, message, ...fields })
 
 const brief = (name: string | null) => name?.slice(0, MAX_NAME_LENGTH) ?? null
@@ -53,4 +53,4 @@ function lineOf(trace: TraceRecord, call: number) {
 }
 
 /** The line that reports the number of dropped lines. */
-export const leftOut = (count: number) => lineWith('warn', `${count} log lines dropped`)
+export const leftOut = (count: number) => jsonLine('warn', `${count} log lines dropped`)

@@ -2,6 +2,7 @@
 import type { Finding } from '../../contract/core/finding.ts'
 import type { CallTimes } from '../../db/trace-writes.ts'
 import { printableLine, withoutCommands } from '../../lib/printable.ts'
+import { sumOf } from '../../lib/values.ts'
 import { failsVerdict } from '../../verdict/findings.ts'
 import { type RunSession, type SuiteRun, sessionLabel } from '../run/suite-run.ts'
 import { taskLines } from './report.ts'
@@ -35,7 +36,7 @@ interface JunitSuite {
 /** Suites as JUnit XML, under the name of the command. */
 export function junitXml(program: string, suites: readonly JunitSuite[]): string {
   const all = suites.flatMap(({ cases }) => cases)
-  const total = suites.reduce((sum, { took }) => sum + took, 0)
+  const total = sumOf(suites, ({ took }) => took)
   const body = suites.map(({ name, took, cases }) => {
     const attributes = { name, ...countsOf(cases), time: seconds(took) }
     return [`  <testsuite${attributesOf(attributes)}>`, ...cases.map(caseXml), '  </testsuite>'].join('\n')

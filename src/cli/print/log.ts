@@ -1,62 +1,54 @@
 // Messages of commands on standard error: human-readable lines, or with --log json one line of JSON each.
 
 import type { Understudy } from '../../deps.ts'
-import { lazy } from '../../lib/lazy.ts'
 import { once } from '../../lib/once.ts'
 import { FileError } from '../../schema/source.ts'
+import { jsonLine, leftOut, logCallsAsJson } from './json-log.ts'
 import type { MakeLineWriter } from './line-writer.ts'
 
 /** Severity of a line. */
 type LogLevel = 'info' | 'warn' | 'error'
 
 /** The log of a running command. It never waits for a reader. */
-export interface Log {
-  /** Whether every line is JSON. */
-  readonly isJson: boolean
-  /** Sets the format of all lines from now on: JSON for `json`, otherwise human-readable. */
-  useFormat(format: 'json' | undefined): void
+export type Log = ReturnType<typeof createLog>
+
+/** A human-readable log, until another format is set. */
+export function createLog(makeWriter: MakeLineWriter) {
+  const plainLines = once(() => makeWriter((count) => `understudy: ${count} log lines dropped`))
+  // All lines of JSON share one writer: two would interleave.
+  const jsonLines = once(() => makeWriter(leftOut))
+  let isJson = false
+  /** Prints a human-readable line, whatever the format. */
+  const plain = (line: string) => plainLines().add(line)
   /**
    * Prints a line.
    * @param message without the program's name; `prefix` is added for human-readable lines
    * @param fields additional fields of the JSON
    */
-  line(level: LogLevel, message: string, fields?: { prefix?: string; [field: string]: unknown }): void
-  /** Prints a human-readable line, whatever the format. */
-  plain(line: string): void
-  /** Prints an error that occurred while calls were handled: the problems of a file as lines, a bug with its stack. */
-  report(error: unknown): void
-  /** Prints a line about a setting or a scenario that is not applied. */
-  notice(line: string, level?: LogLevel): void
-  /** Starts to print a line of JSON for each call of a server. */
-  calls(understudy: Pick<Understudy, 'observers' | 'telemetry'>): void
-}
-
-// Loads what most starts do not need.
-const jsonLog = lazy<typeof import('./json-log.ts')>(() => require('./json-log.ts'))
-
-/** A human-readable log, until another format is set. */
-export function createLog(makeWriter: MakeLineWriter): Log {
-  const plainLines = once(() => makeWriter((count) => `understudy: ${count} log lines dropped`))
-  // All lines of JSON share one writer: two would interleave.
-  const jsonLines = once(() => makeWriter(jsonLog().leftOut))
-  let isJson = false
-  const plain = (line: string) => plainLines().add(line)
-  const line: Log['line'] = (level, message, { prefix = '', ...fields } = {}) => {
+  const line = (
+    level: LogLevel,
+    message: string,
+    { prefix = '', ...fields }: { prefix?: string; [field: string]: unknown } = {},
+  ) => {
     if (isJson) jsonLines().add(jsonLine(level, message, fields))
     else plain(`understudy: ${prefix}${message}`)
   }
-  const notice: Log['notice'] = (message, level = 'warn') => line(level, message)
+  /** Prints a line about a setting or a scenario that is not applied. */
+  const notice = (message: string, level: LogLevel = 'warn') => line(level, message)
   return {
+    /** Whether every line is JSON. */
     get isJson() {
       return isJson
     },
-    useFormat(format) {
+    /** Sets the format of all lines from now on: JSON for `json`, otherwise human-readable. */
+    useFormat(format: 'json' | undefined): void {
       isJson = format === 'json'
     },
     line,
     plain,
     notice,
-    report(error) {
+    /** Prints an error that occurred while calls were handled: the problems of a file as lines, a bug with its stack. */
+    report(error: unknown): void {
       if (error instanceof FileError) {
         for (const problem of error.problems) notice(problem, 'error')
       } else if (!isJson) {
@@ -67,10 +59,7 @@ export function createLog(makeWriter: MakeLineWriter): Log {
       } else if (error instanceof Error) line('error', error.message, { stack: error.stack })
       else line('warn', String(error).replace(/^understudy: /, ''))
     },
-    calls: (understudy) => jsonLog().logCallsAsJson(understudy, jsonLines()),
+    /** Starts to print a line of JSON for each call of a server. */
+    calls: (understudy: Pick<Understudy, 'observers' | 'telemetry'>) => logCallsAsJson(understudy, jsonLines()),
   }
 }
-
-/** A line as JSON, for output elsewhere. */
-export const jsonLine = (level: LogLevel, message: string, fields: Record<string, unknown>): string =>
-  jsonLog().lineWith(level, message, fields)

@@ -24,40 +24,24 @@ export interface OutputStream {
 }
 
 /** Prints on one stream with all text escaped. */
-export interface Printer {
-  /** Columns of the terminal; undefined without one, as in a pipe. */
-  readonly columns: number | undefined
-  /** Columns to which lines are wrapped; undefined without a terminal. */
-  readonly width: number | undefined
-  readonly isTTY: boolean
-  /** Prints a line. */
-  line(line: string): void
-  /** Prints lines. */
-  lines(lines: readonly string[]): void
-  /** Prints a text of one or more lines, without colors. */
-  text(text: string): void
-  /** Prints a value as JSON, in one line or indented. */
-  json(value: unknown, indent?: number): void
-  /** Overwrites the last line; only for terminals. */
-  overwrite(line: string): void
-  /** Prints the output of another command or our own help unchanged. */
-  raw(output: string): void
-}
+export type Printer = ReturnType<typeof printer>
 
 /** Minimum number of columns to which a line is wrapped. */
 const NARROWEST = 40
 
 /** A printer for a stream. */
-export function printer(stream: OutputStream): Printer {
+export function printer(stream: OutputStream) {
   const safe = (line: string) => safeLine(line, stream.colours)
   const lines = (some: readonly string[]) => {
     if (some.length > 0) stream.writeLine(some.map(safe).join('\n'))
   }
   const columns = () => (stream.isTTY ? stream.columns : undefined)
   return {
+    /** Columns of the terminal; undefined without one, as in a pipe. */
     get columns() {
       return columns()
     },
+    /** Columns to which lines are wrapped; undefined without a terminal. */
     get width() {
       const all = columns() ?? 0
       return all > 0 ? Math.max(NARROWEST, all) : undefined
@@ -65,12 +49,16 @@ export function printer(stream: OutputStream): Printer {
     get isTTY() {
       return stream.isTTY
     },
-    line: (line) => lines([line]),
+    line: (line: string) => lines([line]),
     lines,
-    text: (text) => stream.writeLine(withoutCommands(printable(text))),
-    json: (value, indent) => stream.writeLine(printableJson(value, indent)),
-    overwrite: (line) => stream.write(`\r\u001b[2K${safe(line)}`),
-    raw: (output) => stream.write(output),
+    /** Prints a text of one or more lines, without colors. */
+    text: (text: string) => stream.writeLine(withoutCommands(printable(text))),
+    /** Prints a value as JSON, in one line or indented. */
+    json: (value: unknown, indent?: number) => stream.writeLine(printableJson(value, indent)),
+    /** Overwrites the last line; only for terminals. */
+    overwrite: (line: string) => stream.write(`\r\u001b[2K${safe(line)}`),
+    /** Prints the output of another command or our own help unchanged. */
+    raw: (output: string) => stream.write(output),
   }
 }
 

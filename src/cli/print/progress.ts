@@ -1,6 +1,9 @@
-// The progress of work that takes longer than a second: a bar on stderr, only on a terminal.
+// The progress of long work: a bar on a terminal; for an exploration, an occasional line elsewhere.
+import type { ExploreOptions } from '../../exploration/explore.ts'
+import { isError } from '../../exploration/severity.ts'
 import { realClock } from '../../lib/clock.ts'
 import type { CommandIo } from '../io.ts'
+import { lengthOf } from './overview.ts'
 
 const BAR_AFTER_MS = 1_000
 const EVERY_MS = 200
@@ -14,7 +17,7 @@ export interface Progress {
 }
 
 /** A bar that is filled in proportion to the progress. */
-export function progressBar({ done, total }: Progress): string {
+function progressBar({ done, total }: Progress): string {
   const filled = Math.round((WIDTH * done) / Math.max(1, total))
   return '#'.repeat(filled) + '.'.repeat(WIDTH - filled)
 }
@@ -40,4 +43,34 @@ export async function withBar<T>(
   }
   stderr.overwrite('')
   return work
+}
+
+type Step = Parameters<ExploreOptions['notify']>[0]
+/** Minimum time between two lines of an exploration without a terminal, in ms. */
+const LINE_EVERY_MS = 10_000
+
+/** Shows each step on stderr; `end` removes the bar. */
+export function exploreProgress({ stderr, log }: Pick<CommandIo, 'stderr' | 'log'>) {
+  const began = realClock.now()
+  const live = stderr.isTTY
+  let last = began
+  let bad = 0
+  const lineOf = ({ done, total }: Step) => {
+    const remaining = (total - done) * ((realClock.now() - began) / Math.max(1, done))
+    const bar = live ? `${progressBar({ done, total })} ` : ''
+    return `${bar}${done} of ${total} cases, ${bad} failed, about ${lengthOf(remaining)} left`
+  }
+  return {
+    show(step: Step) {
+      if (isError(step.tried.result)) bad++
+      if (live) stderr.overwrite(lineOf(step))
+      else if (realClock.now() - last >= LINE_EVERY_MS) {
+        last = realClock.now()
+        log.line('info', lineOf(step))
+      }
+    },
+    end() {
+      if (live) stderr.overwrite('')
+    },
+  }
 }

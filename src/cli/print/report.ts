@@ -10,6 +10,7 @@ import type {
   Verification,
 } from '../../contract/core/verification.ts'
 import { counted } from '../../lib/units.ts'
+import { sumOf } from '../../lib/values.ts'
 import { recoveryPathLines } from '../run/coverage-file.ts'
 import type { NotEmulatedCalls } from '../run/not-emulated.ts'
 import { type RunSession, type SuiteRun, sessionLabel } from '../run/suite-run.ts'
@@ -53,7 +54,7 @@ export function notEmulatedLines(calls: readonly NotEmulatedCalls[]): string[] {
   if (calls.length === 0) return []
   const apis = Map.groupBy(calls, ({ api, variable }) => `${api} (${variable})`)
   const lines = [...apis].map(([api, same]) => {
-    const total = same.reduce((sum, { count }) => sum + count, 0)
+    const total = sumOf(same, ({ count }) => count)
     return `${api}: ${counted(total, 'call')}, ${same.map(({ method, path }) => `${method} ${path}`).join(', ')}`
   })
   return [...lines, `only calls to ${EMULATED_APIS} are covered`]
@@ -143,30 +144,13 @@ function findingLine({ kind, severity, message, traces, accepted }: Finding, str
 
 /** All sessions together: exercised recovery paths, and the results of the rules. */
 function togetherLines(reports: readonly Verification[]): string[] {
-  const sum = (of: (report: Verification) => number) => reports.reduce((total, one) => total + of(one), 0)
   const paths = Object.keys(reports[0]?.recovery_paths ?? {}).map(
-    (path) => [path, sum((one) => one.recovery_paths[path as keyof Paths])] as const,
+    (path) => [path, sumOf(reports, (one) => one.recovery_paths[path as keyof Paths])] as const,
   )
   const taken = paths.filter(([, times]) => times > 0)
   const never = paths.filter(([, times]) => times === 0)
-  const calls = sum((one) => one.calls)
-  const workspace = sum((one) => one.workspace_calls)
   return [
-    line(
-      'calls',
-      [
-        calls > 0 || workspace === 0
-          ? callsText(
-              calls,
-              sum((one) => one.attempts),
-              sum((one) => one.direct),
-            )
-          : [],
-        workspace > 0 ? counted(workspace, 'workspace call') : [],
-      ]
-        .flat()
-        .join(', '),
-    ),
+    line('calls', callsText(reports)),
     ...taskLines(reports.map(({ tasks }) => tasks)).map((text) => line('tasks', text)),
     line(
       'exercised',
@@ -178,41 +162,37 @@ function togetherLines(reports: readonly Verification[]): string[] {
     ...waitLines(reports).map((text) => line('waits', text)),
     ...cancelledLines(reports).map((text) => line('canceled', text)),
     ...fixtureLines(reports).map((text) => line('fixtures', text)),
-    ...unknownLines(
-      sum((one) => one.pending),
-      sum((one) => one.dropped),
-    ).map((text) => line('unknown', text)),
+    ...unknownLines(reports).map((text) => line('unknown', text)),
   ]
 }
 
 /** The number of calls and attempts, and whether calls went directly to their provider or through the gateway. */
-function callsText(calls: number, attempts: number, direct: number): string {
-  if (calls === 0) return bad('none')
+function callsText(reports: readonly Verification[]): string {
+  const calls = sumOf(reports, (one) => one.calls)
+  const attempts = sumOf(reports, (one) => one.attempts)
+  const direct = sumOf(reports, (one) => one.direct)
+  const workspace = sumOf(reports, (one) => one.workspace_calls)
   const mixed = `${direct} direct, ${calls - direct} through the gateway`
   const route = direct === 0 ? 'through the gateway' : direct === calls ? 'direct' : mixed
-  return `${calls}, ${counted(attempts, 'attempt')}, ${route}`
+  const parts = [
+    ...(calls > 0 ? [`${calls}, ${counted(attempts, 'attempt')}, ${route}`] : []),
+    ...(workspace > 0 ? [counted(workspace, 'workspace call')] : []),
+  ]
+  return parts.join(', ') || bad('none')
 }
+
+/** What else is counted of tasks, with its noun. */
+const TASK_WORK = { iterations: 'iteration', tool_calls: 'tool call', sub_tasks: 'sub-task' } as const
 
 /** The final states of agent tasks; empty if there were none. */
 export function taskLines(counts: readonly TaskCounts[]): string[] {
-  const sum = (of: (one: TaskCounts) => number) => counts.reduce((total, one) => total + of(one), 0)
   const states = [...new Set(counts.flatMap((one) => Object.keys(one.states)))].sort()
   if (states.length === 0) return []
-  const ended = states.map((state) => `${state} ${sum((one) => one.states[state] ?? 0)}`)
-  const work = [
-    counted(
-      sum((one) => one.iterations),
-      'iteration',
-    ),
-    counted(
-      sum((one) => one.tool_calls),
-      'tool call',
-    ),
-    counted(
-      sum((one) => one.sub_tasks),
-      'sub-task',
-    ),
-  ]
+  const ended = states.map((state) => `${state} ${sumOf(counts, (one) => one.states[state] ?? 0)}`)
+  const work = Object.entries(TASK_WORK).map(([key, noun]) => {
+    const number = sumOf(counts, (one) => one[key as keyof typeof TASK_WORK])
+    return counted(number, noun)
+  })
   return [`${ended.join(', ')}; ${work.join(', ')}`]
 }
 
@@ -225,15 +205,14 @@ function rulesOf(reports: readonly Verification[]): RuleReport[] {
   return [...rules.values()].flatMap((same) => {
     const [first] = same
     if (!first) return []
-    const sum = (of: (rule: RuleReport) => number) => same.reduce((total, one) => total + of(one), 0)
     const skipped: Record<string, number> = {}
     for (const rule of same)
       for (const [why, times] of Object.entries(rule.skipped)) skipped[why] = (skipped[why] ?? 0) + times
     const not_triggered = same.every((rule) => rule.not_triggered !== null) ? first.not_triggered : null
     const counts = {
-      matched: sum((one) => one.matched),
-      triggered: sum((one) => one.triggered),
-      applied: sum((one) => one.applied),
+      matched: sumOf(same, (one) => one.matched),
+      triggered: sumOf(same, (one) => one.triggered),
+      applied: sumOf(same, (one) => one.applied),
     }
     return [{ ...first, ...counts, skipped, not_triggered }]
   })
@@ -250,10 +229,9 @@ function ruleText({ name, fault, matched, triggered, applied, skipped, not_trigg
 }
 
 function waitLines(reports: readonly Verification[]): string[] {
-  const waits = reports.map((one) => one.retry_after)
-  const received = waits.reduce((sum, one) => sum + one.sent, 0)
+  const received = sumOf(reports, (one) => one.retry_after.sent)
   if (received === 0) return []
-  return [`Retry-After: ${received} received, ${waits.reduce((sum, one) => sum + one.honored, 0)} honored`]
+  return [`Retry-After: ${received} received, ${sumOf(reports, (one) => one.retry_after.honored)} honored`]
 }
 
 function cancelledLines(reports: readonly Verification[]): string[] {
@@ -267,8 +245,8 @@ function cancelledLines(reports: readonly Verification[]): string[] {
 
 /** The skipped virtual time, and the idle time of the client. */
 function timeLines(clocks: SuiteRun['clocks']): string[] {
-  const sum = (of: (clock: SuiteRun['clocks'][number]) => number) => clocks.reduce((total, one) => total + of(one), 0)
-  const [jumped, waited] = [sum((one) => one.jumped_ms), sum((one) => one.waited_ms)]
+  const jumped = sumOf(clocks, (one) => one.jumped_ms)
+  const waited = sumOf(clocks, (one) => one.waited_ms)
   return [
     ...(jumped > 0 ? [`virtual time skipped: ${lengthOf(jumped)} (the client did not wait for it)`] : []),
     ...(waited > 0 ? [`client idle time between calls: ${lengthOf(waited)}`] : []),
@@ -276,17 +254,21 @@ function timeLines(clocks: SuiteRun['clocks']): string[] {
 }
 
 /** What could not be judged. */
-const unknownLines = (pending: number, dropped: number): string[] => [
-  ...(pending > 0 ? [bad(`${counted(pending, 'call')} still in progress`)] : []),
-  ...(dropped > 0
-    ? [bad(`the traces of ${counted(dropped, 'call')} were dropped: raise --keep-traces or --keep-trace-bytes`)]
-    : []),
-]
+function unknownLines(reports: readonly Verification[]): string[] {
+  const pending = sumOf(reports, (one) => one.pending)
+  const dropped = sumOf(reports, (one) => one.dropped)
+  return [
+    ...(pending > 0 ? [`${counted(pending, 'call')} still in progress`] : []),
+    ...(dropped > 0
+      ? [`the traces of ${counted(dropped, 'call')} were dropped: raise --keep-traces or --keep-trace-bytes`]
+      : []),
+  ].map(bad)
+}
 
 function fixtureLines(reports: readonly Verification[]): string[] {
   const [first, ...others] = reports.map(({ fixtures }) => new Set(fixtures.unused))
   const unused = [...(first ?? [])].filter((name) => others.every((other) => other.has(name)))
-  const unmatched = reports.reduce((sum, { fixtures }) => sum + fixtures.unmatched.length, 0)
+  const unmatched = sumOf(reports, ({ fixtures }) => fixtures.unmatched.length)
   return [
     ...(unused.length > 0 ? [`not used: ${unused.join(', ')}`] : []),
     ...(unmatched > 0 ? [`${counted(unmatched, 'call')} matched no fixture`] : []),

@@ -3,6 +3,7 @@ import type { Understudy } from '../../deps.ts'
 import { realClock } from '../../lib/clock.ts'
 import { printableLine, printableValues } from '../../lib/printable.ts'
 import type { CommandIo } from '../io.ts'
+import { withFetch } from '../run/wrapped.ts'
 import { paint as coloured, type Format } from './output.ts'
 import { traceLine } from './trace-line.ts'
 
@@ -38,7 +39,7 @@ export const standardLog = ({ log, stderr }: Pick<CommandIo, 'log' | 'stderr'>, 
 })
 
 /** Wraps the program so that it prints what a user at the terminal should know about requests. */
-export function withRequestLog({ app, ...rest }: Understudy, log: RequestLog): Understudy {
+export function withRequestLog(understudy: Understudy, log: RequestLog): Understudy {
   const { print, verbose } = log
   const paint = (format: Format, text: string) => (log.isJson ? text : coloured(format, text))
   const printed = new Set<string>()
@@ -53,46 +54,35 @@ export function withRequestLog({ app, ...rest }: Understudy, log: RequestLog): U
   }
   if (verbose) {
     const { width } = log
-    rest.observers.add((observation) => {
+    understudy.observers.add((observation) => {
       // With --log json it has a line already.
       if (observation.type === 'trace-saved' && !log.isJson)
         print(traceLine(printableValues(observation.trace), { paint, width, sessions: true }))
     })
   }
-  return {
-    ...rest,
-    app: {
-      fetch: (request, hold) =>
-        app.fetch(request, hold).then((response) => {
-          if (response.status === 404) unknown(request, response.clone()).catch(() => {})
-          if (verbose && !response.headers.has(TRACE_HEADER)) {
-            const pathname = pathOf(request)
-            if (pathname.startsWith(CONTROL)) return response
-            if (log.isJson)
-              print('request', {
-                method: request.method,
-                path: pathname.slice(0, MAX_NAME_LENGTH),
-                status: response.status,
-              })
-            else print(untracedLine(printableLine(`${request.method} ${pathname}`), response.status, paint))
-          }
-          return response
-        }),
-    },
+  const logUntraced = ({ method, url }: Request, { status }: Response) => {
+    const path = pathOf({ url })
+    if (path.startsWith(CONTROL)) return
+    if (log.isJson) print('request', { method, path: path.slice(0, MAX_NAME_LENGTH), status })
+    // In the columns of a call.
+    else
+      print(
+        [
+          paint('dim', new Date(realClock.now()).toISOString().slice(11, 23)),
+          paint(status < 400 ? 'green' : 'yellow', String(status)),
+          printableLine(`${method} ${path}`),
+        ].join('  '),
+      )
   }
+  return withFetch(understudy, async (request, hold) => {
+    const response = await understudy.app.fetch(request, hold)
+    if (response.status === 404) unknown(request, response.clone()).catch(() => {})
+    if (verbose && !response.headers.has(TRACE_HEADER)) logUntraced(request, response)
+    return response
+  })
 }
 
 /** The path of a request, whose URL may be invalid. */
-const pathOf = ({ url }: Request) => URL.parse(url)?.pathname ?? url
+const pathOf = ({ url }: Pick<Request, 'url'>) => URL.parse(url)?.pathname ?? url
 
 const TRACE_HEADER = 'x-understudy-trace'
-
-/** A request that is no router call, in the same columns. */
-function untracedLine(
-  what: string,
-  status: number,
-  paint: (format: 'dim' | 'green' | 'yellow', text: string) => string,
-): string {
-  const time = new Date(realClock.now()).toISOString().slice(11, 23)
-  return [paint('dim', time), paint(status < 400 ? 'green' : 'yellow', String(status)), what].join('  ')
-}

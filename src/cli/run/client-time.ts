@@ -1,7 +1,7 @@
 // Advances virtual time while a client really waits: before its next call if no call is in progress, and before it
 // repeats a failed call, even if others are in progress.
 import { namedSession, withoutPrefix } from '../../access.ts'
-import type { Connection, ConnectionFinder } from '../../contract/core/connection.ts'
+import type { ConnectionFinder } from '../../contract/core/connection.ts'
 import type { ClientMark } from '../../contract/core/finding.ts'
 import type { TraceRecord } from '../../contract/core/trace.ts'
 import type { Understudy } from '../../deps.ts'
@@ -9,6 +9,7 @@ import { clientMark } from '../../gateway/record/client-mark.ts'
 import { realClock, type VirtualClock } from '../../lib/clock.ts'
 import { sha256 } from '../../lib/ids.ts'
 import { type Failed, FailedCalls } from './repeats.ts'
+import { WrappedConnection, withFetch } from './wrapped.ts'
 
 /**
  * Shorter pauses are work or jitter of a client that does not wait, whose responses must stay identical. Below the
@@ -26,17 +27,18 @@ const CALLED = /^\/(?:v1|v2|messages|a2a)(?:\/|$)/
  * Wraps the program so that the virtual clock of a session with a scenario follows a client that waits by itself.
  * @param real the machine's clock
  */
-export function withClientTime({ app, ...rest }: Understudy, real: () => number = realClock.now): Understudy {
+export function withClientTime(understudy: Understudy, real: () => number = realClock.now): Understudy {
+  const { app, runs, sessions } = understudy
   const clients = new Map<string, ClientTime>()
-  rest.sessions.watch({ removed: (name) => void clients.delete(name) })
+  sessions.watch({ removed: (name) => void clients.delete(name) })
   const clientOf = (name: string): ClientTime => {
     const known = clients.get(name)
     if (known) return known
     const idle = clients.size < MAX_SEEN ? undefined : [...clients].find(([, { isIdle }]) => isIdle)
     if (idle) clients.delete(idle[0])
     const client = new ClientTime(real, () => {
-      const session = rest.sessions.list().find((one) => one.name === name)
-      return session?.clock.kind === 'virtual' && rest.runs.current(session) ? session.clock : undefined
+      const session = sessions.list().find((one) => one.name === name)
+      return session?.clock.kind === 'virtual' && runs.current(session) ? session.clock : undefined
     })
     clients.set(name, client)
     return client
@@ -50,18 +52,13 @@ export function withClientTime({ app, ...rest }: Understudy, real: () => number 
       call.answered()
     }
   }
-  return {
-    ...rest,
-    app: {
-      fetch(incoming, hold) {
-        // Without a scenario there is no recovery to test, and responses stay the same however slow a client is.
-        if (!rest.runs.begun) return app.fetch(incoming, hold)
-        const request = withoutPrefix(incoming)
-        const name = CALLED.test(URL.parse(request.url)?.pathname ?? '') ? namedSession(request) : undefined
-        return name === undefined ? app.fetch(request, hold) : serve(request, hold, clientOf(name))
-      },
-    },
-  }
+  return withFetch(understudy, (incoming, hold) => {
+    // Without a scenario there is no recovery to test, and responses stay the same however slow a client is.
+    if (!runs.begun) return app.fetch(incoming, hold)
+    const request = withoutPrefix(incoming)
+    const name = CALLED.test(URL.parse(request.url)?.pathname ?? '') ? namedSession(request) : undefined
+    return name === undefined ? app.fetch(request, hold) : serve(request, hold, clientOf(name))
+  })
 }
 
 /** The client of a session: its calls in progress, since when it waits, and which of its calls it may repeat. */
@@ -169,43 +166,26 @@ class ClientTime {
 /**
  * A request whose client time is tracked. The application reports the start and end of a call through its connection.
  */
-class TimedCall implements ConnectionFinder {
+class TimedCall extends WrappedConnection {
   readonly #client: ClientTime
-  readonly #hold: ConnectionFinder | undefined
   /** For a call: distinguishes it from calls with other bodies. */
   #body: string | undefined
   #isOver: boolean
   readonly #request: Request
 
   constructor(client: ClientTime, request: Request, hold: ConnectionFinder | undefined) {
+    super(hold)
     this.#client = client
     this.#request = request
-    this.#hold = hold
     this.#isOver = client.isPoll(request)
   }
 
-  find(): Promise<Connection | undefined> {
-    return this.#hold?.find() ?? Promise.resolve(undefined)
-  }
-
-  peer(): string | undefined {
-    return this.#hold?.peer?.()
-  }
-
-  leaves(): void {
-    this.#hold?.leaves?.()
-  }
-
-  waitsFor<T>(next: Promise<T>): Promise<T> {
-    return this.#hold?.waitsFor?.(next) ?? next
-  }
-
-  begins(path: string, body: Uint8Array): Promise<void> | undefined {
+  override begins(path: string, body: Uint8Array): Promise<void> | undefined {
     this.#body = `${path} ${sha256(body)}`
     return this.#client.repeats(this.#body, this.#mark)
   }
 
-  ends(trace?: TraceRecord): void {
+  override ends(trace?: TraceRecord): void {
     if (this.#isOver) return
     this.#isOver = true
     this.#client.leaves()

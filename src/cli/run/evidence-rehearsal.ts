@@ -1,51 +1,34 @@
 // Plays recorded attempts again under a scenario made from them, in this process and on a virtual clock.
-import { readConfig } from '../../config.ts'
 import type { TraceRecord } from '../../contract/core/trace.ts'
-import { createUnderstudy } from '../../deps.ts'
 import { allOperations } from '../../endpoints/index.ts'
 import type { EvidenceAttempt, EvidenceOutcome } from '../../evidence/evidence.ts'
 import { scenarioValue } from '../../evidence/scenario-text.ts'
 import { asObject, objectsIn } from '../../lib/values.ts'
 import type { CommandIo } from '../io.ts'
-
-/** An attempt that had another outcome in the rehearsal. */
-export interface RehearsalDifference {
-  /** Number of the attempt, from 1. */
-  number: number
-  attempt: EvidenceAttempt
-  recorded: string
-  rehearsed: string
-}
+import { inProcess, postJson, rehearsalConfig } from './in-process.ts'
 
 const SESSION = 'evidence'
 
 /**
- * The attempts whose outcome is not the recorded one; empty if the scenario reproduces all of them.
+ * The attempts whose outcome is not the recorded one, with their numbers from 1; empty if the scenario reproduces all of
+ * them.
  * @throws Error if the scenario cannot be activated
  */
 export async function rehearseAttempts(
   { env, log }: Pick<CommandIo, 'env' | 'log'>,
   text: string,
   attempts: readonly EvidenceAttempt[],
-): Promise<RehearsalDifference[]> {
-  const read = readConfig({}, env)
-  const forwarding = { ...read.forwarding, upstreams: [] }
-  const { app, sessions } = createUnderstudy(
-    { ...read, forwarding, telemetry: undefined, db: ':memory:', scenario: [], token: [], tokens: {} },
-    log.report,
-  )
-  const headers = { authorization: 'Bearer any', 'content-type': 'application/json' }
-  const send = (path: string, init: RequestInit = {}) =>
-    app.fetch(new Request(`http://localhost${path}`, { headers, ...init }))
+) {
+  const { send, sessions } = inProcess(rehearsalConfig(env), log)
   const post = async (path: string, body: object) => {
-    const response = await send(path, { method: 'POST', body: JSON.stringify(body) })
+    const response = await postJson(send, path, body)
     if (!response.ok) throw new Error(await response.text())
   }
   try {
     const session = { name: SESSION, scenario: withoutSilence(scenarioValue(text)), clock: 'virtual', latency: 'skip' }
     await post('/_understudy/sessions', session)
     await post(`/_understudy/sessions/${SESSION}/clock`, { freeze: true })
-    const found: RehearsalDifference[] = []
+    const found: { number: number; attempt: EvidenceAttempt; recorded: string; rehearsed: string }[] = []
     let now = 0
     for (const [index, attempt] of attempts.entries()) {
       const { at = now } = attempt
@@ -54,7 +37,7 @@ export async function rehearseAttempts(
       const call = callOf(attempt)
       if (!call) continue
       // A reset rejects instead of responding; the trace has the outcome.
-      await send(`/s/${SESSION}${call.path}`, { method: 'POST', body: JSON.stringify(call.body) })
+      await postJson(send, `/s/${SESSION}${call.path}`, call.body)
         .then((response) => response.arrayBuffer())
         .catch(() => {})
       const page = asObject(await (await send(`/s/${SESSION}/_understudy/traces?limit=1`)).json())

@@ -10,21 +10,13 @@ import { isObject } from '../../lib/values.ts'
 import { writeOutputFile } from '../print/output-file.ts'
 
 /** The file in the folder of an exploration. */
-export const STATE_FILE = 'state.jsonl'
+const STATE_FILE = 'state.jsonl'
 const STATE_VERSION = FORMATS.exploration_state
 
 /** The first line: what the results belong to. */
 interface StateHead {
   command: readonly string[]
   seed: number
-}
-
-/** The state of an exploration that is in progress. */
-interface KeptState {
-  /** The results of an earlier exploration, by name of the case. */
-  before: ReadonlyMap<string, TriedCase>
-  /** Appends a result, which replaces an earlier one of its case. */
-  add(tried: TriedCase): void
 }
 
 /**
@@ -36,15 +28,17 @@ export function keptState(
   folder: string,
   about: StateHead,
   { resume, warn }: { resume: boolean; warn(message: string): void },
-): KeptState {
+) {
   makeFolder(folder)
   const path = join(folder, STATE_FILE)
   const before = resume ? resumedCases(path, about) : new Map<string, TriedCase>()
   if (!resume) writeOutputFile(path, lineOf({ version: STATE_VERSION, ...about }))
   let failed = false
   return {
+    /** The results of an earlier exploration, by name of the case. */
     before,
-    add(tried) {
+    /** Appends a result, which replaces an earlier one of its case. */
+    add(tried: TriedCase): void {
       if (failed) return
       try {
         appendFileSync(path, lineOf(tried))

@@ -1,8 +1,9 @@
 // Limits how long a client may wait in silence: such a call is reset, so that a run continues.
-import type { Connection, ConnectionFinder } from '../../contract/core/connection.ts'
+import type { ConnectionFinder } from '../../contract/core/connection.ts'
 import type { Understudy } from '../../deps.ts'
 import { realClock } from '../../lib/clock.ts'
 import { HangReset } from '../../lib/hang-reset.ts'
+import { WrappedConnection, withFetch } from './wrapped.ts'
 
 /** The default hang limit of exec, in ms. */
 export const HANG_LIMIT_MS = 30_000
@@ -11,28 +12,21 @@ export const HANG_LIMIT_MS = 30_000
  * Wraps the program so that it resets the connection of a call whose client has waited in silence for `limit` ms of
  * real time.
  */
-export function withHangLimit({ app, ...rest }: Understudy, limit: number): Understudy {
-  return {
-    ...rest,
-    app: {
-      fetch(incoming, hold) {
-        if (!hold) return app.fetch(incoming, hold)
-        const watched = new WatchedConnection(hold, limit)
-        const signal = AbortSignal.any([incoming.signal, watched.signal])
-        return app.fetch(new Request(incoming, { signal }), watched)
-      },
-    },
-  }
-}
+export const withHangLimit = (understudy: Understudy, limit: number): Understudy =>
+  withFetch(understudy, (incoming, hold) => {
+    if (!hold) return understudy.app.fetch(incoming, hold)
+    const watched = new WatchedConnection(hold, limit)
+    const signal = AbortSignal.any([incoming.signal, watched.signal])
+    return understudy.app.fetch(new Request(incoming, { signal }), watched)
+  })
 
 /** A connection that is reset after too much silence. */
-class WatchedConnection implements ConnectionFinder {
-  readonly #hold: ConnectionFinder
+class WatchedConnection extends WrappedConnection {
   readonly #limit: number
   readonly #reset = new AbortController()
 
   constructor(hold: ConnectionFinder, limit: number) {
-    this.#hold = hold
+    super(hold)
     this.#limit = limit
   }
 
@@ -41,19 +35,7 @@ class WatchedConnection implements ConnectionFinder {
     return this.#reset.signal
   }
 
-  find(): Promise<Connection | undefined> {
-    return this.#hold.find()
-  }
-
-  peer(): string | undefined {
-    return this.#hold.peer?.()
-  }
-
-  leaves(): void {
-    this.#hold.leaves?.()
-  }
-
-  async waitsFor<T>(next: Promise<T>): Promise<T> {
+  override async waitsFor<T>(next: Promise<T>): Promise<T> {
     const came = new AbortController()
     realClock.sleep(this.#limit, came.signal).then(
       () => this.#end(came.signal),
@@ -67,7 +49,7 @@ class WatchedConnection implements ConnectionFinder {
   }
 
   async #end(came: AbortSignal): Promise<void> {
-    const connection = await this.#hold.find()
+    const connection = await this.find()
     if (came.aborted) return
     // The reason comes first: the server reports that a connection has ended, but not why.
     this.#reset.abort(new HangReset(this.#limit))

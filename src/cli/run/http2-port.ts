@@ -12,18 +12,12 @@ const PREFACE = 'PRI * HTTP/2.0'
 
 type App = Pick<Understudy['app'], 'fetch'>
 
-/** A listening port. */
-export interface Http2Port {
-  url: string
-  stop(): void
-}
-
 /**
  * Listens on a free loopback port. The app answers HTTP/2 requests, without their bodies; every other connection is
  * forwarded to the server.
  * @param url the address of the server
  */
-export async function openHttp2Port(app: App, url: string): Promise<Http2Port> {
+export async function openHttp2Port(app: App, url: string) {
   const open = new Set<Socket>()
   const keep = (socket: Socket) => {
     open.add(socket)

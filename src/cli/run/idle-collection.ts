@@ -2,11 +2,13 @@
 import { fullGC } from 'bun:jsc'
 import type { Understudy } from '../../deps.ts'
 import { everySoOften } from '../../lib/clock.ts'
+import { withFetch } from './wrapped.ts'
 
-/** Calls after which a collection is worth its time, tens of milliseconds without responses. */
-const WORTHWHILE_CALLS = 1_000
-/** The server is idle when there was no call for so long, in ms. */
-const PAUSE_MS = 1_000
+/**
+ * Calls after which a collection is worth its time, tens of milliseconds without responses. The server is idle when there
+ * was no call for so long, in ms.
+ */
+const [WORTHWHILE_CALLS, PAUSE_MS] = [1_000, 1_000]
 /** Bytes of memory from which on the server does not wait for a pause: it needs only a fraction itself. */
 const MUCH_MEMORY = 350e6
 /** Bytes from which on calls wait for a collection: a concurrent one frees less. */
@@ -45,7 +47,7 @@ const RUNTIME: Omit<Collection, 'memory'> = {
 
 /** The program, which collects its garbage in the first pause after many calls, and when it has become much: the runtime by itself waits for more of it. */
 export function withIdleCollection(
-  { app, ...rest }: Understudy,
+  understudy: Understudy,
   given: Pick<Collection, 'memory'> & Partial<Collection>,
 ): Understudy {
   const { collect, collectBetween, collectBeside, memory, every } = { ...RUNTIME, ...given }
@@ -78,14 +80,9 @@ export function withIdleCollection(
     }
     seen = calls
   }
-  return {
-    ...rest,
-    app: {
-      fetch(request, hold) {
-        calls++
-        stopWatch ??= every(PAUSE_MS, look)
-        return app.fetch(request, hold)
-      },
-    },
-  }
+  return withFetch(understudy, (request, hold) => {
+    calls++
+    stopWatch ??= every(PAUSE_MS, look)
+    return understudy.app.fetch(request, hold)
+  })
 }

@@ -10,19 +10,14 @@ import {
 import { ConfigError } from '../../config.ts'
 import type { Understudy } from '../../deps.ts'
 import { counted } from '../../lib/units.ts'
+import { sumOf } from '../../lib/values.ts'
 import { cutWhole } from '../../lib/well-formed.ts'
+import type { ExecRun } from '../print/report-schemas.ts'
 import { openHttp2Port } from './http2-port.ts'
+import { withFetch } from './wrapped.ts'
 
 /** Calls of one path of an API that is not emulated. */
-export interface NotEmulatedCalls {
-  /** The name of the API. */
-  api: string
-  /** The variable that directed its client here. */
-  variable: string
-  method: string
-  path: string
-  count: number
-}
+export type NotEmulatedCalls = ExecRun['not_emulated'][number]
 
 /** Maximum number of reported paths. */
 const MAX_PATHS = 50
@@ -32,37 +27,26 @@ const MAX_PATH_LENGTH = 200
 export type NotEmulatedByPath = Map<string, NotEmulatedCalls>
 
 /** Wraps the program so that it rejects calls of APIs that are not emulated, and counts them in `calls`. */
-export function withNotEmulated({ app, ...rest }: Understudy, calls: NotEmulatedByPath): Understudy {
+export function withNotEmulated(understudy: Understudy, calls: NotEmulatedByPath): Understudy {
   const note = (call: Omit<NotEmulatedCalls, 'count'>) => {
     const key = `${call.variable} ${call.method} ${call.path}`
     const found = calls.get(key)
     if (found) found.count++
     else if (calls.size < MAX_PATHS) calls.set(key, { ...call, count: 1 })
   }
-  return {
-    ...rest,
-    app: {
-      async fetch(request, hold) {
-        const found = notEmulatedApiAt(request.url)
-        if (!found) return app.fetch(request, hold)
-        const { method } = request
-        // The query is omitted: clients put keys there.
-        const call = { ...found, path: cutWhole(found.path, MAX_PATH_LENGTH) }
-        note({ api: call.api.name, variable: call.variable, method, path: call.path })
-        return notEmulatedResponse(call, method)
-      },
-    },
-  }
-}
-
-/** Environment variables that direct clients of these APIs here, until `stop`. */
-interface Leads {
-  variables: Readonly<Record<string, string>>
-  stop(): void
+  return withFetch(understudy, async (request, hold) => {
+    const found = notEmulatedApiAt(request.url)
+    if (!found) return understudy.app.fetch(request, hold)
+    const { method } = request
+    // The query is omitted: clients put keys there.
+    const call = { ...found, path: cutWhole(found.path, MAX_PATH_LENGTH) }
+    note({ api: call.api.name, variable: call.variable, method, path: call.path })
+    return notEmulatedResponse(call, method)
+  })
 }
 
 /**
- * Directs clients of these APIs here, unless they have an address.
+ * Environment variables that direct clients of these APIs here until `stop`, unless they have an address.
  * @param url the address of the app
  * @param leave variables that must not be changed
  */
@@ -71,7 +55,7 @@ export async function leadHere(
   url: string,
   environment: Readonly<Record<string, string | undefined>>,
   leave: readonly string[] = [],
-): Promise<Leads> {
+) {
   const apis = unaddressed(environment, leave)
   const port = apis.some(({ http2 }) => http2) ? await openHttp2Port(app, url) : undefined
   return {
@@ -94,7 +78,7 @@ export function mergeCalls(all: NotEmulatedByPath, run: NotEmulatedByPath): void
 export function notEmulatedReasons(calls: readonly NotEmulatedCalls[]): string[] {
   const apis = Map.groupBy(calls, ({ api }) => api)
   return [...apis].map(([api, same]) => {
-    const total = same.reduce((sum, { count }) => sum + count, 0)
+    const total = sumOf(same, ({ count }) => count)
     return `${counted(total, 'call')} to ${api} ${total === 1 ? 'was' : 'were'} not tested, because it is not emulated`
   })
 }

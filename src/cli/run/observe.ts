@@ -19,6 +19,7 @@ import { fixedSource } from '../../scenarios/load.ts'
 import type { CommandIo } from '../io.ts'
 import { type ChildEnd, type RunChild, runChild } from './child.ts'
 import { collectAfter } from './idle-collection.ts'
+import { inProcess, postJson } from './in-process.ts'
 import { endLeftProcesses } from './left-processes.ts'
 import { listen, serverUrl } from './listen.ts'
 import { leadHere, mergeCalls, type NotEmulatedByPath, withNotEmulated } from './not-emulated.ts'
@@ -211,22 +212,14 @@ export function commandProgram(
 
 /** Makes calls in this process on virtual clocks; the function `close` ends that. */
 export function routeRunner({ log }: Pick<CommandIo, 'log'>, config: Config): { play: RunRoute; close(): void } {
-  const { app, sessions } = createUnderstudy({ ...config, token: [], tokens: {} }, log.report)
+  const { send, sessions } = inProcess(config, log)
   let runs = 0
-  const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
-    app.fetch(
-      new Request(`http://localhost${path}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: 'Bearer any', ...headers },
-        body: JSON.stringify(body),
-      }),
-    )
   return {
     async play({ path, request }, scenario) {
       const name = `route-${runs++}`
-      await post('/_understudy/sessions', { name, scenario })
+      await postJson(send, '/_understudy/sessions', { name, scenario })
       // A connection failure reaches no one here: the trace has the result.
-      await post(path, request, { 'x-understudy-session': name })
+      await postJson(send, path, request, { 'x-understudy-session': name })
         .then((answer) => answer.text())
         .catch(() => {})
       const session = sessions.find(name)

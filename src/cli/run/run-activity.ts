@@ -1,5 +1,5 @@
 // What the client of a run does: whether it only waits, and whether it hangs.
-import type { Connection, ConnectionFinder } from '../../contract/core/connection.ts'
+import type { ConnectionFinder } from '../../contract/core/connection.ts'
 import type { ClientTimeout } from '../../contract/core/finding.ts'
 import type { TraceRecord } from '../../contract/core/trace.ts'
 import type { Understudy } from '../../deps.ts'
@@ -7,6 +7,7 @@ import type { RunLimits } from '../../exploration/run-limits.ts'
 import type { Hang } from '../../exploration/types.ts'
 import { timeoutOf } from '../../gateway/record/client-mark.ts'
 import { sha256 } from '../../lib/ids.ts'
+import { WrappedConnection, withFetch } from './wrapped.ts'
 
 /** A client waits for a response if there was none for so long. */
 const SILENT_MS = 100
@@ -130,64 +131,45 @@ export class RunActivity {
 }
 
 /** Wraps the program so that the activity of its clients is noted. */
-export function withActivity({ app, ...rest }: Understudy, activity: RunActivity): Understudy {
-  return {
-    ...rest,
-    app: {
-      async fetch(request, hold) {
-        activity.note()
-        try {
-          return await app.fetch(request, new ActiveConnection(activity, request, hold))
-        } finally {
-          activity.note()
-        }
-      },
-    },
-  }
-}
+export const withActivity = (understudy: Understudy, activity: RunActivity): Understudy =>
+  withFetch(understudy, async (request, hold) => {
+    activity.note()
+    try {
+      return await understudy.app.fetch(request, new ActiveConnection(activity, request, hold))
+    } finally {
+      activity.note()
+    }
+  })
 
 /** The connection of a request, through which the application reports its course. */
-class ActiveConnection implements ConnectionFinder {
+class ActiveConnection extends WrappedConnection {
   readonly #activity: RunActivity
   readonly #request: Request
-  readonly #hold: ConnectionFinder | undefined
   #call: OpenCall | undefined
 
   constructor(activity: RunActivity, request: Request, hold: ConnectionFinder | undefined) {
+    super(hold)
     this.#activity = activity
     this.#request = request
-    this.#hold = hold
   }
 
-  find(): Promise<Connection | undefined> {
-    return this.#hold?.find() ?? Promise.resolve(undefined)
-  }
-
-  peer(): string | undefined {
-    return this.#hold?.peer?.()
-  }
-
-  leaves(): void {
-    this.#hold?.leaves?.()
-  }
-
-  async waitsFor<T>(next: Promise<T>): Promise<T> {
+  override async waitsFor<T>(next: Promise<T>): Promise<T> {
     const call = this.#call
     if (call) this.#activity.waits(call)
     try {
-      return await (this.#hold?.waitsFor?.(next) ?? next)
+      return await super.waitsFor(next)
     } finally {
       if (call) this.#activity.receives(call)
     }
   }
 
-  begins(path: string, body: Uint8Array): Promise<void> | undefined {
+  override begins(path: string, body: Uint8Array): Promise<void> | undefined {
     this.#call = this.#activity.begins(path, body, timeoutOf(this.#request.headers))
-    return this.#hold?.begins?.(path, body)
+    return super.begins(path, body)
   }
 
-  ends(trace?: TraceRecord): void {
-    this.#hold?.ends?.(trace)
+  override ends(trace?: TraceRecord): void {
+    super.ends(trace)
     if (this.#call) this.#activity.ends(this.#call, trace)
   }
 }

@@ -9,12 +9,7 @@ import { notEmulatedLines } from '../print/report.ts'
 import type { SuiteRun } from './suite-run.ts'
 
 /** The runs so far. */
-export interface RunReport {
-  /** Adds the calls of a run, in full, and its verdicts. */
-  add(run: string, sessions: readonly Session[], verdicts: readonly Verification[]): Promise<void>
-  /** Writes the page of these runs. */
-  write(file: string, command: string, results: readonly SuiteRun[]): Promise<void>
-}
+export type RunReport = ReturnType<typeof runReport>
 
 /** The places of some verdicts among all, failed ones first. */
 function failedFirst(some: readonly Verification[], all: readonly Verification[]): number[] {
@@ -32,15 +27,17 @@ function reportedRun(run: SuiteRun, sessions: readonly number[]): ReportedRun {
 }
 
 /** An empty report. */
-export function runReport(): RunReport {
+export function runReport() {
   const runs: { name: string; entries: ReportEntry[]; verdicts: readonly Verification[] }[] = []
   return {
-    async add(name, sessions, verdicts) {
+    /** Adds the calls of a run, in full, and its verdicts. */
+    async add(name: string, sessions: readonly Session[], verdicts: readonly Verification[]): Promise<void> {
       // The databases are closed with their server.
       const calls = await inFull(sessions.flatMap(({ traces }) => entriesOf({ traces, operation: operationNamed })))
       runs.push({ name, entries: calls.map(({ row, call }) => ({ row, read: () => call })), verdicts })
     },
-    write(file, command, results) {
+    /** Writes the page of these runs. */
+    write(file: string, command: string, results: readonly SuiteRun[]): Promise<void> {
       const parts = runs.length === 1 ? runs : runs.map(({ name, entries, verdicts }) => ofRun(name, entries, verdicts))
       const verdicts = parts.flatMap((part) => part.verdicts)
       return writeReport(file, {

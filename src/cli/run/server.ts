@@ -18,12 +18,15 @@ export interface ServerPlace extends Pick<CommandIo, 'env'> {
   flags: ServerFlags
 }
 
-/** Adds those flags to a command. */
-export const withServer = (command: Command): Command =>
+/** Adds the flags that select the server. */
+export const withAddress = (command: Command): Command =>
   command
     .option('--url <URL>', 'server address (default: UNDERSTUDY_URL, else http://127.0.0.1:8633)')
     .option('--token <TOKEN>', 'token for the server')
-    .option('--session <NAME>', 'session name (default: default)')
+
+/** Adds the flags that select the server and the session. */
+export const withServer = (command: Command): Command =>
+  withAddress(command).option('--session <NAME>', 'session name (default: default)')
 
 /**
  * Calls a path of the server.

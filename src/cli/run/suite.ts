@@ -2,14 +2,12 @@
 import { join, parse } from 'node:path'
 import { namedSession, withoutPrefix } from '../../access.ts'
 import { type Config, clientEnvironment } from '../../config.ts'
-import type { CassetteReport } from '../../contract/core/cassette-report.ts'
 import type { Finding } from '../../contract/core/finding.ts'
 import type { Verification } from '../../contract/core/verification.ts'
 import { openRunFile } from '../../db/run-file.ts'
 import type { CallTimes } from '../../db/trace-writes.ts'
 import { createUnderstudy, type Understudy } from '../../deps.ts'
 import { seenIn } from '../../exploration/observe.ts'
-import type { RecoveryPathCounts } from '../../exploration/recovery-paths.ts'
 import { realClock } from '../../lib/clock.ts'
 import type { Scenario } from '../../scenarios/engine.ts'
 import { fixedSource, openScenario } from '../../scenarios/load.ts'
@@ -22,14 +20,19 @@ import type { CommandIo } from '../io.ts'
 import { hasMisses, hasUnused } from '../print/cassette-lines.ts'
 import { standardLog, withRequestLog } from '../print/request-log.ts'
 import { type ChildEnd, type RunChild, runChild } from './child.ts'
-import { withClientTime } from './client-time.ts'
-import { clockUrl, withClockUrl } from './clock-url.ts'
+import { MIN_PAUSE_MS, withClientTime } from './client-time.ts'
 import { HANG_LIMIT_MS, withHangLimit } from './hang-limit.ts'
 import { FLUSH_MS, listen, serverUrl } from './listen.ts'
-import { leadHere, type NotEmulatedCalls, notEmulatedReasons, withNotEmulated } from './not-emulated.ts'
+import {
+  leadHere,
+  type NotEmulatedByPath,
+  type NotEmulatedCalls,
+  notEmulatedReasons,
+  withNotEmulated,
+} from './not-emulated.ts'
 import type { RunReport } from './run-report.ts'
-import { sessionTime } from './session-time.ts'
 import type { RunSession, SuiteRun } from './suite-run.ts'
+import { withFetch } from './wrapped.ts'
 
 /** What is run, and how. */
 export interface SuiteOptions {
@@ -109,8 +112,8 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
   })
   const [token] = config.token
   const timed = withHangLimit(withClientTime(made), options.hangLimit ?? HANG_LIMIT_MS)
-  const notEmulated = new Map<string, NotEmulatedCalls>()
-  const understudy = withNotEmulated(withClockUrl(timed, { home: round.label, token }), notEmulated)
+  const notEmulated: NotEmulatedByPath = new Map()
+  const understudy = withNotEmulated(withClockUrl(timed, round.label, token), notEmulated)
   const requests = new Map<string, number>()
   if (config.log === 'json') io.log.calls(understudy)
   const logged = config.verbose ? withRequestLog(understudy, standardLog(io, true)) : understudy
@@ -123,11 +126,11 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
   const env = {
     ...clientEnvironment(io.env, url, round.label, token),
     ...leads.variables,
-    UNDERSTUDY_CLOCK_URL: clockUrl(url),
+    UNDERSTUDY_CLOCK_URL: `${url}${CLOCK_PATH}`,
   }
   try {
     const end = await (options.runChild ?? runChild)(io, command, { env, cwd, timeout, output })
-    const took = realClock.now() - began
+    const took_ms = realClock.now() - began
     const ended = end.stopped !== undefined || end.timedOut ? 'stopped' : end.code === 0 ? 'unknown' : 'badly'
     const judged = await judgeSessions({ understudy, url, token, round, requests, ended })
     await understudy.cassettes?.finish(end.stopped !== undefined || end.timedOut)
@@ -136,6 +139,7 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
     const not_emulated = [...notEmulated.values()]
     await collected?.add(round.name, understudy.sessions.list(), withReasons(judged.verdicts, not_emulated))
     const { recoveryPaths: recovery_paths } = await seenIn(understudy.sessions)
+    const { strict } = config
     return asRun({
       ...judged,
       recovery_paths,
@@ -143,9 +147,9 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
       url,
       round,
       end,
-      took,
-      strict: config.strict,
-      db,
+      took_ms,
+      strict,
+      db: db ?? null,
       cassettes,
     })
   } finally {
@@ -157,22 +161,38 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
   }
 }
 
+const CLOCK_PATH = '/_understudy/clock'
+
+/**
+ * Wraps the program so that the command can control clocks at that path, without a token: that of the session `home`,
+ * or of `?session=`.
+ */
+const withClockUrl = (understudy: Understudy, home: string, token = 'any'): Understudy =>
+  withFetch(understudy, (request, hold) => {
+    const url = request.url.includes(CLOCK_PATH) ? URL.parse(request.url) : null
+    if (url?.pathname !== CLOCK_PATH) return understudy.app.fetch(request, hold)
+    const session = url.searchParams.get('session') ?? home
+    url.pathname = `/_understudy/sessions/${encodeURIComponent(session)}/clock`
+    url.search = ''
+    // Keeps the request's properties for the check of its origin.
+    const { method, body, signal } = request
+    const headers = new Headers(request.headers)
+    headers.set('authorization', `Bearer ${token}`)
+    // Most clients send another content type for a text by default.
+    headers.set('content-type', 'application/json')
+    return understudy.app.fetch(new Request(url, { method, headers, body, signal }), hold)
+  })
+
 /** Wraps the program so that it counts the requests of each session, without those of the control API. */
-export function countingRequests({ app, ...rest }: Understudy, requests: Map<string, number>): Understudy {
-  return {
-    ...rest,
-    app: {
-      fetch(incoming, hold) {
-        const request = withoutPrefix(incoming)
-        if (!URL.parse(request.url)?.pathname.startsWith('/_understudy/')) {
-          const name = namedSession(request)
-          if (name !== undefined) requests.set(name, (requests.get(name) ?? 0) + 1)
-        }
-        return app.fetch(request, hold)
-      },
-    },
-  }
-}
+export const countingRequests = (understudy: Understudy, requests: Map<string, number>): Understudy =>
+  withFetch(understudy, (incoming, hold) => {
+    const request = withoutPrefix(incoming)
+    if (!URL.parse(request.url)?.pathname.startsWith('/_understudy/')) {
+      const name = namedSession(request)
+      if (name !== undefined) requests.set(name, (requests.get(name) ?? 0) + 1)
+    }
+    return understudy.app.fetch(request, hold)
+  })
 
 /** What is judged: a command that has ended, and its server. */
 interface JudgeContext {
@@ -237,6 +257,19 @@ function inParts({ earlier, ...last }: Verification, isThere: boolean): RunSessi
 const timesOf = ({ traces }: Session): ReadonlyMap<string, CallTimes> =>
   new Map([...traces.since(0)].flatMap(({ trace, times }) => (times ? [[trace.id, times] as const] : [])))
 
+/** How the time of a session passed, given the times of its calls: skipped virtual time, and pauses between calls. */
+function sessionTime({ name, clock }: Session, times: Iterable<CallTimes>): SuiteRun['clocks'][number] {
+  const spans = [...times].sort((one, other) => one.arrived - other.arrived)
+  let waited = 0
+  let busyUntil = spans[0]?.arrived ?? 0
+  for (const { arrived, left } of spans) {
+    if (arrived - busyUntil >= MIN_PAUSE_MS) waited += arrived - busyUntil
+    busyUntil = Math.max(busyUntil, left)
+  }
+  const jumped = clock.kind === 'virtual' ? Math.round(clock.jumped) : 0
+  return { session: name, clock: clock.kind, jumped_ms: jumped, waited_ms: waited }
+}
+
 /** The verdicts as a page shows them, which has nothing about a run as a whole: calls that were not tested concern each session. */
 function withReasons(verdicts: readonly RunSession[], calls: readonly NotEmulatedCalls[]): readonly RunSession[] {
   const reasons = notEmulatedReasons(calls)
@@ -248,33 +281,15 @@ function withReasons(verdicts: readonly RunSession[], calls: readonly NotEmulate
   }))
 }
 
-interface RunParts extends Awaited<ReturnType<typeof judgeSessions>> {
-  recovery_paths: RecoveryPathCounts
-  not_emulated: NotEmulatedCalls[]
-  url: string
+interface RunParts
+  extends Awaited<ReturnType<typeof judgeSessions>>,
+    Pick<SuiteRun, 'recovery_paths' | 'not_emulated' | 'url' | 'took_ms' | 'strict' | 'db' | 'cassettes'> {
   round: Round
   end: ChildEnd
-  took: number
-  strict: boolean
-  db: string | undefined
-  cassettes: CassetteReport | null
 }
 
-function asRun({
-  verdicts,
-  times,
-  clocks,
-  none,
-  recovery_paths,
-  not_emulated,
-  url,
-  round,
-  end,
-  took,
-  strict,
-  db,
-  cassettes,
-}: RunParts): SuiteRun {
+function asRun(parts: RunParts): SuiteRun {
+  const { verdicts, none, not_emulated, url, round, end, strict, cassettes } = parts
   const { scenario } = round
   const findings = none ? [noCall(url, round)] : []
   const about = new Set(verdicts.flatMap(({ rules }) => rules.map((rule) => rule.name)))
@@ -290,8 +305,8 @@ function asRun({
     code: end.code,
     timed_out: end.timedOut,
     stopped: end.stopped !== undefined,
-    took_ms: took,
-    clocks,
+    took_ms: parts.took_ms,
+    clocks: parts.clocks,
     strict,
     verdict,
     inconclusive,
@@ -299,12 +314,12 @@ function asRun({
     findings,
     unmatched_rules: (scenario?.rules ?? []).map((rule) => rule.name).filter((rule) => !about.has(rule)),
     sessions: [...broken, ...verdicts.filter((one) => !broken.includes(one))],
-    recovery_paths,
+    recovery_paths: parts.recovery_paths,
     not_emulated,
     url,
-    db: db ?? null,
+    db: parts.db,
     cassettes,
-    times,
+    times: parts.times,
   }
 }
 

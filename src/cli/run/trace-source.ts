@@ -1,7 +1,9 @@
 // The sources of the trace command: a running server, or a database file.
 import { existsSync } from 'node:fs'
+import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { ConfigError, SETTINGS, serverAddress } from '../../config.ts'
 import type { Exchange } from '../../contract/core/exchange.ts'
+import type { TraceSaved } from '../../contract/core/observation.ts'
 import type { StoredTrace, TraceRecord } from '../../contract/core/trace.ts'
 import { openReadOnly } from '../../db/open.ts'
 import { traceStore } from '../../db/trace-store.ts'
@@ -11,9 +13,8 @@ import { directFetch } from '../../lib/direct-fetch.ts'
 import { quote } from '../../schema/validation.ts'
 import { DEFAULT_SESSION } from '../../sessions/session.ts'
 import { exchangeOf } from '../../views/exchange.ts'
-import { TraceError } from '../errors.ts'
+import { ServerError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
-import { followLive } from './follow-live.ts'
 
 /** Selects traces. */
 export interface TraceOptions {
@@ -73,14 +74,14 @@ export function traceSource(io: Pick<CommandIo, 'env' | 'stderr'>, options: Trac
   }
 }
 
-class Unreachable extends TraceError {}
+class Unreachable extends ServerError {}
 
-function serverSource(io: Pick<CommandIo, 'env' | 'stderr'>, options: TraceOptions): TraceSource {
-  const { url, token } = serverAddress(io.env, options)
+function serverSource({ env, stderr }: Pick<CommandIo, 'env' | 'stderr'>, options: TraceOptions): TraceSource {
+  const { url, token } = serverAddress(env, options)
   const all = options.session === ALL_SESSIONS
+  const headers = new Headers({ authorization: `Bearer ${token}` })
+  if (options.session && !all) headers.set('x-understudy-session', options.session)
   const ask = async (path: string): Promise<unknown> => {
-    const headers = new Headers({ authorization: `Bearer ${token}` })
-    if (options.session && !all) headers.set('x-understudy-session', options.session)
     let response: Response
     try {
       response = await directFetch(`${url}${path}`, { headers })
@@ -89,31 +90,37 @@ function serverSource(io: Pick<CommandIo, 'env' | 'stderr'>, options: TraceOptio
     }
     const body = (await response.json().catch(() => undefined)) as { message?: string } | undefined
     if (!response.ok || body === undefined) {
-      throw new TraceError(
+      throw new ServerError(
         body?.message ?? `the server at ${url} is not an Understudy server (status ${response.status})`,
       )
     }
     return body
   }
+  async function* follow(): AsyncGenerator<TraceRecord> {
+    const response = await directFetch(`${url}/_understudy/live${all ? '?sessions=all' : ''}`, { headers })
+    if (!response.ok || !response.body)
+      throw new ServerError(`${url} does not stream events (status ${response.status})`)
+    const events = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream())
+    for await (const { event, data } of events) {
+      if (event === 'trace-saved') yield (JSON.parse(data) as TraceSaved).trace
+      if (event === 'dropped') {
+        const { count } = JSON.parse(data) as { count: number }
+        stderr.line(`understudy: ${count} events were dropped because they arrived faster than they were read`)
+      }
+    }
+    throw new ServerError(`the server at ${url} has stopped`)
+  }
   return {
     async list({ model, status, thread, since, until, limit, after }) {
-      const used = Object.entries({
-        model,
-        status,
-        thread,
-        since,
-        until,
-        limit,
-        starting_after: after,
-        all: all ? 'true' : undefined,
-      })
+      const filters = { model, status, thread, since, until, limit, starting_after: after }
+      const used = Object.entries({ ...filters, all: all ? 'true' : undefined })
       const query = new URLSearchParams(used.filter((pair): pair is [string, string] => pair[1] !== undefined))
       return ((await ask(`/_understudy/traces?${query}`)) as { data: TraceRecord[] }).data
     },
     get: async (id) => (await ask(`/_understudy/traces/${encodeURIComponent(id)}?all=${all}`)) as StoredTrace,
     exchange: async ({ id }) =>
       (await ask(`/_understudy/traces/${encodeURIComponent(id)}/exchange?all=${all}`)) as Exchange,
-    follow: () => followLive(io, options),
+    follow,
   }
 }
 
@@ -151,7 +158,7 @@ function fileSource(file: string, only: string | undefined): TraceSource {
     },
     async get(id) {
       const trace = store.get(id)
-      if (!trace) throw new TraceError(`there is no trace with the id ${JSON.stringify(id)} in ${file}`)
+      if (!trace) throw new ServerError(`there is no trace with the id ${JSON.stringify(id)} in ${file}`)
       return trace
     },
     async exchange(trace) {

@@ -1,5 +1,7 @@
 // The response schemas of Anthropic's Messages API: messages, stream events, errors.
+
 import { z } from 'zod'
+import { describedObject } from '../../contract/core/described.ts'
 
 const tokens = z.int().describe('A number of tokens.')
 const usageAtEnd = {
@@ -13,20 +15,16 @@ const usageAtEnd = {
     .describe('Breakdown of the output tokens.'),
   server_tool_use: z.null().describe('Always 0: provider tools are never called.'),
 }
-const Usage = z
-  .object({
-    ...usageAtEnd,
-    cache_creation: z
-      .object({
-        ephemeral_5m_input_tokens: tokens.describe('Tokens cached for five minutes.'),
-        ephemeral_1h_input_tokens: tokens.describe('Tokens cached for one hour.'),
-      })
-      .describe('Tokens written to the prompt cache, by lifetime.'),
-    inference_geo: z.null().describe('Always null.'),
-    service_tier: z.literal('standard').describe('Always `standard`.'),
-    speed: z.null().describe('Always null.'),
-  })
-  .describe('Token counts.')
+const Usage = describedObject('Token counts.', {
+  ...usageAtEnd,
+  cache_creation: describedObject('Tokens written to the prompt cache, by lifetime.', {
+    ephemeral_5m_input_tokens: tokens.describe('Tokens cached for five minutes.'),
+    ephemeral_1h_input_tokens: tokens.describe('Tokens cached for one hour.'),
+  }),
+  inference_geo: z.null().describe('Always null.'),
+  service_tier: z.literal('standard').describe('Always `standard`.'),
+  speed: z.null().describe('Always null.'),
+})
 const AnswerBlock = z.discriminatedUnion('type', [
   // Like Anthropic, without `citations` when nothing is cited: clients that read the field expect a list.
   z.object({ type: z.literal('text'), text: z.string().describe('The text.') }),
@@ -112,15 +110,13 @@ export const AnthropicEvent = z.discriminatedUnion('type', [
 /** The body of every error. */
 export const AnthropicError = z.object({
   type: z.literal('error').describe('Always `error`.'),
-  error: z
-    .object({
-      type: z.string().describe('Error type.'),
-      message: z.string().describe('Error message.'),
-      details: z
-        .object({ error_code: z.string().describe('Machine-readable error details.') })
-        .optional()
-        .describe('Only for some errors.'),
-    })
-    .describe('The error.'),
+  error: describedObject('The error.', {
+    type: z.string().describe('Error type.'),
+    message: z.string().describe('Error message.'),
+    details: z
+      .object({ error_code: z.string().describe('Machine-readable error details.') })
+      .optional()
+      .describe('Only for some errors.'),
+  }),
   request_id: z.string().describe('Id of the request, as in the header `request-id`.'),
 })

@@ -1,5 +1,7 @@
 // What was recorded and replayed: for the report of exec, and for the control API.
+
 import { z } from 'zod'
+import { describedList } from './described.ts'
 
 const count = z.int().min(0)
 
@@ -49,18 +51,14 @@ export const SessionCassette = z.object({
       forwarded: count.describe('Requests without a recorded response that went to their provider (`--on-miss`).'),
       missed: count.describe('Misses: requests and reads without a recorded response.'),
       misses: z.array(MissReport).describe('The misses, at most 100.'),
-      unused: z
-        .array(
-          z.object({
-            line: z.int().describe('Line of the interaction in the cassette.'),
-            operation: z.string().describe('Name of the operation.'),
-            model: z.string().describe('The model with its provider.'),
-            turn: z.int().describe('Turn of the conversation.'),
-            attempts: count.describe('Recorded attempts.'),
-            unused: count.describe('Attempts that no request used.'),
-          }),
-        )
-        .describe('Interactions of which no request used all attempts.'),
+      unused: describedList('Interactions of which no request used all attempts.', {
+        line: z.int().describe('Line of the interaction in the cassette.'),
+        operation: z.string().describe('Name of the operation.'),
+        model: z.string().describe('The model with its provider.'),
+        turn: z.int().describe('Turn of the conversation.'),
+        attempts: count.describe('Recorded attempts.'),
+        unused: count.describe('Attempts that no request used.'),
+      }),
       weak: z
         .record(z.string(), count)
         .describe('Requests that matched only by `--allow`, by the kind of weak matching.'),
@@ -68,16 +66,12 @@ export const SessionCassette = z.object({
     })
     .nullable()
     .describe('What was replayed; null if nothing was.'),
-  redacted: z
-    .array(
-      z.object({
-        rule: z.string().describe('The rule that found them.'),
-        kind: z.string().describe('The kind in the placeholder.'),
-        count: count.describe('How often it replaced a value.'),
-        values: count.describe('Number of different values.'),
-      }),
-    )
-    .describe('What was replaced by placeholders.'),
+  redacted: describedList('What was replaced by placeholders.', {
+    rule: z.string().describe('The rule that found them.'),
+    kind: z.string().describe('The kind in the placeholder.'),
+    count: count.describe('How often it replaced a value.'),
+    values: count.describe('Number of different values.'),
+  }),
   not_compared: z
     .array(z.string())
     .describe('Requests with redacted values, which were compared by their kinds alone, with the fields.'),

@@ -1,5 +1,7 @@
 // The record of one call, as it is stored and shown.
+
 import { z } from 'zod'
+import { describedList, describedObject } from './described.ts'
 import { HistoryRecord } from './history.ts'
 
 /** How a call or an attempt ended; `internal_error` is a failure of this program. */
@@ -74,15 +76,11 @@ export const RetrievalRecord = z.object({
   knowledge_id: z.string(),
   search_type: z.string().describe('Search type.'),
   query: z.string().describe('Query.'),
-  chunks: z
-    .array(
-      z.object({
-        id: z.string().describe('Id of the chunk.'),
-        score: z.number().describe('Score: 1 is best.'),
-        text: z.string().describe('Text.'),
-      }),
-    )
-    .describe('Results, best first.'),
+  chunks: describedList('Results, best first.', {
+    id: z.string().describe('Id of the chunk.'),
+    score: z.number().describe('Score: 1 is best.'),
+    text: z.string().describe('Text.'),
+  }),
   ...STEP_TIMES,
 })
 export type RetrievalRecord = z.infer<typeof RetrievalRecord>
@@ -185,26 +183,19 @@ export const TraceRecord = z.object({
   retry_after_ms: milliseconds.nullable().describe('`Retry-After` sent to the client.'),
   usage: z.looseObject({}).describe('Token usage in the format of the operation, or null.').nullable(),
   cost: z.number().nullable().describe('Estimated cost of the call in USD at list price. Null if not known.'),
-  attachments: z
-    .array(
-      z.object({
-        kind: z.enum(['image', 'audio', 'file']).describe('Type.'),
-        name: z.string().describe('Name.'),
-      }),
-    )
-    .describe('Files and images in the request.'),
+  attachments: describedList('Files and images in the request.', {
+    kind: z.enum(['image', 'audio', 'file']).describe('Type.'),
+    name: z.string().describe('Name.'),
+  }),
   metadata: z.looseObject({}).describe('Id of the request.').nullable(),
   identity: z.looseObject({}).describe('Id of the request.').nullable(),
   thread: z.looseObject({}).describe('Id of the request.').nullable(),
-  error: z
-    .object({
-      message: z.string().describe('Error message.'),
-      type: z.string().describe('Error type.'),
-      param: z.string().describe('Path of the invalid field.').nullable(),
-      code: z.string().describe('Machine-readable error code.'),
-    })
-    .describe('The error sent to the client. Null if the call succeeded.')
-    .nullable(),
+  error: describedObject('The error sent to the client. Null if the call succeeded.', {
+    message: z.string().describe('Error message.'),
+    type: z.string().describe('Error type.'),
+    param: z.string().describe('Path of the invalid field.').nullable(),
+    code: z.string().describe('Machine-readable error code.'),
+  }).nullable(),
   task: TaskTrace.optional().describe('The task, for a turn of an agent.'),
 })
 export type TraceRecord = z.infer<typeof TraceRecord>

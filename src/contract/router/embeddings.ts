@@ -1,5 +1,7 @@
 // Embeddings on the wire, and their fixture replies.
+
 import { z } from 'zod'
+import { describedList } from '../core/described.ts'
 import { textsSchema } from '../core/texts.ts'
 import { Timing } from './script.ts'
 import { CallFields, ModelId } from './shared.ts'
@@ -31,17 +33,13 @@ export type EmbeddingsRequest = z.infer<typeof EmbeddingsRequest>
 /** The response: one vector per input, in the order of the inputs. */
 export const EmbeddingList = z.object({
   object: z.literal('list'),
-  data: z
-    .array(
-      z.object({
-        object: z.literal('embedding'),
-        embedding: z
-          .union([z.array(z.number()), z.string()])
-          .describe('The vector as numbers, or, if requested, as base64 of 32-bit floats.'),
-        index: z.int().min(0).describe('Index of the input, from 0.'),
-      }),
-    )
-    .describe('One vector per input, in the same order.'),
+  data: describedList('One vector per input, in the same order.', {
+    object: z.literal('embedding'),
+    embedding: z
+      .union([z.array(z.number()), z.string()])
+      .describe('The vector as numbers, or, if requested, as base64 of 32-bit floats.'),
+    index: z.int().min(0).describe('Index of the input, from 0.'),
+  }),
   model: z.string().describe('The model that responded, as `<provider>/<model>`.'),
   usage: z.object({ prompt_tokens: z.int().min(0).describe('Tokens of the request.'), total_tokens: z.int().min(0) }),
 })

@@ -1,6 +1,8 @@
 // Images on the wire (the specification, "Generate images" and "Image result"), and their fixture replies.
+
 import { z } from 'zod'
 import { type ImageSource, imageFormatOf } from '../../lib/media/image-format.ts'
+import { describedList, describedObject } from '../core/described.ts'
 import { IMAGE_MODELS, type ImageChoice, valuesOf } from './image-models.ts'
 import { Timing } from './script.ts'
 import { Identity, ModelId, Routing, ServiceOptions, Thread } from './shared.ts'
@@ -67,9 +69,10 @@ const integer = z.int().min(0)
 /** Token counts of a call. */
 export const ImageUsage = z.object({
   input_tokens: integer.describe('Tokens of the request.'),
-  input_tokens_details: z
-    .object({ image_tokens: integer.describe('Image tokens.'), text_tokens: integer.describe('Text tokens.') })
-    .describe('Breakdown of the input tokens.'),
+  input_tokens_details: describedObject('Breakdown of the input tokens.', {
+    image_tokens: integer.describe('Image tokens.'),
+    text_tokens: integer.describe('Text tokens.'),
+  }),
   output_tokens: integer.describe('Output tokens.'),
   total_tokens: integer,
 })
@@ -85,15 +88,11 @@ const settings = {
 /** The response: each image has either `url` or `b64_json`. */
 export const ImageResult = z.object({
   created: z.int().describe('Creation time, in seconds since the Unix epoch.'),
-  data: z
-    .array(
-      z.object({
-        revised_prompt: z.string().optional().describe('Only openai/dall-e-3.'),
-        b64_json: z.string().describe('The image in base64.').optional(),
-        url: z.string().optional().describe('URL of the image. Available for one hour, without a token.'),
-      }),
-    )
-    .describe('The `n` images.'),
+  data: describedList('The `n` images.', {
+    revised_prompt: z.string().optional().describe('Only openai/dall-e-3.'),
+    b64_json: z.string().describe('The image in base64.').optional(),
+    url: z.string().optional().describe('URL of the image. Available for one hour, without a token.'),
+  }),
   ...z.object(settings).partial().describe('Properties of the images. Only openai/gpt-image-1.').shape,
   usage: ImageUsage.optional().describe('Only openai/gpt-image-1.'),
 })

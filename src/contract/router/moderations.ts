@@ -1,5 +1,7 @@
 // Moderation on the wire: the input texts, the result of each, and fixture replies.
+
 import { z } from 'zod'
+import { describedList } from '../core/described.ts'
 import { Timing } from './script.ts'
 import { CallFields, ModelId } from './shared.ts'
 
@@ -52,18 +54,14 @@ const each = <Value extends z.ZodType>(value: Value) =>
 export const ModerationList = z.object({
   id: z.string().describe('Id of the response.'),
   model: z.string().describe('The model that responded.'),
-  results: z
-    .array(
-      z.object({
-        flagged: z.boolean().describe('Whether the input is flagged for any category.'),
-        categories: each(z.boolean()).describe('Flags by category.'),
-        category_scores: each(z.number().min(0).max(1)).describe('Scores by category, from 0 to 1.'),
-        category_applied_input_types: each(z.array(z.literal('text'))).describe(
-          'Input types that were checked: only text.',
-        ),
-      }),
-    )
-    .describe('One result per text.'),
+  results: describedList('One result per text.', {
+    flagged: z.boolean().describe('Whether the input is flagged for any category.'),
+    categories: each(z.boolean()).describe('Flags by category.'),
+    category_scores: each(z.number().min(0).max(1)).describe('Scores by category, from 0 to 1.'),
+    category_applied_input_types: each(z.array(z.literal('text'))).describe(
+      'Input types that were checked: only text.',
+    ),
+  }),
 })
 export type ModerationList = z.infer<typeof ModerationList>
 

@@ -1,5 +1,7 @@
 // Reranking on the wire: documents in the order of their relevance to a query, and fixture replies.
+
 import { z } from 'zod'
+import { describedList } from '../core/described.ts'
 import { Timing } from './script.ts'
 import { CallFields, ModelId } from './shared.ts'
 
@@ -25,19 +27,15 @@ export const RerankList = z.object({
   object: z.literal('list'),
   id: z.string().describe('Id of the response.'),
   model: z.string().describe('The model that responded.'),
-  results: z
-    .array(
-      z.object({
-        object: z.literal('rerank'),
-        index: z.int().min(0).describe('Index in the request.'),
-        relevance_score: z.number().min(0).max(1).describe('Relevance to the query.'),
-        document: z
-          .object({ text: z.string().describe('Text of the file.') })
-          .optional()
-          .describe('The document, unless excluded by the request.'),
-      }),
-    )
-    .describe('The documents, best first.'),
+  results: describedList('The documents, best first.', {
+    object: z.literal('rerank'),
+    index: z.int().min(0).describe('Index in the request.'),
+    relevance_score: z.number().min(0).max(1).describe('Relevance to the query.'),
+    document: z
+      .object({ text: z.string().describe('Text of the file.') })
+      .optional()
+      .describe('The document, unless excluded by the request.'),
+  }),
   usage: z.object({ prompt_tokens: z.int().min(0).describe('Tokens of the request.'), total_tokens: z.int().min(0) }),
 })
 export type RerankList = z.infer<typeof RerankList>

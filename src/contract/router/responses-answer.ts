@@ -1,5 +1,7 @@
 // Model responses on the wire: the response object of the specification, and its stream events.
+
 import { z } from 'zod'
+import { describedObject } from '../core/described.ts'
 import { TokenLogprob } from './chat.ts'
 import { MAX_TOP_LOGPROBS, ServiceTier, Truncation } from './responses.ts'
 import { ResponsesTool } from './responses-tools.ts'
@@ -61,17 +63,15 @@ export type OutputItem = z.infer<typeof OutputItem>
 /** Token counts of a response. */
 export const ResponseUsage = z.object({
   input_tokens: count.describe('Tokens of the request.'),
-  input_tokens_details: z
-    .object({ cached_tokens: count.describe('Input tokens read from the prompt cache.') })
-    .describe('Breakdown of the input tokens.'),
+  input_tokens_details: describedObject('Breakdown of the input tokens.', {
+    cached_tokens: count.describe('Input tokens read from the prompt cache.'),
+  }),
   output_tokens: count.describe('Output tokens.'),
-  output_tokens_details: z
-    .object({
-      reasoning_tokens: count.describe('Tokens of reasoning.'),
-      accepted_prediction_tokens: count.describe('Accepted prediction tokens. Always 0.'),
-      rejected_prediction_tokens: count.describe('Rejected prediction tokens. Always 0.'),
-    })
-    .describe('Breakdown of the output tokens.'),
+  output_tokens_details: describedObject('Breakdown of the output tokens.', {
+    reasoning_tokens: count.describe('Tokens of reasoning.'),
+    accepted_prediction_tokens: count.describe('Accepted prediction tokens. Always 0.'),
+    rejected_prediction_tokens: count.describe('Rejected prediction tokens. Always 0.'),
+  }),
   total_tokens: count,
 })
 export type ResponseUsage = z.infer<typeof ResponseUsage>
@@ -83,21 +83,15 @@ export const ModelResponse = z.object({
   created_at: z.int().describe('Creation time, in seconds since the Unix epoch.'),
   status: z.enum(['completed', 'failed', 'in_progress', 'cancelled', 'queued', 'incomplete']).describe('Status.'),
   background: z.boolean().describe('Always false: responses are never run in the background.'),
-  error: z
-    .object({
-      code: text.describe('Machine-readable error code.'),
-      message: text.describe('Error message.'),
-    })
-    .describe('Why it failed, or null.')
-    .nullable(),
-  incomplete_details: z
-    .object({
-      reason: z
-        .enum(['max_output_tokens', 'content_filter'])
-        .describe('Whether the token limit or a content filter ended it.'),
-    })
-    .describe('Why it is incomplete, or null.')
-    .nullable(),
+  error: describedObject('Why it failed, or null.', {
+    code: text.describe('Machine-readable error code.'),
+    message: text.describe('Error message.'),
+  }).nullable(),
+  incomplete_details: describedObject('Why it is incomplete, or null.', {
+    reason: z
+      .enum(['max_output_tokens', 'content_filter'])
+      .describe('Whether the token limit or a content filter ended it.'),
+  }).nullable(),
   instructions: text.describe('The instructions of the request.').nullable(),
   max_output_tokens: z.int().describe('Limit from the request, or null.').nullable(),
   model: text.describe('The model that responded, as `<provider>/<model>`.'),
@@ -105,12 +99,10 @@ export const ModelResponse = z.object({
   output_text: text.describe('The combined text of all parts.'),
   parallel_tool_calls: z.boolean().describe('Whether several tools may be called at once.'),
   previous_response_id: text.describe('The previous response in the conversation.').nullable(),
-  reasoning: z
-    .object({
-      effort: text.describe('Reasoning effort.').nullable(),
-      summary: text.describe('Level of detail of the reasoning summary.').nullable(),
-    })
-    .describe('Reasoning settings.'),
+  reasoning: describedObject('Reasoning settings.', {
+    effort: text.describe('Reasoning effort.').nullable(),
+    summary: text.describe('Level of detail of the reasoning summary.').nullable(),
+  }),
   service_tier: ServiceTier.describe('The requested service tier. All tiers behave the same.').nullable(),
   store: z.boolean().describe('Whether the response is stored and can be continued.'),
   temperature: z.number().describe('Sampling temperature: 0 is the least random.'),
@@ -126,9 +118,7 @@ export const ModelResponse = z.object({
       z.enum(['none', 'auto', 'required']),
       z.object({
         type: z.literal('function'),
-        function: z
-          .object({ name: text.describe('Its name in `tools`.') })
-          .describe('The function that must be called.'),
+        function: describedObject('The function that must be called.', { name: text.describe('Its name in `tools`.') }),
       }),
     ])
     .describe('Whether the model must call tools, and which.'),

@@ -1,5 +1,7 @@
 // Agent tasks in the form of A2A: messages of parts, and the state of a task (the specification, "Agent task (A2A)").
+
 import { z } from 'zod'
+import { describedObject } from '../core/described.ts'
 import { Identity, TemplateEngine, Thread } from '../router/shared.ts'
 import { Ulid } from './shared.ts'
 
@@ -145,19 +147,17 @@ export const AgentTask = z.object({
   id: Ulid.describe('Id of the task. Send it as `task_id` to continue the task.'),
   contextId: z.string().describe('Id of the conversation that the task belongs to.'),
   kind: z.literal('task'),
-  status: z
-    .object({
-      state: z
-        .enum(TASK_STATES)
-        .describe(
-          'State of the task. Inactive tasks can be continued: `input-required`, `completed`, `failed`, `canceled`, `rejected`.',
-        ),
-      timestamp: z.string().describe('Time of the last state change: ISO 8601.'),
-      message: TaskMessage.pick({ kind: true, messageId: true, role: true, parts: true })
-        .describe("The agent's message about this status.")
-        .optional(),
-    })
-    .describe('Status of the task.'),
+  status: describedObject('Status of the task.', {
+    state: z
+      .enum(TASK_STATES)
+      .describe(
+        'State of the task. Inactive tasks can be continued: `input-required`, `completed`, `failed`, `canceled`, `rejected`.',
+      ),
+    timestamp: z.string().describe('Time of the last state change: ISO 8601.'),
+    message: TaskMessage.pick({ kind: true, messageId: true, role: true, parts: true })
+      .describe("The agent's message about this status.")
+      .optional(),
+  }),
   messages: z.array(TaskMessage).optional().describe('Only if the call waited for the end of the turn.'),
   metadata: z
     .looseObject({

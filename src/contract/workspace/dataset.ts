@@ -1,5 +1,7 @@
 // Datasets and their datapoints.
+
 import { z } from 'zod'
+import { describedObject } from '../core/described.ts'
 import { Message } from '../router/chat-request.ts'
 import { common, Path, timestamp, Ulid, Uuid } from './shared.ts'
 
@@ -18,12 +20,10 @@ export const Dataset = z.object({
   _id: Uuid,
   display_name,
   project_id: Uuid,
-  metadata: z
-    .object({
-      total_versions: z.int().describe('Number of versions. Each change of the dataset or a datapoint creates one.'),
-      datapoints_count: z.int().describe('Number of datapoints.'),
-    })
-    .describe('Counts.'),
+  metadata: describedObject('Counts.', {
+    total_versions: z.int().describe('Number of versions. Each change of the dataset or a datapoint creates one.'),
+    datapoints_count: z.int().describe('Number of datapoints.'),
+  }),
   ...common,
 })
 

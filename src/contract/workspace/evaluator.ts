@@ -1,6 +1,8 @@
 // Evaluators: a model or a schema judges a text.
+
 import { z } from 'zod'
 import { nestingProblem } from '../../lib/nesting.ts'
+import { describedList, describedObject } from '../core/described.ts'
 import { Evaluation } from '../core/trace.ts'
 import { ModelId } from '../router/shared.ts'
 import { common, Key, Path, Ulid, Uuid, VersionPatch } from './shared.ts'
@@ -49,15 +51,10 @@ const llm = {
     .describe('Number of model calls. The median or most common result counts.')
     .optional(),
   categories: z.array(z.string()).describe('The possible results.').optional(),
-  categorical_labels: z
-    .array(
-      z.object({
-        value: z.string().describe('The result.'),
-        description: z.string().describe('Explanation for the model.').optional(),
-      }),
-    )
-    .describe('The possible results with an explanation of each.')
-    .optional(),
+  categorical_labels: describedList('The possible results with an explanation of each.', {
+    value: z.string().describe('The result.'),
+    description: z.string().describe('Explanation for the model.').optional(),
+  }).optional(),
 }
 const schema = {
   schema: z
@@ -147,15 +144,13 @@ export const InvokeAnswer = z.discriminatedUnion('type', [
   z.object({ type: z.literal('boolean'), value: z.boolean().describe('Result.') }),
   z.object({
     type: z.literal('llm_evaluator'),
-    value: z
-      .object({
-        workflow_run_id: z.string().describe('The trace of the model call.'),
-        value: z
-          .union([z.number(), z.boolean(), z.string()])
-          .nullable()
-          .describe('Result of the model. Null if it cannot be parsed.'),
-        explanation: z.string().describe('Why there is no result, or null.').nullable(),
-      })
-      .describe('Result.'),
+    value: describedObject('Result.', {
+      workflow_run_id: z.string().describe('The trace of the model call.'),
+      value: z
+        .union([z.number(), z.boolean(), z.string()])
+        .nullable()
+        .describe('Result of the model. Null if it cannot be parsed.'),
+      explanation: z.string().describe('Why there is no result, or null.').nullable(),
+    }),
   }),
 ])

@@ -1,5 +1,7 @@
 // Tools of the workspace: their definitions for models, and what a call of each does.
+
 import { z } from 'zod'
+import { describedObject } from '../core/described.ts'
 import { common, Key, Path, prefixedForm, Uuid, VersionPatch } from './shared.ts'
 
 /** Form of a tool's id: `tool_` and a ULID. */
@@ -19,25 +21,18 @@ const Parameters = z
     required: z.array(z.string()).describe('Names of the required arguments.').default([]),
   })
   .describe('JSON Schema of the arguments.')
-const ToolFunction = z
-  .object({
-    name: FunctionName.describe('The name that models use to call it: at most 64 letters, digits, `_`, and `-`.'),
-    description: z
-      .string()
-      .describe('What the function does. The model uses this to decide when to call it.')
-      .optional(),
-    strict: z.boolean().optional(),
-    parameters: Parameters.optional(),
-  })
-  .describe('A client-side function. The client runs it and sends the result.')
-const JsonSchemaTool = z
-  .object({
-    name: FunctionName.describe('Name: at most 64 letters, digits, `_`, and `-`.'),
-    description: z.string().describe('Description for the model.'),
-    schema: Parameters,
-    strict: z.boolean().optional(),
-  })
-  .describe('The JSON Schema that the model output must match.')
+const ToolFunction = describedObject('A client-side function. The client runs it and sends the result.', {
+  name: FunctionName.describe('The name that models use to call it: at most 64 letters, digits, `_`, and `-`.'),
+  description: z.string().describe('What the function does. The model uses this to decide when to call it.').optional(),
+  strict: z.boolean().optional(),
+  parameters: Parameters.optional(),
+})
+const JsonSchemaTool = describedObject('The JSON Schema that the model output must match.', {
+  name: FunctionName.describe('Name: at most 64 letters, digits, `_`, and `-`.'),
+  description: z.string().describe('Description for the model.'),
+  schema: Parameters,
+  strict: z.boolean().optional(),
+})
 
 const output_schema = z
   .looseObject({})
@@ -61,27 +56,25 @@ const Argument = z.object({
     .describe('Whether the model provides the value. Otherwise the default is sent.'),
   default_value: z.union([z.string(), z.number(), z.boolean()]).describe('Default value.').optional(),
 })
-const HttpTool = z
-  .object({
-    blueprint: z
-      .object({
-        url: z.string().min(1).describe('URL.'),
-        method: z.enum(['GET', 'POST', 'PUT', 'DELETE']).describe('HTTP method.'),
-        headers: Headers.optional(),
-        body: z.unknown().describe('Request body.').optional(),
-      })
-      .describe(
-        'The HTTP request of the tool. `{{name}}` inserts an argument. It is not sent; results come from fixtures.',
-      ),
-    arguments: z
-      .record(z.string().regex(/^[a-zA-Z0-9_.-]{1,64}$/), Argument)
-      .describe('The arguments, by name.')
-      .optional(),
-    output_schema,
-  })
-  .describe('An HTTP tool. It is never called; results come from fixtures or are generated.')
-const McpTool = z
-  .object({
+const HttpTool = describedObject('An HTTP tool. It is never called; results come from fixtures or are generated.', {
+  blueprint: describedObject(
+    'The HTTP request of the tool. `{{name}}` inserts an argument. It is not sent; results come from fixtures.',
+    {
+      url: z.string().min(1).describe('URL.'),
+      method: z.enum(['GET', 'POST', 'PUT', 'DELETE']).describe('HTTP method.'),
+      headers: Headers.optional(),
+      body: z.unknown().describe('Request body.').optional(),
+    },
+  ),
+  arguments: z
+    .record(z.string().regex(/^[a-zA-Z0-9_.-]{1,64}$/), Argument)
+    .describe('The arguments, by name.')
+    .optional(),
+  output_schema,
+})
+const McpTool = describedObject(
+  'A Model Context Protocol server. It is never called; results come from fixtures or are generated.',
+  {
     server_url: z.string().min(1).describe('URL of the MCP server. It is not called; results come from fixtures.'),
     connection_type: z.enum(['http', 'sse']).describe('Transport of the server.'),
     headers: Headers.optional(),
@@ -97,16 +90,14 @@ const McpTool = z
       )
       .default([])
       .describe('Tools of the server. Understudy does not query the server, so the creator of the tool lists them.'),
-  })
-  .describe('A Model Context Protocol server. It is never called; results come from fixtures or are generated.')
-const CodeTool = z
-  .object({
-    language: z.literal('python').describe('The language of the code.'),
-    code: z.string().describe('The code. It is not run; results come from fixtures.'),
-    parameters: Parameters.optional(),
-    output_schema,
-  })
-  .describe('A code tool. It is never run; results come from fixtures or are generated.')
+  },
+)
+const CodeTool = describedObject('A code tool. It is never run; results come from fixtures or are generated.', {
+  language: z.literal('python').describe('The language of the code.'),
+  code: z.string().describe('The code. It is not run; results come from fixtures.'),
+  parameters: Parameters.optional(),
+  output_schema,
+})
 
 /** The types of tools, each with the field of its own settings. */
 const FIELD_OF = {

@@ -13,7 +13,7 @@ import { Start } from './views/start.tsx'
 import { WorkspaceView } from './views/workspace.tsx'
 
 /** A view of the page. */
-export interface View {
+interface View {
   /** Its name in the URL. */
   id: string
   label: string
@@ -23,8 +23,10 @@ export interface View {
   show(): ComponentChildren
 }
 
-/** All views, in order. The first one is the default. */
+/** All views, in order. The first one that there is is the default. */
 const VIEWS: readonly View[] = [
+  { id: 'explore', label: 'Exploration', icon: 'sessions', inReport: true, show: () => <ExploreView /> },
+  { id: 'result', label: 'Result', icon: 'sessions', inReport: true, show: () => <ResultView /> },
   { id: 'calls', label: 'Calls', icon: 'calls', inReport: true, show: () => <CallsView /> },
   { id: 'compare', label: 'Compare', icon: 'compare', inReport: true, show: () => <CompareView /> },
   { id: 'scenarios', label: 'Scenarios', icon: 'storm', inReport: true, show: () => <ScenariosView /> },
@@ -34,27 +36,9 @@ const VIEWS: readonly View[] = [
   { id: 'start', label: 'Start', icon: 'start', inReport: false, show: () => <Start /> },
 ]
 
-const EXPLORATION: View = {
-  id: 'explore',
-  label: 'Exploration',
-  icon: 'sessions',
-  inReport: true,
-  show: () => <ExploreView />,
-}
-
-const RESULT: View = {
-  id: 'result',
-  label: 'Result',
-  icon: 'sessions',
-  inReport: true,
-  show: () => <ResultView />,
-}
-
 /** The views of a server, or those of a report, which starts with its result. */
-export const viewsHere: readonly View[] = reportData
-  ? [
-      ...(reportData.exploration ? [EXPLORATION] : []),
-      ...(reportData.execution ? [RESULT] : []),
-      ...VIEWS.filter(({ inReport }) => inReport),
-    ]
-  : VIEWS
+export const viewsHere = VIEWS.filter(({ id, inReport }) => {
+  if (id === 'explore') return reportData?.exploration !== undefined
+  if (id === 'result') return reportData?.execution !== undefined
+  return !reportData || inReport
+})

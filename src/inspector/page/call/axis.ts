@@ -1,23 +1,9 @@
 // The time axis of a waterfall. Long waits are folded.
 import type { Waterfall } from '../../../contract/core/waterfall.ts'
-
-/** A wait that is drawn shorter than it was. */
-export interface Fold {
-  /** Start and end in milliseconds. */
-  from: number
-  to: number
-  /** Position in percent of the width. */
-  x: number
-  width: number
-}
+import { sumOf } from '../../../lib/values.ts'
 
 /** The scale of a timeline. */
-export interface Axis {
-  /** A time in ms as percent of the width. */
-  at(ms: number): number
-  folds: readonly Fold[]
-  ticks: readonly { ms: number; x: number }[]
-}
+export type Axis = ReturnType<typeof axisOf>
 
 /** Minimum duration of a folded wait in ms, and its minimum share of the whole. */
 const [MIN_FOLD_MS, MIN_PART] = [400, 0.3]
@@ -32,17 +18,17 @@ interface Stretch {
 }
 
 /** The axis of a waterfall. */
-export function axisOf({ rows, from, to }: Pick<Waterfall, 'rows' | 'from' | 'to'>): Axis {
+export function axisOf({ rows, from, to }: Pick<Waterfall, 'rows' | 'from' | 'to'>) {
   const end = Math.max(to, from + 1)
   const busy = rows
     .flatMap(({ span, lane }) => (span && lane !== 'client' ? [span] : []))
     .concat(rows.flatMap(({ span, lane, trace }) => (span && lane === 'client' && trace !== null ? [span] : [])))
     .toSorted((one, other) => one.from - other.from)
   const stretches = stretchesOf(busy, from, end)
-  const open = stretches.filter(({ folded }) => !folded).reduce((sum, one) => sum + one.to - one.from, 0)
-  const folds = stretches.filter(({ folded }) => folded).length
+  const open = stretches.filter(({ folded }) => !folded)
+  const folds = stretches.length - open.length
   const foldWidth = folds === 0 ? 0 : Math.min(FOLD_PART, 0.5 / folds) * 100
-  const scale = (100 - folds * foldWidth) / Math.max(1, open)
+  const scale = (100 - folds * foldWidth) / Math.max(1, lengthOf(open))
   const drawn: (Stretch & { x: number; width: number })[] = []
   let x = 0
   for (const stretch of stretches) {
@@ -50,6 +36,7 @@ export function axisOf({ rows, from, to }: Pick<Waterfall, 'rows' | 'from' | 'to
     drawn.push({ ...stretch, x, width })
     x += width
   }
+  /** A time in ms as percent of the width. */
   const at = (ms: number): number => {
     const one = drawn.find((stretch) => ms <= stretch.to) ?? drawn.at(-1)
     if (!one) return 0
@@ -58,8 +45,9 @@ export function axisOf({ rows, from, to }: Pick<Waterfall, 'rows' | 'from' | 'to
   }
   return {
     at,
+    /** Waits that are drawn shorter than they were: their time in ms, and their place in percent of the width. */
     folds: drawn.filter(({ folded }) => folded).map(({ from, to, x, width }) => ({ from, to, x, width })),
-    ticks: ticksOf(drawn, from, end).map((ms) => ({ ms, x: at(ms) })),
+    ticks: ticksOf(open, from, end).map((ms) => ({ ms, x: at(ms) })),
   }
 }
 
@@ -71,9 +59,8 @@ function stretchesOf(busy: readonly { from: number; to: number }[], from: number
     if (span.from > reached) gaps.push({ from: reached, to: span.from })
     reached = Math.max(reached, span.to)
   }
-  const waited = gaps.reduce((sum, gap) => sum + gap.to - gap.from, 0)
   // If everything is waiting, folding gains nothing.
-  if (to - from - waited < 1) return [{ from, to, folded: false }]
+  if (to - from - lengthOf(gaps) < 1) return [{ from, to, folded: false }]
   const long = gaps.filter((gap) => gap.to - gap.from >= Math.max(MIN_FOLD_MS, (to - from) * MIN_PART))
   const stretches: Stretch[] = []
   let at = from
@@ -92,10 +79,11 @@ export const STEPS = [
   ...[1, 2, 5, 10, 20, 30, 60, 120, 360, 720, 1_440].map((minutes) => minutes * 60_000),
 ]
 
+const lengthOf = (spans: readonly Pick<Stretch, 'from' | 'to'>[]) => sumOf(spans, ({ from, to }) => to - from)
+
 /** Round times outside of folds. */
-function ticksOf(stretches: readonly Stretch[], from: number, to: number): number[] {
-  const open = stretches.filter(({ folded }) => !folded)
-  const length = open.reduce((sum, one) => sum + one.to - one.from, 0)
+function ticksOf(open: readonly Stretch[], from: number, to: number): number[] {
+  const length = lengthOf(open)
   const step = STEPS.find((one) => one >= length / MAX_TICKS) ?? length
   const ticks: number[] = []
   for (let ms = Math.ceil(from / step) * step; ms <= to && ticks.length < 200; ms += step) ticks.push(ms)

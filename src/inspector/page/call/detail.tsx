@@ -1,23 +1,24 @@
 // One call: its timeline, request and response, and the files generated from it.
-
 import { outcomeText } from '../../../contract/core/outcome-text.ts'
+import type { StoredTrace } from '../../../contract/core/trace.ts'
 import { curlOf } from '../../../views/curl.ts'
-import { promptSayings } from '../../../views/sayings.ts'
+import { promptSayings, responseSayings, type Saying } from '../../../views/sayings.ts'
 import { requestHead, textIn, visible } from '../../../views/wire-text.ts'
+import type { ReportCall } from '../../report-data.ts'
 import { toneClass } from '../calls/list.tsx'
 import { selected, toggleSelected } from '../calls/shown.ts'
 import { callOf } from '../state/call-list.ts'
-import { countText, spanText } from '../state/format.ts'
+import { countedText, countText, spanText } from '../state/format.ts'
 import { reportData } from '../state/report.ts'
 import { here, narrow } from '../state/route.ts'
 import { Icon } from '../ui/icons.tsx'
+import { Block, Facts, Region } from '../ui/layout.tsx'
 import { type Tab, Tabs } from '../ui/tabs.tsx'
-import { Conversation } from './conversation.tsx'
-import { Facts } from './facts.tsx'
+import { CallFacts } from './facts.tsx'
 import { GenerateTab } from './generate.tsx'
 import { Code, Json } from './json.tsx'
-import { call, type LoadedCall } from './loaded.ts'
-import { Block, indented, ResponseTab, Sayings } from './response.tsx'
+import { call } from './loaded.ts'
+import { indented, ResponseTab, Sayings } from './response.tsx'
 import { callClock, WaterfallChart } from './waterfall.tsx'
 
 /** The panel of the selected call. */
@@ -48,7 +49,7 @@ export function close(): void {
   if (isInside) requestAnimationFrame(() => document.querySelector<HTMLElement>('[role=grid]')?.focus())
 }
 
-function Loaded(call: LoadedCall) {
+function Loaded(call: ReportCall) {
   const { trace, waterfall, exchange } = call
   const { model, operation, status, outcome, duration_ms, name, route } = trace
   const isExploration = here.value.view === 'explore'
@@ -100,7 +101,7 @@ function Loaded(call: LoadedCall) {
 
 const WITHOUT_BODIES = { request: undefined, rendered: undefined, answer: undefined }
 
-function Timeline({ trace, waterfall }: Pick<LoadedCall, 'trace' | 'waterfall'>) {
+function Timeline({ trace, waterfall }: Pick<ReportCall, 'trace' | 'waterfall'>) {
   return (
     <>
       {trace.error && (
@@ -112,12 +113,12 @@ function Timeline({ trace, waterfall }: Pick<LoadedCall, 'trace' | 'waterfall'>)
         <WaterfallChart waterfall={waterfall} route={trace.route} clock={callClock(trace.id)} />
         <Conversation trace={trace} />
       </div>
-      <Facts trace={trace} />
+      <CallFacts trace={trace} />
     </>
   )
 }
 
-function RequestTab({ trace: { request, rendered, route }, exchange }: LoadedCall) {
+function RequestTab({ trace: { request, rendered, route }, exchange }: ReportCall) {
   const received = exchange.request
   return (
     <>
@@ -148,7 +149,7 @@ const UNDERSTOOD = {
   direct: 'Client request (translated to the router API)',
 } as const
 
-function HeadersTab({ exchange: { request, response } }: Pick<LoadedCall, 'exchange'>) {
+function HeadersTab({ exchange: { request, response } }: Pick<ReportCall, 'exchange'>) {
   return (
     <>
       <HeaderBlock title="Request headers" headers={request?.headers} />
@@ -165,7 +166,7 @@ function HeaderBlock({ title, headers }: { title: string; headers: Record<string
   return (
     <Block title={title} {...(headers && { copy: indented(headers) })}>
       {headers ? (
-        <HeaderList rows={Object.entries(headers)} />
+        <Facts class="facts mono" rows={Object.entries(headers).map(([name, value]) => [name, value || '(empty)'])} />
       ) : (
         <p class="note">
           Headers were not stored. Under heavy load, Understudy stores them for failed calls and a sample of the others.
@@ -175,20 +176,7 @@ function HeaderBlock({ title, headers }: { title: string; headers: Record<string
   )
 }
 
-function HeaderList({ rows }: { rows: readonly (readonly [string, string])[] }) {
-  return (
-    <dl class="facts mono">
-      {rows.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value === '' ? '(empty)' : value}</dd>
-        </div>
-      ))}
-    </dl>
-  )
-}
-
-function CurlTab({ trace, exchange }: LoadedCall) {
+function CurlTab({ trace, exchange }: ReportCall) {
   const origin = location.protocol === 'file:' ? 'http://127.0.0.1:8633' : location.origin
   const curl = curlOf({ trace, exchange, origin })
   const again = curlOf({ trace, exchange, origin, inNewSession: true }) ?? ''
@@ -213,8 +201,49 @@ function CurlTab({ trace, exchange }: LoadedCall) {
   )
 }
 
-const wasFaulty = ({ scenario, faults, attempts }: LoadedCall['trace']) =>
+const wasFaulty = ({ scenario, faults, attempts }: ReportCall['trace']) =>
   scenario !== null && [...faults, ...attempts.flatMap((one) => one.faults)].length > 0
 
 const UNREPEATED =
   'it is internal, opted out of storage, comes from an earlier version, or had a body too long to store'
+
+/** Maximum number of texts of a prompt, and characters of each; the tabs show the rest. */
+const [MAX_SAYINGS, MAX_LENGTH] = [12, 4_000]
+
+/** The prompt and the response. */
+function Conversation({ trace: { request, rendered, response: answer, error } }: { trace: StoredTrace }) {
+  const prompt = promptSayings(rendered ?? request)
+  const response = answer === null ? [] : responseSayings(answer)
+  return (
+    <div class="conversation">
+      <Texts title="Prompt" sayings={prompt.slice(-MAX_SAYINGS)} none="The request contains no text." />
+      {prompt.length > MAX_SAYINGS && (
+        <p class="note">{countedText(prompt.length - MAX_SAYINGS, 'earlier message')} in the Request tab.</p>
+      )}
+      <Texts
+        title="Response"
+        sayings={response}
+        none={error === null ? 'The response contains no text.' : 'The call failed without a complete response.'}
+      />
+    </div>
+  )
+}
+
+function Texts({ title, sayings, none }: { title: string; sayings: readonly Saying[]; none: string }) {
+  const cut = sayings.map(({ role, text }) => ({
+    role,
+    text: text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)} …` : text,
+  }))
+  return (
+    <section class="block">
+      <h3>{title}</h3>
+      {cut.length === 0 ? (
+        <p class="note">{none}</p>
+      ) : (
+        <Region class="texts" label={`${title} in brief`}>
+          <Sayings title={`${title} texts`} sayings={cut} />
+        </Region>
+      )}
+    </section>
+  )
+}

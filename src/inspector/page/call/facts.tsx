@@ -1,17 +1,19 @@
 // The facts of a call beside its timeline: time, origin, tokens, and cost.
+import type { ComponentChildren } from 'preact'
 import type { StoredTrace } from '../../../contract/core/trace.ts'
 import { callOf, usesVirtualClock } from '../state/call-list.ts'
 import { costText, countedText, instantText, spanText } from '../state/format.ts'
 import { hashOf } from '../state/route.ts'
+import { Facts } from '../ui/layout.tsx'
 
 /** The facts of a call. */
-export function Facts({ trace }: { trace: StoredTrace }) {
+export function CallFacts({ trace }: { trace: StoredTrace }) {
   const { started_at, duration_ms, session, operation, fixture, generated, cost, thread, retry_after_ms } = trace
   const row = callOf(trace.id)
   const isVirtual = row !== undefined && usesVirtualClock(row)
   const cached = trace.cache?.status === 'hit' ? 'the cache' : null
   const answeredBy = cached ?? fixture ?? (generated ? 'generated: no fixture matched' : null)
-  const rows: [string, string | null][] = [
+  const rows: [string, ComponentChildren][] = [
     ['Arrived (real time)', row && row.arrived > 0 ? instantText(row.arrived) : null],
     [isVirtual ? 'Started (virtual time)' : 'Started', `${instantText(Date.parse(started_at))}`],
     [isVirtual ? 'Duration (virtual time)' : 'Duration', spanText(duration_ms)],
@@ -30,27 +32,9 @@ export function Facts({ trace }: { trace: StoredTrace }) {
     ['Metadata', trace.metadata && JSON.stringify(trace.metadata)],
     ['Identity', trace.identity && JSON.stringify(trace.identity)],
     ['Trace', trace.id],
+    ['Parent call', trace.parent && <a href={hashOf('calls', { call: trace.parent })}>{trace.parent}</a>],
   ]
-  return (
-    <dl class="facts">
-      {rows.map(([name, value]) =>
-        value === null || value === '' ? null : (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ),
-      )}
-      {trace.parent !== null && (
-        <div>
-          <dt>Parent call</dt>
-          <dd>
-            <a href={hashOf('calls', { call: trace.parent })}>{trace.parent}</a>
-          </dd>
-        </div>
-      )}
-    </dl>
-  )
+  return <Facts rows={rows.filter(([, value]) => value !== null && value !== '')} />
 }
 
 function usageText({ usage }: StoredTrace): string | null {

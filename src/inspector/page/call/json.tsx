@@ -1,7 +1,7 @@
 // JSON with indentation and syntax colors. All content of a trace is rendered as text, never as markup.
 import { useState } from 'preact/hooks'
 import { countText } from '../state/format.ts'
-import { Region } from '../ui/region.tsx'
+import { Region } from '../ui/layout.tsx'
 
 /** Maximum characters that are shown at first, and that are colored. */
 const [MAX_SHOWN, MAX_COLOURED] = [60_000, 200_000]
@@ -16,20 +16,27 @@ export function Json({ value, label }: { value: unknown; label: string }) {
 
 /** A long text, of which only the start is shown at first. */
 export function Code({ text, label, coloured = false }: { text: string; label: string; coloured?: boolean }) {
-  const [all, setAll] = useState(false)
-  const shown = all ? text : text.slice(0, MAX_SHOWN)
+  const { shown, more } = useBeginning(text, MAX_SHOWN, 'characters')
   return (
     <>
       <Region class="code" label={label}>
         {coloured && shown.length <= MAX_COLOURED ? colours(shown) : shown}
       </Region>
-      {shown.length < text.length && (
-        <button type="button" onClick={() => setAll(true)}>
-          Show all {countText(text.length)} characters
-        </button>
-      )}
+      {more}
     </>
   )
+}
+
+/** The beginning of something long, and a button that shows all of it. */
+export function useBeginning<Long extends string | readonly unknown[]>(all: Long, max: number, noun: string) {
+  const [isAll, setAll] = useState(false)
+  const shown = (isAll ? all : all.slice(0, max)) as Long
+  const more = shown.length < all.length && (
+    <button type="button" onClick={() => setAll(true)}>
+      Show all {countText(all.length)} {noun}
+    </button>
+  )
+  return { shown, more }
 }
 
 function colours(text: string) {

@@ -1,32 +1,22 @@
 // The selected call with all details, from the server or from the report.
 import { effect, signal } from '@preact/signals'
-import type { Exchange } from '../../../contract/core/exchange.ts'
-import type { StoredTrace } from '../../../contract/core/trace.ts'
-import type { Waterfall } from '../../../contract/core/waterfall.ts'
+import type { ReportCall } from '../../report-data.ts'
 import { chosen } from '../calls/shown.ts'
 import { askJson, errorText } from '../state/api.ts'
 import { callOf } from '../state/call-list.ts'
 import { reportData } from '../state/report.ts'
 
-/** A call with its steps, and its wire data. */
-export interface LoadedCall {
-  trace: StoredTrace
-  exchange: Exchange
-  waterfall: Waterfall
-}
-
-/** The state of loading the selected call. */
-export type CallState =
+type CallState =
   | { kind: 'none' }
   | { kind: 'loading' }
   | { kind: 'failed'; why: string }
-  | ({ kind: 'here' } & LoadedCall)
+  | ({ kind: 'here' } & ReportCall)
 
-/** The selected call. */
+/** The selected call, or the state of loading it. */
 export const call = signal<CallState>({ kind: 'none' })
 
 /** A call with its steps. */
-export async function loadCall(id: string): Promise<LoadedCall> {
+export async function loadCall(id: string): Promise<ReportCall> {
   if (reportData) {
     const found = reportData.calls[id]
     if (found) return found
@@ -37,9 +27,9 @@ export async function loadCall(id: string): Promise<LoadedCall> {
   const row = callOf(id)
   const [query, session] = row ? ['', row.session] : ['?all=true', undefined]
   const [trace, waterfall, exchange] = await Promise.all([
-    askJson<StoredTrace>(`${path}${query}`, { session }),
-    askJson<Waterfall>(`${path}/waterfall${query}`, { session }),
-    askJson<Exchange>(`${path}/exchange${query}`, { session }),
+    askJson<ReportCall['trace']>(`${path}${query}`, { session }),
+    askJson<ReportCall['waterfall']>(`${path}/waterfall${query}`, { session }),
+    askJson<ReportCall['exchange']>(`${path}/exchange${query}`, { session }),
   ])
   return { trace, waterfall, exchange }
 }

@@ -1,17 +1,15 @@
 // The response: as sent, event by event with times if it was a stream, and parsed.
-import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Exchange } from '../../../contract/core/exchange.ts'
 import type { StoredTrace } from '../../../contract/core/trace.ts'
 import { responseSayings, type Saying } from '../../../views/sayings.ts'
 import { endText, eventsIn, responseHead, type SentEvent, textIn, visible } from '../../../views/wire-text.ts'
-import { countText, spanText } from '../state/format.ts'
-import { CopyButton } from '../ui/copy.tsx'
-import { Code, Json } from './json.tsx'
-import type { LoadedCall } from './loaded.ts'
+import { spanText } from '../state/format.ts'
+import { Block, Table } from '../ui/layout.tsx'
+import { Code, Json, useBeginning } from './json.tsx'
 
 /** The tab. */
-export function ResponseTab({ trace, exchange }: Pick<LoadedCall, 'trace' | 'exchange'>) {
+export function ResponseTab({ trace, exchange }: { trace: StoredTrace; exchange: Exchange }) {
   const [mode, setWay] = useState<Way>('wire')
   const modes = WAYS.filter(({ id }) => id !== 'events' || trace.stream)
   // An agent's turn and an internal call have a response, but no connection.
@@ -71,41 +69,30 @@ const capital = (text: string) => `${text[0]?.toUpperCase() ?? ''}${text.slice(1
 const MAX_DRAWN = 300
 
 function EventTable({ data }: { data: readonly SentEvent[] }) {
-  const [all, setAll] = useState(false)
-  const shown = all ? data : data.slice(0, MAX_DRAWN)
+  const { shown, more } = useBeginning(data, MAX_DRAWN, 'events')
   return (
     <>
       <div class="scrolls">
-        <table class="table events">
-          <caption class="hidden">Events with their times from the start of the call</caption>
-          <thead>
-            <tr>
-              <th class="number">At</th>
-              <th class="number">Interval</th>
-              <th>Event</th>
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map(({ at_ms: at, text }, index) => {
-              const before = data[index - 1]?.at_ms ?? 0
-              return (
-                <tr key={index}>
-                  <td class="number">{at === null ? '' : spanText(at)}</td>
-                  <td class="number note">{at === null || at === before ? '' : `+${spanText(at - before)}`}</td>
-                  <td class="mono" title={text}>
-                    <EventText text={visible(text.trimEnd())} before={data[index - 1]?.text.trimEnd()} />
-                  </td>
-                </tr>
-              )
-            })}
-          </tbody>
-        </table>
+        <Table
+          class="table events"
+          caption="Events with their times from the start of the call"
+          titles={['#At', '#Interval', 'Event']}
+        >
+          {shown.map(({ at_ms: at, text }, index) => {
+            const before = data[index - 1]?.at_ms ?? 0
+            return (
+              <tr key={index}>
+                <td class="number">{at === null ? '' : spanText(at)}</td>
+                <td class="number note">{at === null || at === before ? '' : `+${spanText(at - before)}`}</td>
+                <td class="mono" title={text}>
+                  <EventText text={visible(text.trimEnd())} before={data[index - 1]?.text.trimEnd()} />
+                </td>
+              </tr>
+            )
+          })}
+        </Table>
       </div>
-      {shown.length < data.length && (
-        <button type="button" onClick={() => setAll(true)}>
-          Show all {countText(data.length)} events
-        </button>
-      )}
+      {more}
     </>
   )
 }
@@ -182,19 +169,6 @@ export function Sayings({ title, sayings }: { title: string; sayings: readonly S
           <div class="text">{text}</div>
         </div>
       ))}
-    </section>
-  )
-}
-
-/** A part with a title, and a button that copies it. */
-export function Block({ title, children, copy }: { title: string; children: ComponentChildren; copy?: () => string }) {
-  return (
-    <section class="block">
-      <header>
-        <h3>{title}</h3>
-        {copy && <CopyButton text={copy} />}
-      </header>
-      {children}
     </section>
   )
 }

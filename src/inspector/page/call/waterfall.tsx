@@ -7,13 +7,6 @@ import { spanText, tickText } from '../state/format.ts'
 import { hashOf, here } from '../state/route.ts'
 import { type Axis, axisOf } from './axis.ts'
 
-const lanesOf = (route: TraceRecord['route']) =>
-  ({
-    gateway: route === 'direct' ? 'Provider' : 'Gateway',
-    agent: 'Agent',
-    client: 'Client',
-  }) as const
-
 /** The clock of a call's times; undefined if unknown. */
 export function callClock(id: string): 'real' | 'virtual' | undefined {
   const row = callOf(id)
@@ -22,7 +15,7 @@ export function callClock(id: string): 'real' | 'virtual' | undefined {
 }
 
 /** The properties of a timeline. */
-export interface WaterfallProps {
+interface WaterfallProps {
   waterfall: Waterfall
   route: TraceRecord['route']
   /** The clock of its times, if known. */
@@ -33,7 +26,7 @@ export interface WaterfallProps {
 
 /** The timeline. */
 export function WaterfallChart({ waterfall, route, clock, axis = axisOf(waterfall) }: WaterfallProps) {
-  const titles = lanesOf(route)
+  const titles = { gateway: route === 'direct' ? 'Provider' : 'Gateway', agent: 'Agent', client: 'Client' }
   const lanes = (['gateway', 'agent', 'client'] as const)
     .map((lane) => ({ lane, rows: waterfall.rows.filter((row) => row.lane === lane && row.kind !== 'usage') }))
     .filter(({ rows }) => rows.length > 0)

@@ -10,6 +10,7 @@ import { hashOf, here, narrow } from '../state/route.ts'
 import { CopyButton, saveFile } from '../ui/copy.tsx'
 import { YamlText } from '../ui/editor.tsx'
 import { Icon } from '../ui/icons.tsx'
+import { Block } from '../ui/layout.tsx'
 import { BaselineDifference } from './difference.tsx'
 import { caseAddress } from './matrix.tsx'
 import { RunTimeline } from './run-timeline.tsx'
@@ -78,13 +79,9 @@ function Repeat({ cell: { scenario, repeat, repeatScenario } }: { cell: Reported
   const file = /^name: (.*)$/m.exec(scenario ?? '')?.[1] ?? 'scenario'
   return (
     <>
-      <section class="block">
-        <header>
-          <h3>Command to reproduce</h3>
-          <CopyButton text={() => repeat} />
-        </header>
+      <Block title="Command to reproduce" copy={() => repeat}>
         <Code text={repeat} label="Command" />
-      </section>
+      </Block>
       {scenario !== null && (
         <section class="block">
           <header>

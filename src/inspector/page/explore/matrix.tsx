@@ -2,7 +2,7 @@
 import type { ExplorationData, ReportedCase } from '../../../contract/core/exploration.ts'
 import { CASE_STYLES, DERIVED, LEFT_OUT } from '../../../views/case-style.ts'
 import { hashOf, here } from '../state/route.ts'
-import { Region } from '../ui/region.tsx'
+import { Region } from '../ui/layout.tsx'
 
 type Place = Pick<ReportedCase, 'point' | 'class'>
 /** The id of a case in the URL. */

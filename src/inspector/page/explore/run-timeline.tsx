@@ -8,19 +8,12 @@ import { toneClass } from '../calls/list.tsx'
 import { countedText, spanText } from '../state/format.ts'
 
 /** A call of a run. */
-export interface TimedCall {
+interface TimedCall {
   row: CallRow
   /** Whether a fault was injected into it. */
   broken: boolean
   /** Short remarks about it. */
   tags?: readonly string[]
-}
-
-interface TimelineProps {
-  calls: readonly TimedCall[]
-  /** Address of a call. */
-  href(id: string): string
-  clock?: 'real' | 'virtual'
 }
 
 /**
@@ -29,8 +22,16 @@ interface TimelineProps {
  */
 const [LONG, AROUND, MAX_DRAWN] = [15, 2, 60]
 
-/** The timeline of a run. */
-export function RunTimeline({ calls, href, clock = 'real' }: TimelineProps) {
+/** The timeline of a run; `href` is the address of a call. */
+export function RunTimeline({
+  calls,
+  href,
+  clock = 'real',
+}: {
+  calls: readonly TimedCall[]
+  href(id: string): string
+  clock?: 'real' | 'virtual'
+}) {
   if (calls.length === 0) return <p class="note">No calls.</p>
   const drawn = drawnCalls(calls)
   const zero = Math.min(...drawn.map(({ row }) => row.started))

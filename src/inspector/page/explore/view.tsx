@@ -1,14 +1,16 @@
 // The result of an exploration: its problems, the matrix, its coverage, and the selected case or one of its calls.
 import type { ExplorationData } from '../../../contract/core/exploration.ts'
-import { explorationSentence } from '../../../views/problem-text.ts'
+import { explorationSentence, listed, PROBLEM_TITLES } from '../../../views/problem-text.ts'
 import { CallDetail } from '../call/detail.tsx'
 import { chosen } from '../calls/shown.ts'
 import { countedText, instantText, spanText } from '../state/format.ts'
 import { reportData } from '../state/report.ts'
+import { hashOf } from '../state/route.ts'
+import { CopyButton } from '../ui/copy.tsx'
+import { Lines } from '../ui/layout.tsx'
 import { VERDICT_TONES } from '../views/verdict.tsx'
 import { CaseDetail, currentCase } from './case.tsx'
-import { Matrix } from './matrix.tsx'
-import { Problems } from './problems.tsx'
+import { caseAddress, Matrix } from './matrix.tsx'
 
 /** The view, which only exploration reports have. */
 export function ExploreView() {
@@ -43,11 +45,7 @@ function Head({ data }: { data: ExplorationData }) {
         <span class={`pill ${VERDICT_TONES[verdict]}`}>{verdict.toUpperCase()}</span>
         <h1 class="sentence">{explorationSentence({ ...data, cases: data.cells })}</h1>
       </div>
-      {inconclusive.map((reason) => (
-        <p key={reason} class="callout warn">
-          {reason}
-        </p>
-      ))}
+      <Lines lines={inconclusive} class="callout warn" />
       <p class="note">
         <code>{command}</code> · {reportData && instantText(Date.parse(reportData.made))}
       </p>
@@ -117,35 +115,23 @@ function PointList({ points, start = 1 }: { points: ExplorationData['points']; s
 
 function Notes({ data }: { data: ExplorationData }) {
   const { skipped, similar, dropped, fixed, routes, notEmulated } = data
+  const untested = [
+    [skipped.length, 'case', 'skipped: the time limit was reached, or the run was stopped.'],
+    [similar, 'case', 'skipped: many calls of the same kind occurred, and only a sample was tested.'],
+    [dropped, 'call', 'not tested: their traces were dropped, or deleted by a reset.'],
+  ] as const
+  const warnings = [
+    ...untested.flatMap(([count, noun, why]) => (count > 0 ? [`${countedText(count, noun)} ${why}`] : [])),
+    ...fixed.map(({ point, class: name }) => `${name} at ${point} is fixed: remove it from the known failures.`),
+  ]
   return (
     <>
       {notEmulated.length > 0 && (
         <section class="callout warn" aria-label="APIs that are not emulated">
-          {notEmulated.map((line) => (
-            <p key={line}>{line}</p>
-          ))}
+          <Lines lines={notEmulated} />
         </section>
       )}
-      {skipped.length > 0 && (
-        <p class="callout warn">
-          {countedText(skipped.length, 'case')} skipped: the time limit was reached, or the run was stopped.
-        </p>
-      )}
-      {similar > 0 && (
-        <p class="callout warn">
-          {countedText(similar, 'case')} skipped: many calls of the same kind occurred, and only a sample was tested.
-        </p>
-      )}
-      {dropped > 0 && (
-        <p class="callout warn">
-          {countedText(dropped, 'call')} not tested: their traces were dropped, or deleted by a reset.
-        </p>
-      )}
-      {fixed.map(({ point, class: name }) => (
-        <p key={`${point} ${name}`} class="callout warn">
-          {name} at {point} is fixed: remove it from the known failures.
-        </p>
-      ))}
+      <Lines lines={warnings} class="callout warn" />
       {routes.length > 0 && (
         <section class="card" aria-label="Routes">
           <h2>Results of provider faults</h2>
@@ -167,5 +153,35 @@ function Notes({ data }: { data: ExplorationData }) {
         </section>
       )}
     </>
+  )
+}
+
+/** The list of problems. */
+function Problems({ data: { problems } }: { data: ExplorationData }) {
+  return (
+    <ol class="problems" aria-label="Problems">
+      {problems.map((problem) => (
+        <Problem key={problem.command} problem={problem} />
+      ))}
+    </ol>
+  )
+}
+
+function Problem({ problem }: { problem: ExplorationData['problems'][number] }) {
+  const { kind, severity, why, calls, classes, cases, command } = problem
+  const [first] = cases
+  return (
+    <li class={`card ${severity === 'error' ? 'bad' : 'warning'}`}>
+      <h2>
+        <span class={`pill ${severity === 'error' ? 'bad' : 'warning'}`}>{severity}</span>{' '}
+        <a href={hashOf('explore', { cell: first ? caseAddress(first) : '' })}>{PROBLEM_TITLES[kind]}</a>
+      </h2>
+      <p>{listed(calls)}</p>
+      <p class="note">under {listed(classes)}</p>
+      <p class="why">{why}</p>
+      <div class="command">
+        <code>{command}</code> <CopyButton text={() => command} />
+      </div>
+    </li>
   )
 }

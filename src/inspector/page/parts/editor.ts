@@ -2,10 +2,9 @@
 import { yaml } from '@codemirror/lang-yaml'
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language'
 import { MergeView, unifiedMergeView } from '@codemirror/merge'
-import { EditorState, StateEffect, StateField } from '@codemirror/state'
-import { Decoration, type DecorationSet, EditorView, lineNumbers, WidgetType } from '@codemirror/view'
+import { type ChangeSet, EditorState, type Extension, StateEffect, StateField } from '@codemirror/state'
+import { Decoration, type DecorationSet, EditorView, keymap, lineNumbers, WidgetType } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
-import { writing } from './undo.ts'
 
 // The page's colors are inherited by the editor's shadow root.
 const colours = HighlightStyle.define([
@@ -46,13 +45,7 @@ export interface LineRemark {
 }
 
 /** An editable text. */
-export interface YamlEditor {
-  /** Shows messages below their lines, instead of earlier ones. They disappear when the text changes. */
-  remark(remarks: readonly LineRemark[]): void
-  /** Replaces the text. */
-  replace(text: string): void
-  destroy(): void
-}
+export type YamlEditor = ReturnType<EditorPart['editYaml']>
 
 class Remark extends WidgetType {
   readonly message: string
@@ -97,19 +90,16 @@ export const editorPart = {
     const view = new EditorView({ doc: text, extensions: [...reading(label), yaml()], parent: root, root })
     return () => view.destroy()
   },
-  editYaml(
-    root: ShadowRoot,
-    { text, label }: { text: string; label: string },
-    onChange: (text: string) => void,
-  ): YamlEditor {
+  editYaml(root: ShadowRoot, { text, label }: { text: string; label: string }, onChange: (text: string) => void) {
     const listener = EditorView.updateListener.of(({ docChanged, state }) => {
       if (docChanged) onChange(state.doc.toString())
     })
     const extensions = [...looking(label), yaml(), writing(), remarkField, listener]
     const view = new EditorView({ doc: text, extensions, parent: root, root })
     return {
-      remark: (remarks) => view.dispatch({ effects: setRemarks.of(remarks) }),
-      replace: (next) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } }),
+      /** Shows messages below their lines, instead of earlier ones. They disappear when the text changes. */
+      remark: (remarks: readonly LineRemark[]) => view.dispatch({ effects: setRemarks.of(remarks) }),
+      replace: (next: string) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } }),
       destroy: () => view.destroy(),
     }
   },
@@ -142,3 +132,68 @@ export const editorPart = {
 export type EditorPart = typeof editorPart
 
 Object.assign(globalThis, { understudyEditor: editorPart })
+
+/** Maximum number of changes that can be undone, and how close in time they are merged, in ms. */
+const [MAX_CHANGES, TOGETHER_MS] = [500, 500]
+
+/** Undo and redo by the usual keys, and Enter that keeps the indentation. */
+function writing(): Extension {
+  const done: { inverse: ChangeSet; at: number }[] = []
+  const undone: ChangeSet[] = []
+  let returning = false
+  const remember = EditorView.updateListener.of(({ docChanged, transactions }) => {
+    if (!docChanged || returning) return
+    undone.length = 0
+    for (const { changes, startState: before } of transactions) {
+      if (changes.empty) continue
+      const inverse = changes.invert(before.doc)
+      const last = done.at(-1)
+      const now = Date.now()
+      if (last && now - last.at < TOGETHER_MS) {
+        last.inverse = inverse.compose(last.inverse)
+        last.at = now
+      } else done.push({ inverse, at: now })
+    }
+    done.splice(0, done.length - MAX_CHANGES)
+  })
+  const give = (view: EditorView, changes: ChangeSet | undefined): ChangeSet | undefined => {
+    if (!changes) return undefined
+    const inverse = changes.invert(view.state.doc)
+    returning = true
+    view.dispatch({ changes, scrollIntoView: true })
+    returning = false
+    return inverse
+  }
+  const undo = (view: EditorView): boolean => {
+    const inverse = give(view, done.pop()?.inverse)
+    if (inverse) undone.push(inverse)
+    return true
+  }
+  const redo = (view: EditorView): boolean => {
+    const inverse = give(view, undone.pop())
+    if (inverse) done.push({ inverse, at: 0 })
+    return true
+  }
+  return [
+    remember,
+    keymap.of([
+      { key: 'Mod-z', run: undo, shift: redo, preventDefault: true },
+      { key: 'Mod-y', run: redo, preventDefault: true },
+      { key: 'Enter', run: newLine },
+    ]),
+  ]
+}
+
+function newLine(view: EditorView): boolean {
+  const { state } = view
+  const { from, to } = state.selection.main
+  const indentation = /^ */.exec(state.doc.lineAt(from).text)?.[0] ?? ''
+  const insert = `${state.lineBreak}${indentation}`
+  view.dispatch({
+    changes: { from, to, insert },
+    selection: { anchor: from + insert.length },
+    scrollIntoView: true,
+    userEvent: 'input',
+  })
+  return true
+}

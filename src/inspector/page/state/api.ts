@@ -16,7 +16,7 @@ export function setToken(value: string): void {
 }
 
 /** Options of a request. */
-export interface ApiOptions {
+interface ApiOptions {
   method?: string
   /** Sent as JSON. */
   body?: unknown
@@ -33,13 +33,8 @@ export async function ask(path: string, { method = 'GET', body, session, signal 
   const headers = new Headers({ authorization: authorizationOf(token.value) })
   if (session) headers.set('x-understudy-session', session)
   if (body !== undefined) headers.set('content-type', 'application/json')
-  const request = {
-    method,
-    headers,
-    ...(signal && { signal }),
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  }
-  return accepted(fetch(path, request), signal)
+  const sent = body === undefined ? null : JSON.stringify(body)
+  return accepted(fetch(path, { method, headers, body: sent, signal: signal ?? null }), signal)
 }
 
 /** The response, if it is successful. Throws as `ask` does. */

@@ -4,6 +4,4 @@ import type { ReportData } from '../../report-data.ts'
 const element = document.getElementById('data')
 
 /** The data inside the page; undefined if it shows a server. */
-export const reportData: ReportData | undefined = element
-  ? (JSON.parse(element.textContent ?? '') as ReportData)
-  : undefined
+export const reportData = element ? (JSON.parse(element.textContent ?? '') as ReportData) : undefined

@@ -1,13 +1,7 @@
 // The location of the page: the hash of the URL, which can be bookmarked, shared and navigated, in a file too.
 import { computed, signal } from '@preact/signals'
 
-/** A view and its parameters. */
-export interface ViewRoute {
-  view: string
-  params: URLSearchParams
-}
-
-const read = (): ViewRoute => {
+const read = () => {
   const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?', 2)
   return { view: decoded(path), params: new URLSearchParams(query) }
 }

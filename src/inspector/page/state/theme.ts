@@ -4,8 +4,7 @@ import { effect, signal } from '@preact/signals'
 const KEY = 'understudy-theme'
 const THEMES = ['auto', 'light', 'dark'] as const
 
-/** A color theme. */
-export type Theme = (typeof THEMES)[number]
+type Theme = (typeof THEMES)[number]
 
 const kept = (): Theme => {
   try {

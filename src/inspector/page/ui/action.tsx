@@ -3,8 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { errorText } from '../state/api.ts'
 
-/** The properties of a button. */
-export interface ActionProps {
+interface ActionProps {
   act: () => Promise<unknown>
   children: ComponentChildren
   kind?: 'primary' | 'danger' | 'quiet'

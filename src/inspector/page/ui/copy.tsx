@@ -5,7 +5,7 @@ import { Icon } from './icons.tsx'
 const SHOWN_MS = 1_500
 
 /** Copies a text, and confirms it. */
-export function CopyButton({ text, label = 'Copy' }: { text: () => string; label?: string }) {
+export function CopyButton({ text }: { text: () => string }) {
   const [done, setDone] = useState(false)
   const copy = async () => {
     await copyText(text())
@@ -15,7 +15,7 @@ export function CopyButton({ text, label = 'Copy' }: { text: () => string; label
   return (
     <button type="button" class="quiet" onClick={copy}>
       <Icon name={done ? 'check' : 'copy'} />
-      <span aria-live="polite">{done ? 'Copied' : label}</span>
+      <span aria-live="polite">{done ? 'Copied' : 'Copy'}</span>
     </button>
   )
 }

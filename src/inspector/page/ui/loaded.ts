@@ -2,23 +2,15 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { errorText } from '../state/api.ts'
 
-/** The loaded value, or the error. */
-export interface Loaded<Value> {
-  value: Value | undefined
-  error: string | undefined
-  /** Requests it again. */
-  reload(): void
-}
-
 /** The dependencies of a value. */
 export type LoadedWhen = readonly (string | number | null)[]
 
-/** Loads a value, and again whenever `when` changes. The old value stays until the new one arrives. */
-export function useLoaded<Value>(load: () => Promise<Value>, when: readonly (string | number | null)[]): Loaded<Value> {
-  const [state, setState] = useState<{ value: Value | undefined; error: string | undefined }>({
-    value: undefined,
-    error: undefined,
-  })
+/**
+ * Loads a value, and again whenever `when` changes and on `reload`. The old value stays until the new one arrives, or
+ * an error.
+ */
+export function useLoaded<Value>(load: () => Promise<Value>, when: LoadedWhen) {
+  const [state, setState] = useState<{ value?: Value | undefined; error?: string | undefined }>({})
   const [count, setCount] = useState(0)
   const key = JSON.stringify([...when, count])
   const latest = useRef({ key, load })

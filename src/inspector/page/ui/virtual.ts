@@ -1,15 +1,8 @@
 // A list that renders only its visible items.
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 
-/** The rendered part of a list. */
-export interface VirtualList {
-  items: readonly { index: number /** Pixels from the first one. */; start: number }[]
-  /** Height of the whole list, in pixels. */
-  height: number
-}
-
 /** The properties of a list. */
-export interface VirtualOptions {
+interface VirtualOptions {
   count: number
   rowHeight: number
   /** Height of the sticky header, in pixels. */
@@ -27,11 +20,11 @@ export interface VirtualOptions {
 /** Items that are rendered before and after the visible ones. */
 const BESIDE = 6
 
-/** The items of a list that are visible in an element. All have the same height. */
+/** The items of a list that are visible in an element, and the height of the whole list. All have the same height. */
 export function useVirtual(
   element: { current: HTMLElement | null },
   { count, rowHeight, above, kept }: VirtualOptions,
-): VirtualList {
+) {
   const [top, setTop] = useState(0)
   // Until its size is known: at most that of the window.
   const [seen, setSeen] = useState(Math.ceil(innerHeight / rowHeight))
@@ -72,9 +65,10 @@ export function useVirtual(
   const first = Math.max(0, Math.min(top, count - seen) - BESIDE)
   const length = Math.min(count, Math.max(top, 0) + seen + BESIDE + 1) - first
   return {
-    items: Array.from({ length: Math.max(0, length) }, (_, at) => ({
-      index: first + at,
-      start: (first + at) * rowHeight,
+    /** With the pixels from the first one. */
+    items: Array.from({ length: Math.max(0, length) }, (_, at) => first + at).map((index) => ({
+      index,
+      start: index * rowHeight,
     })),
     height: count * rowHeight + above,
   }

@@ -5,6 +5,7 @@ import { calmChanges, taskPrompts } from '../state/call-list.ts'
 import { sessionChanges, taskChanges } from '../state/live.ts'
 import { hashOf, here } from '../state/route.ts'
 import { ActionButton } from '../ui/action.tsx'
+import { Page, TextField } from '../ui/layout.tsx'
 import { useLoaded } from '../ui/loaded.ts'
 import { SessionChoice, sessionHere, withSession } from './session-choice.tsx'
 import { type Task, TaskPanel } from './task.tsx'
@@ -26,11 +27,7 @@ export function AgentsView() {
   const agents = useLoaded(() => listOf<Agent>('/v2/agents?limit=100', session), [session, sessionChanges.value])
   const key = here.value.params.get('agent') ?? agents.value?.[0]?.key
   return (
-    <div class="page wide">
-      <header class="page-head">
-        <h1>Agents</h1>
-        <SessionChoice />
-      </header>
+    <Page title="Agents" beside={<SessionChoice />}>
       {agents.error !== undefined && <p class="callout bad">{agents.error}</p>}
       {agents.value?.length === 0 && <p class="note">This session has no agents. Create one with POST /v2/agents.</p>}
       <div class="columns">
@@ -48,7 +45,7 @@ export function AgentsView() {
         </nav>
         {key !== undefined && <Tasks key={key} agent={key} session={session} />}
       </div>
-    </div>
+    </Page>
   )
 }
 
@@ -70,7 +67,7 @@ function Tasks({ agent, session }: { agent: string; session: string }) {
             href={hashOf('agents', withSession({ agent, task: task.id }))}
             aria-current={task.id === id ? 'true' : undefined}
           >
-            <span class={`pill ${toneOfState(task.status.state)}`}>{task.status.state}</span>
+            <span class={`pill ${TONES[task.status.state] ?? ''}`}>{task.status.state}</span>
             <span class="title">{prompts.get(task.id) ?? `…${task.id.slice(-6)}`}</span>
           </a>
         ))}
@@ -80,15 +77,13 @@ function Tasks({ agent, session }: { agent: string; session: string }) {
   )
 }
 
-/** The tone of a task's state. */
-const toneOfState = (state: string): string =>
-  state === 'completed'
-    ? 'good'
-    : state === 'failed' || state === 'rejected'
-      ? 'bad'
-      : state === 'input-required'
-        ? 'warning'
-        : ''
+/** The tones of the states of tasks. */
+const TONES: Record<string, string> = {
+  completed: 'good',
+  failed: 'bad',
+  rejected: 'bad',
+  'input-required': 'warning',
+}
 
 function NewTask({ path, session, reload }: { path: string; session: string; reload: () => void }) {
   const [text, setText] = useState('')
@@ -100,14 +95,13 @@ function NewTask({ path, session, reload }: { path: string; session: string; rel
   }
   return (
     <form class="actions" onSubmit={(event) => event.preventDefault()}>
-      <label class="grow">
-        <span class="hidden">Message to the agent</span>
-        <input
-          placeholder="Send the agent a message"
-          value={text}
-          onInput={(event) => setText(event.currentTarget.value)}
-        />
-      </label>
+      <TextField
+        room="grow"
+        label="Message to the agent"
+        placeholder="Send the agent a message"
+        value={text}
+        onChange={setText}
+      />
       <ActionButton act={send} disabled={text.trim() === ''}>
         Send
       </ActionButton>

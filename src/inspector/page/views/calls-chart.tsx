@@ -3,12 +3,25 @@ import { useComputed } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type uPlot from 'uplot'
 import type { CallRow } from '../../../contract/core/call-row.ts'
+import type { Verification } from '../../../contract/core/verification.ts'
 import { STEPS } from '../call/axis.ts'
 import { allCalls, calmChanges, usesVirtualClock } from '../state/call-list.ts'
 import { countedText, tickText } from '../state/format.ts'
 import { theme } from '../state/theme.ts'
 import { chart } from '../ui/part.ts'
-import type { ScenarioState } from './scenario-state.ts'
+
+/** What the server reports about the active scenario. */
+export interface ScenarioState {
+  scenario: string | null
+  from: string | null
+  text: string | null
+  problem: string | null
+  warnings: string[]
+  state: string | null
+  started_at: string | null
+  rules: Verification['rules']
+  phases: { rule: string; phase: string; from_ms: number; to_ms: number | null }[]
+}
 
 const HEIGHT = 200
 const SLOTS = 120

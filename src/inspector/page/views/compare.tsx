@@ -4,8 +4,9 @@ import type { Exchange } from '../../../contract/core/exchange.ts'
 import { outcomeText } from '../../../contract/core/outcome-text.ts'
 import type { WaterfallRow } from '../../../contract/core/waterfall.ts'
 import { endText, textIn, visible } from '../../../views/wire-text.ts'
+import type { ReportCall } from '../../report-data.ts'
 import { axisOf } from '../call/axis.ts'
-import { type LoadedCall, loadCall } from '../call/loaded.ts'
+import { loadCall } from '../call/loaded.ts'
 import { callClock, WaterfallChart } from '../call/waterfall.tsx'
 import { allCalls, callOf, calmChanges } from '../state/call-list.ts'
 import { clockText, spanText } from '../state/format.ts'
@@ -86,23 +87,21 @@ const sentText = (exchange: Exchange) =>
     endText(exchange),
   ].join('\n')
 
-function Pair({ one, other }: { one: LoadedCall; other: LoadedCall }) {
+/** What is compared. */
+const PARTS: readonly [string, (call: ReportCall) => string][] = [
+  ['Timeline', ({ waterfall }) => timelineText(waterfall.rows)],
+  ['Request (parsed)', ({ trace }) => textOf(trace.request)],
+  ['Response (parsed)', ({ trace }) => textOf(trace.response ?? trace.error)],
+  ['Response (raw)', ({ exchange }) => sentText(exchange)],
+]
+
+function Pair({ one, other }: { one: ReportCall; other: ReportCall }) {
   // One scale for both, so that durations can be compared visually.
   const axis = axisOf({
     rows: [...one.waterfall.rows, ...other.waterfall.rows],
     from: Math.min(one.waterfall.from, other.waterfall.from),
     to: Math.max(one.waterfall.to, other.waterfall.to),
   })
-  const parts = [
-    ['Timeline', timelineText(one.waterfall.rows), timelineText(other.waterfall.rows)],
-    ['Request (parsed)', textOf(one.trace.request), textOf(other.trace.request)],
-    [
-      'Response (parsed)',
-      textOf(one.trace.response ?? one.trace.error),
-      textOf(other.trace.response ?? other.trace.error),
-    ],
-    ['Response (raw)', sentText(one.exchange), sentText(other.exchange)],
-  ] as const
   return (
     <>
       {[one, other].map(({ trace, waterfall }, index) => (
@@ -118,7 +117,7 @@ function Pair({ one, other }: { one: LoadedCall; other: LoadedCall }) {
           <WaterfallChart waterfall={waterfall} route={trace.route} clock={callClock(trace.id)} axis={axis} />
         </section>
       ))}
-      {parts.map(([name, before, after]) => (
+      {PARTS.map(([name, partOf]) => [name, partOf(one), partOf(other)] as const).map(([name, before, after]) => (
         <section key={name} class="card" aria-label={name}>
           <header>
             <h2>{name}</h2>

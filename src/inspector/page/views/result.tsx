@@ -9,6 +9,7 @@ import { allCalls, usesVirtualClock } from '../state/call-list.ts'
 import { countedText, instantText, spanText } from '../state/format.ts'
 import { reportData } from '../state/report.ts'
 import { hashOf } from '../state/route.ts'
+import { Facts, Lines } from '../ui/layout.tsx'
 import { FindingLine, VERDICT_TONES, Verdict } from './verdict.tsx'
 
 /** The view, which only reports of `exec` have. */
@@ -48,35 +49,31 @@ function Run({ run, command, isOnly }: { run: ReportedRun; command: string; isOn
   const { name, verdict, inconclusive, code, timedOut, tookMs, findings, notEmulated } = run
   const sessions = run.sessions.flatMap((place) => reportData?.verdicts[place] ?? [])
   const Title = isOnly ? 'h1' : 'h2'
+  const exit = timedOut ? `${code} (ended by --timeout)` : code
+  const facts: [string, ComponentChildren][] = [
+    ...(isOnly ? [['Command', <code key="command">{command}</code>] satisfies [string, ComponentChildren]] : []),
+    [
+      'Exit code',
+      <span key="code" class={code === 0 ? '' : 'wrong'}>
+        {exit}
+      </span>,
+    ],
+    ['Scenario and seed', name],
+    ['Duration', spanText(tookMs)],
+    ['Written', reportData && instantText(Date.parse(reportData.made))],
+  ]
   return (
     <section class="stack" aria-label={`Run ${name}`}>
       <div class="verdict">
         <span class={`pill ${VERDICT_TONES[verdict]}`}>{verdict.toUpperCase()}</span>
         <Title class="sentence">{isOnly ? sentenceOf(run, sessions) : `${name}: ${sentenceOf(run, sessions)}`}</Title>
       </div>
-      {(verdict === 'inconclusive' ? inconclusive : []).map((reason) => (
-        <p key={reason} class="callout warn">
-          {reason}
-        </p>
-      ))}
-      <dl class="facts">
-        {isOnly && <Fact name="Command" value={<code>{command}</code>} />}
-        <Fact
-          name="Exit code"
-          value={<span class={code === 0 ? '' : 'wrong'}>{timedOut ? `${code} (ended by --timeout)` : code}</span>}
-        />
-        <Fact name="Scenario and seed" value={name} />
-        <Fact name="Duration" value={spanText(tookMs)} />
-        {reportData && <Fact name="Written" value={instantText(Date.parse(reportData.made))} />}
-      </dl>
+      <Lines lines={verdict === 'inconclusive' ? inconclusive : []} class="callout warn" />
+      <Facts rows={facts} />
       {findings.map((finding, index) => (
         <FindingLine key={index} finding={finding} />
       ))}
-      {notEmulated.map((line) => (
-        <p key={line} class="note">
-          {line}
-        </p>
-      ))}
+      <Lines lines={notEmulated} class="note" />
       {sessions.map((session, index) => (
         <SessionPart
           key={index}
@@ -86,15 +83,6 @@ function Run({ run, command, isOnly }: { run: ReportedRun; command: string; isOn
         />
       ))}
     </section>
-  )
-}
-
-function Fact({ name, value }: { name: string; value: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
   )
 }
 

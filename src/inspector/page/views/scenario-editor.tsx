@@ -5,7 +5,7 @@ import { askJson, errorText } from '../state/api.ts'
 import { ActionButton } from '../ui/action.tsx'
 import { saveFile } from '../ui/copy.tsx'
 import { editor } from '../ui/part.ts'
-import type { ScenarioState } from './scenario-state.ts'
+import type { ScenarioState } from './calls-chart.tsx'
 
 interface Checked {
   valid: boolean
@@ -35,13 +35,7 @@ export function ScenarioEditor({ state, session, reload }: { state: ScenarioStat
   )
 }
 
-interface OpenProps {
-  inForce: string | null
-  session: string
-  reload(): void
-}
-
-function OpenEditor({ inForce, session, reload }: OpenProps) {
+function OpenEditor({ inForce, session, reload }: { inForce: string | null; session: string; reload(): void }) {
   const place = useRef<HTMLDivElement>(null)
   const view = useRef<YamlEditor | undefined>(undefined)
   const original = inForce ?? EMPTY

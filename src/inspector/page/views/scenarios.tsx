@@ -7,11 +7,10 @@ import { countedText, instantText } from '../state/format.ts'
 import { sessionChanges } from '../state/live.ts'
 import { reportData } from '../state/report.ts'
 import { ActionButton } from '../ui/action.tsx'
+import { Lines, Page, Region, Table } from '../ui/layout.tsx'
 import { useLoaded } from '../ui/loaded.ts'
-import { Region } from '../ui/region.tsx'
-import { CallsChart } from './calls-chart.tsx'
+import { CallsChart, type ScenarioState } from './calls-chart.tsx'
 import { ScenarioEditor } from './scenario-editor.tsx'
-import type { ScenarioState } from './scenario-state.ts'
 import { SessionChoice, sessionHere } from './session-choice.tsx'
 import { Verdict } from './verdict.tsx'
 
@@ -30,16 +29,12 @@ export function ScenariosView() {
 }
 
 function ReportedScenarios() {
-  const verdicts = reportData?.verdicts ?? []
+  if (!reportData) return null
+  const { title, made, left_out: leftOut, verdicts } = reportData
+  const omitted = leftOut > 0 ? `; ${countedText(leftOut, 'call')} without details` : ''
+  const about = `${title}, ${instantText(Date.parse(made))}${omitted}`
   return (
-    <div class="page wide">
-      <header class="page-head">
-        <h1>Scenarios</h1>
-        <p class="note">
-          {reportData?.title}, {reportData && instantText(Date.parse(reportData.made))}
-          {reportData && reportData.left_out > 0 && `; ${countedText(reportData.left_out, 'call')} without details`}
-        </p>
-      </header>
+    <Page title="Scenarios" beside={<p class="note">{about}</p>}>
       {verdicts.length === 0 && <p class="note">This report has no verdicts.</p>}
       {verdicts.map((verdict) => (
         <section key={verdict.session} class="card" aria-label={`Session ${verdict.session}`}>
@@ -52,7 +47,7 @@ function ReportedScenarios() {
           <Verdict verdict={verdict} />
         </section>
       ))}
-    </div>
+    </Page>
   )
 }
 
@@ -64,19 +59,11 @@ function LiveScenario() {
   const verdict = useLoaded(() => askJson<Verification>('/_understudy/verify', { session }), when)
   const { value } = state
   return (
-    <div class="page wide">
-      <header class="page-head">
-        <h1>Scenarios</h1>
-        <SessionChoice />
-      </header>
+    <Page title="Scenarios" beside={<SessionChoice />}>
       {state.error !== undefined && <p class="callout bad">{state.error}</p>}
       {value && <ScenarioChoice state={value} session={session} reload={state.reload} />}
       {value?.problem && <p class="callout bad">{value.problem}</p>}
-      {value?.warnings.map((warning) => (
-        <p key={warning} class="callout warn">
-          {warning}
-        </p>
-      ))}
+      {value && <Lines lines={value.warnings} class="callout warn" />}
       <CallsChart session={session} state={value} />
       {value && value.rules.length > 0 && (
         <section class="card" aria-label="Rules">
@@ -96,17 +83,11 @@ function LiveScenario() {
           )}
         </section>
       )}
-    </div>
+    </Page>
   )
 }
 
-interface ChoiceProps {
-  state: ScenarioState
-  session: string
-  reload: () => void
-}
-
-function ScenarioChoice({ state, session, reload }: ChoiceProps) {
+function ScenarioChoice({ state, session, reload }: { state: ScenarioState; session: string; reload(): void }) {
   const { value: known = [] } = useLoaded(
     async () => (await askJson<{ data: KnownScenario[] }>('/_understudy/scenarios')).data,
     [],
@@ -161,37 +142,24 @@ function ScenarioChoice({ state, session, reload }: ChoiceProps) {
 function Rules({ rules }: { rules: ScenarioState['rules'] }) {
   return (
     <Region class="scrolls" label="Rule counts">
-      <table class="table">
-        <thead>
-          <tr>
-            <th>Rule</th>
-            <th>Fault</th>
-            <th>Applies to</th>
-            <th class="number">Matched</th>
-            <th class="number">Triggered</th>
-            <th class="number">Injected</th>
-            <th>Notes</th>
+      <Table titles={['Rule', 'Fault', 'Applies to', '#Matched', '#Triggered', '#Injected', 'Notes']}>
+        {rules.map(({ name, fault, at, matched, triggered: fired, applied, skipped, not_triggered: idle }) => (
+          <tr key={name}>
+            <td>{name}</td>
+            <td>{fault ?? '–'}</td>
+            <td>{at}</td>
+            <td class="number">{matched}</td>
+            <td class="number">{fired}</td>
+            <td class="number">{applied}</td>
+            <td class="note">
+              {[
+                ...(idle === null ? [] : [idle]),
+                ...Object.entries(skipped).map(([why, count]) => `${why}: ${count}`),
+              ].join('; ')}
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {rules.map(({ name, fault, at, matched, triggered: fired, applied, skipped, not_triggered: idle }) => (
-            <tr key={name}>
-              <td>{name}</td>
-              <td>{fault ?? '–'}</td>
-              <td>{at}</td>
-              <td class="number">{matched}</td>
-              <td class="number">{fired}</td>
-              <td class="number">{applied}</td>
-              <td class="note">
-                {[
-                  ...(idle === null ? [] : [idle]),
-                  ...Object.entries(skipped).map(([why, count]) => `${why}: ${count}`),
-                ].join('; ')}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </Table>
     </Region>
   )
 }

@@ -1,65 +1,48 @@
 // Sessions: the list, the actions on each, and the clock of the selected one.
 import { useState } from 'preact/hooks'
 import { ask, askJson } from '../state/api.ts'
-import { instantText } from '../state/format.ts'
+import { countText, instantText } from '../state/format.ts'
 import { sessionChanges } from '../state/live.ts'
 import { hashOf } from '../state/route.ts'
 import { ActionButton } from '../ui/action.tsx'
 import { saveFile } from '../ui/copy.tsx'
+import { Page, Region, Table, TextField } from '../ui/layout.tsx'
 import { useLoaded } from '../ui/loaded.ts'
-import { Region } from '../ui/region.tsx'
-import { ClockControls } from './clock.tsx'
 import { loadSessions, type SessionInfo, sessionHere } from './session-choice.tsx'
+
+const ABOUT = 'Each session has its own data, fixtures, scenario, and clock. Sessions are isolated from each other.'
 
 /** The view. */
 export function SessionsView() {
   const { value, error, reload } = useLoaded(loadSessions, [sessionChanges.value])
   const chosen = value?.find(({ name }) => name === sessionHere()) ?? value?.[0]
   return (
-    <div class="page wide">
-      <header class="page-head">
-        <h1>Sessions</h1>
-        <p class="note">
-          Each session has its own data, fixtures, scenario, and clock. Sessions are isolated from each other.
-        </p>
-      </header>
+    <Page title="Sessions" beside={<p class="note">{ABOUT}</p>}>
       {error !== undefined && <p class="callout bad">{error}</p>}
       <NewSession />
       <Region class="scrolls" label="List of sessions">
-        <table class="table">
-          <thead>
-            <tr>
-              <th>Name</th>
-              <th>Calls</th>
-              <th>Scenario</th>
-              <th>Clock</th>
-              <th>Seed</th>
-              <th>Fixtures</th>
+        <Table titles={['Name', 'Calls', 'Scenario', 'Clock', 'Seed', 'Fixtures']}>
+          {value?.map((session) => (
+            <tr key={session.name} aria-current={session.name === chosen?.name ? 'true' : undefined}>
+              <td>
+                <a href={hashOf('sessions', { session: session.name })}>{session.name}</a>
+              </td>
+              <td>
+                <a href={hashOf('calls', { session: session.name })}>{session.calls}</a>
+              </td>
+              <td>{session.scenario ?? '–'}</td>
+              <td>
+                <span class={`tag ${session.clock.kind}`}>{session.clock.kind}</span>
+                {session.clock.frozen && 'frozen'}
+              </td>
+              <td>{session.seed}</td>
+              <td>{session.fixtures.length}</td>
             </tr>
-          </thead>
-          <tbody>
-            {value?.map((session) => (
-              <tr key={session.name} aria-current={session.name === chosen?.name ? 'true' : undefined}>
-                <td>
-                  <a href={hashOf('sessions', { session: session.name })}>{session.name}</a>
-                </td>
-                <td>
-                  <a href={hashOf('calls', { session: session.name })}>{session.calls}</a>
-                </td>
-                <td>{session.scenario ?? '–'}</td>
-                <td>
-                  <span class={`tag ${session.clock.kind}`}>{session.clock.kind}</span>
-                  {session.clock.frozen && 'frozen'}
-                </td>
-                <td>{session.seed}</td>
-                <td>{session.fixtures.length}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       </Region>
       {chosen && <SessionPanel key={chosen.name} session={chosen} reload={reload} />}
-    </div>
+    </Page>
   )
 }
 
@@ -136,10 +119,7 @@ function NewSession() {
   }
   return (
     <form class="actions" onSubmit={(event) => event.preventDefault()}>
-      <label>
-        <span class="hidden">Name of the new session</span>
-        <input placeholder="new session" value={name} onInput={(event) => setName(event.currentTarget.value)} />
-      </label>
+      <TextField label="Name of the new session" placeholder="new session" value={name} onChange={setName} />
       <label>
         <span class="hidden">Clock</span>
         <select value={kind} onChange={(event) => setKind(event.currentTarget.value === 'real' ? 'real' : 'virtual')}>
@@ -151,5 +131,57 @@ function NewSession() {
         Create
       </ActionButton>
     </form>
+  )
+}
+
+const STEPS = ['1s', '10s', '1m', '10m', '1h'] as const
+
+/** The actions on the clock. */
+function ClockControls({ session, reload }: { session: SessionInfo; reload: () => void }) {
+  const { name, clock } = session
+  const [time, setTime] = useState('')
+  const [length, setLength] = useState('')
+  const change = (body: object) => () =>
+    askJson(`/_understudy/sessions/${encodeURIComponent(name)}/clock`, { method: 'POST', body }).then(reload)
+  if (clock.kind === 'real') {
+    return <p class="note">This session uses the real clock. To control time, create a session with a virtual clock.</p>
+  }
+  return (
+    <>
+      <h3>Clock</h3>
+      <p class="actions">
+        {clock.frozen ? (
+          <ActionButton act={change({ resume: true })}>Resume</ActionButton>
+        ) : (
+          <ActionButton act={change({ freeze: true })}>Freeze</ActionButton>
+        )}
+        <span class="note">
+          {clock.frozen ? 'Frozen' : 'Skips to the next timer'} ({countText(clock.waiting)} pending).
+        </span>
+      </p>
+      <p class="actions">
+        <span class="note">Advance</span>
+        {STEPS.map((step) => (
+          <ActionButton key={step} act={change({ advance: step })}>
+            {step}
+          </ActionButton>
+        ))}
+        <TextField room="short" label="Duration to advance" placeholder="90s" value={length} onChange={setLength} />
+        <ActionButton act={change({ advance: length })} disabled={length === ''}>
+          Advance
+        </ActionButton>
+      </p>
+      <p class="actions">
+        <TextField
+          label="Time to set the clock to"
+          placeholder="2025-01-01T00:00:00Z"
+          value={time}
+          onChange={setTime}
+        />
+        <ActionButton act={change({ set: time })} disabled={time === ''}>
+          Set
+        </ActionButton>
+      </p>
+    </>
   )
 }

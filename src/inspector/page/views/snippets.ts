@@ -1,15 +1,9 @@
 // Client snippets, ready to paste.
 
-/** A client snippet. */
-export interface Snippet {
-  id: string
-  label: string
-  /** `url` is that of the server, `key` the token. */
-  text(where: { url: string; key: string }): string
-}
+type Text = (where: { url: string; key: string }) => string
 
-/** All snippets. */
-export const SNIPPETS: readonly Snippet[] = [
+/** All snippets; `url` is that of the server, `key` the token. */
+export const SNIPPETS: readonly { id: string; label: string; text: Text }[] = [
   {
     id: 'curl',
     label: 'curl',

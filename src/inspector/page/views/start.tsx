@@ -5,6 +5,7 @@ import { askJson, errorText, token } from '../state/api.ts'
 import { here } from '../state/route.ts'
 import { CopyButton } from '../ui/copy.tsx'
 import { Icon } from '../ui/icons.tsx'
+import { Block } from '../ui/layout.tsx'
 import { Tabs } from '../ui/tabs.tsx'
 import { SNIPPETS } from './snippets.ts'
 
@@ -70,13 +71,9 @@ export function Start() {
           show: () => {
             const snippet = text({ url: location.origin, key })
             return (
-              <section class="block">
-                <header>
-                  <h3>{label}</h3>
-                  <CopyButton text={() => snippet} />
-                </header>
+              <Block title={label} copy={() => snippet}>
                 <Code text={snippet} label={`${label} snippet`} />
-              </section>
+              </Block>
             )
           },
         }))}

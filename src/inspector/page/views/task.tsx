@@ -4,6 +4,7 @@ import { askJson, askWorkspace } from '../state/api.ts'
 import { costText, countedText } from '../state/format.ts'
 import { hashOf } from '../state/route.ts'
 import { ActionButton } from '../ui/action.tsx'
+import { TextField } from '../ui/layout.tsx'
 import { type LoadedWhen, useLoaded } from '../ui/loaded.ts'
 
 interface TaskPart {
@@ -104,14 +105,13 @@ function Decision({ task, action, session, reload }: DecisionProps) {
           Approve
         </ActionButton>
         <ActionButton act={decide('reject')}>Reject</ActionButton>
-        <label class="grow">
-          <span class="hidden">Reason for the rejection</span>
-          <input
-            placeholder="reason, sent to the model"
-            value={reason}
-            onInput={(event) => setReason(event.currentTarget.value)}
-          />
-        </label>
+        <TextField
+          room="grow"
+          label="Reason for the rejection"
+          placeholder="reason, sent to the model"
+          value={reason}
+          onChange={setReason}
+        />
       </p>
     </div>
   )

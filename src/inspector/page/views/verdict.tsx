@@ -3,6 +3,7 @@ import type { Finding } from '../../../contract/core/finding.ts'
 import type { Verification } from '../../../contract/core/verification.ts'
 import { countedText } from '../state/format.ts'
 import { hashOf } from '../state/route.ts'
+import { Lines } from '../ui/layout.tsx'
 
 /** The tone of each verdict. */
 export const VERDICT_TONES = { pass: 'good', fail: 'bad', inconclusive: 'warning' } as const
@@ -41,9 +42,7 @@ export function Verdict({ verdict, isPart = false }: { verdict: Verification; is
           </span>
         </header>
       )}
-      {inconclusive.map((reason) => (
-        <p key={reason}>{reason}</p>
-      ))}
+      <Lines lines={inconclusive} />
       {findings.map((finding, index) => (
         <FindingLine key={index} finding={finding} />
       ))}
@@ -56,11 +55,7 @@ export function Verdict({ verdict, isPart = false }: { verdict: Verification; is
         </div>
       ))}
       {findings.length === 0 && expectations.length === 0 && <p class="note">No expectations; no problems found.</p>}
-      {notices.map((notice) => (
-        <p key={notice} class="note">
-          {notice}
-        </p>
-      ))}
+      <Lines lines={notices} class="note" />
     </>
   )
 }

@@ -5,6 +5,7 @@ import { askJson, askWorkspace } from '../state/api.ts'
 import { countText } from '../state/format.ts'
 import { sessionChanges } from '../state/live.ts'
 import { hashOf, here } from '../state/route.ts'
+import { Page } from '../ui/layout.tsx'
 import { useLoaded } from '../ui/loaded.ts'
 import { SessionChoice, sessionHere, withSession } from './session-choice.tsx'
 
@@ -55,11 +56,7 @@ export function WorkspaceView() {
   const counts = useLoaded(() => countsIn(session), [session, resource?.path ?? null, sessionChanges.value])
   if (!resource) return null
   return (
-    <div class="page wide">
-      <header class="page-head">
-        <h1>Workspace</h1>
-        <SessionChoice />
-      </header>
+    <Page title="Workspace" beside={<SessionChoice />}>
       <div class="columns">
         <nav class="list" aria-label="Resources">
           {RESOURCES.map(({ path, label, kind }) => (
@@ -77,7 +74,7 @@ export function WorkspaceView() {
         </nav>
         <Records key={`${session} ${resource.path} ${within}`} resource={resource} within={within} session={session} />
       </div>
-    </div>
+    </Page>
   )
 }
 

@@ -1,0 +1,10 @@
+// Objects and lists of objects with their descriptions, as most schemas contain them.
+import { z } from 'zod'
+
+/** An object with its description. */
+export const describedObject = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
+  z.object(shape).describe(description)
+
+/** A list of objects with its description. */
+export const describedList = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
+  z.array(z.object(shape)).describe(description)
