@@ -50,6 +50,12 @@ const OPERATIONS: ReadonlyMap<string, OperationPath> = new Map([
     Object.entries(paths).map(([path, endpoint]) => [path, { endpoint, wire: () => wire(path) }] as const),
   ),
 ])
+/** The path of a request: the server has normalized its URL, so that it need not be parsed again. */
+function pathIn(url: string): string {
+  const begin = url.indexOf('/', url.indexOf('://') + 3)
+  const end = url.slice(begin).search(/[?#]/)
+  return end < 0 ? url.slice(begin) : url.slice(begin, begin + end)
+}
 /** The operation that a request calls. */
 const operationAt = ({ method }: Request, pathname: string) =>
   method === 'POST' ? OPERATIONS.get(pathname.endsWith('/') ? pathname.slice(0, -1) : pathname) : undefined
@@ -126,7 +132,7 @@ export function createApp(deps: AppDeps): App {
   const complete = completing(ids)
   const page = inspecting(deps, loadRoutes)
   const answer = (request: Request, hold: ConnectionFinder | undefined): Response | Promise<Response> => {
-    const { pathname } = new URL(request.url)
+    const pathname = pathIn(request.url)
     const called = isCalled(pathname)
     const shown = called ? undefined : page(request)
     if (shown) return complete(shown, request, hold)

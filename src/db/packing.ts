@@ -57,24 +57,19 @@ function equals(value: unknown, usual: unknown, of: Fields): boolean {
 export function packing<Of extends object>(table: readonly Field<Of>[]): Packing<Of> {
   const fields = table.map(([name, usual, form]): PackedField => ({ name, usual, form: form as Form<unknown> }))
   const stored = fields.filter(({ usual }) => usual !== COLUMN)
-  // Column by column: every call is packed, and iterating over objects takes half as long again.
-  const names = stored.map(({ name }) => name)
-  const usuals = stored.map(({ usual }) => usual)
-  const forms = stored.map(({ form }) => form)
+  const places = new Map(stored.map(({ name, usual, form }, place) => [name, { place, usual, form }]))
   return {
     pack(of) {
       const tuple: unknown[] = []
-      // `undefined` in a list makes JSON three times as slow, and trailing defaults are omitted.
-      let skipped = 0
-      for (let at = 0; at < names.length; at++) {
-        const value = (of as Fields)[names[at] ?? '']
-        const usual = usuals[at]
-        if (value == null || value === usual || equals(value, usual, of as Fields)) skipped++
-        else {
-          for (; skipped > 0; skipped--) tuple.push(null)
-          const form = forms[at]
-          tuple.push(form ? form.pack(value) : value)
-        }
+      // Every call is packed, and reading what an object has takes half as long as looking for each field.
+      for (const name in of) {
+        const value: unknown = of[name]
+        const field = value == null ? undefined : places.get(name)
+        if (!field || value === field.usual || equals(value, field.usual, of as Fields)) continue
+        const { place, form } = field
+        // `undefined` in a list makes JSON three times as slow.
+        while (tuple.length < place) tuple.push(null)
+        tuple[place] = form ? form.pack(value) : value
       }
       return tuple
     },

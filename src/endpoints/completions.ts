@@ -3,6 +3,7 @@ import { cutText, joinTokenChunks, type TextAnswer } from '../answers/text-answe
 import { usageOf } from '../answers/usage.ts'
 import type { AttemptContext, FillText, Operation, RenderedAnswer } from '../contract/core/operation.ts'
 import { Completion, CompletionRequest, CompletionScript, DEFAULT_MAX_TOKENS } from '../contract/router/completions.ts'
+import { systemFingerprint } from './chat/parts.ts'
 import { streamedOperation } from './common.ts'
 import {
   type CompletionChoice,
@@ -11,7 +12,6 @@ import {
   completionAssembly,
   completionChoice,
   completionChunks,
-  systemFingerprint,
 } from './completions/chunks.ts'
 import { completionProblem } from './completions/normalize.ts'
 import {

@@ -89,15 +89,19 @@ const fold = (text: string, folded: boolean) => (folded ? text.toLowerCase() : t
 
 /**
  * The captures of a text that matches; undefined if it does not.
- * @param budget steps that regular expressions may take
+ * @param budget returns the steps that regular expressions may take
  * @throws RegexLimit if one takes more
  */
-export function matchText(match: TextMatch, text: string, budget: RegexBudget): Record<string, string> | undefined {
+export function matchText(
+  match: TextMatch,
+  text: string,
+  budget: () => RegexBudget,
+): Record<string, string> | undefined {
   if (typeof match === 'string') return match === text ? {} : undefined
   const { ignore_case: folded = false } = match
   if (match.equals !== undefined) return fold(match.equals, folded) === fold(text, folded) ? {} : undefined
   if (match.contains !== undefined) return fold(text, folded).includes(fold(match.contains, folded)) ? {} : undefined
-  return textRegex(match.regex ?? '', folded ? 'iu' : 'u').exec(text, budget) as Record<string, string> | undefined
+  return textRegex(match.regex ?? '', folded ? 'iu' : 'u').exec(text, budget()) as Record<string, string> | undefined
 }
 
 /** Whether a number equals the expected one, or is in the range, limits included. */

@@ -43,7 +43,7 @@ const budgets = new WeakMap<object, RegexBudget>()
  */
 export function matchedText(match: TextMatch, text: string, call: object): Record<string, string> | undefined {
   try {
-    return matchText(match, text, budgets.getOrInsertComputed(call, regexBudget))
+    return matchText(match, text, () => budgets.getOrInsertComputed(call, regexBudget))
   } catch (error) {
     if (!(error instanceof RegexLimit)) throw error
     const source = typeof match === 'object' ? (match.regex ?? '') : ''

@@ -33,14 +33,16 @@ function choiceProblems(body: ToolFields): Problem[] {
 
 /** Functions whose names only Google's models accept: those with dots and colons. */
 function nameProblems({ model, tools, functions }: ChatFields): Problem[] {
-  if (model.startsWith('google/')) return []
-  const isWrong = (name: string | undefined) => name !== undefined && /[.:]/.test(name)
+  if ((!tools && !functions) || model.startsWith('google/')) return []
   const named = (tools ?? []) as readonly { function?: { name: string } }[]
-  const paths = [
-    ...named.flatMap((tool, index) => (isWrong(tool.function?.name) ? [['tools', index, 'function', 'name']] : [])),
-    ...(functions ?? []).flatMap(({ name }, index) => (isWrong(name) ? [['functions', index, 'name']] : [])),
-  ]
-  return paths.map((path) => [path, `must be 1 to 64 letters, digits, _ and - with ${model}`])
+  const problems: Problem[] = []
+  const check = (name: string | undefined, path: Problem[0]) => {
+    if (name !== undefined && /[.:]/.test(name))
+      problems.push([path, `must be 1 to 64 letters, digits, _ and - with ${model}`])
+  }
+  for (const [index, tool] of named.entries()) check(tool.function?.name, ['tools', index, 'function', 'name'])
+  for (const [index, { name }] of (functions ?? []).entries()) check(name, ['functions', index, 'name'])
+  return problems
 }
 
 /** All problems between the fields. */

@@ -12,7 +12,14 @@ import { fingerprint } from '../../lib/ids.ts'
 import { signThought } from '../../lib/issued.ts'
 import type { EventBatch } from '../../lib/sse.ts'
 import { chatChunks } from './chunks.ts'
-import { type ChatAudio, type ChatFrame, type ChoiceParts, isText, type TextChoice } from './parts.ts'
+import {
+  type ChatAudio,
+  type ChatFrame,
+  type ChoiceParts,
+  isText,
+  systemFingerprint,
+  type TextChoice,
+} from './parts.ts'
 import { audioInputTokens, chatPromptTokens, effortOf } from './prompt.ts'
 import { cachedTokens } from './prompt-cache.ts'
 
@@ -199,8 +206,6 @@ function textChoice(choice: TextChoice): string {
   textChoices.set(content, json)
   return json
 }
-
-const systemFingerprint = (model: string): string => `fp_${fingerprint(model).slice(0, 10)}`
 
 /** Whether assembling the chunks of a choice gives the whole choice. Audio and an empty refusal differ. */
 const isPlain = ({ answer, logprobs, sound }: ChoiceParts): boolean =>

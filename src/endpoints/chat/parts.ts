@@ -1,6 +1,8 @@
 // The parts of a chat response, before they are serialized.
 import type { TextAnswer, TextChunk } from '../../answers/text-answer.ts'
 import type { TokenLogprob } from '../../contract/router/chat.ts'
+import { fingerprint } from '../../lib/ids.ts'
+import { remembering } from '../../lib/remember.ts'
 
 /** The audio of a response. */
 export interface ChatAudio {
@@ -39,3 +41,6 @@ export interface ChatFrame {
   model: string
   system_fingerprint: string
 }
+
+/** The `system_fingerprint` of generated responses. Cached, since most calls have the model of the previous one. */
+export const systemFingerprint = remembering((model: string) => `fp_${fingerprint(model).slice(0, 10)}`)

@@ -3,9 +3,9 @@ import type { TextChunk } from '../../answers/text-answer.ts'
 import type { AnswerAssembly } from '../../contract/core/assembly.ts'
 import type { Usage } from '../../contract/router/chat.ts'
 import type { Completion } from '../../contract/router/completions.ts'
-import { fingerprint } from '../../lib/ids.ts'
 import { dataEvent, type StreamEvent } from '../../lib/sse.ts'
 import type { JsonObject } from '../../lib/values.ts'
+import { systemFingerprint } from '../chat/parts.ts'
 import { normalizeCompletion } from './normalize.ts'
 
 /** One choice of a legacy completion. */
@@ -18,9 +18,6 @@ export interface CompletionParts {
   pieces: readonly TextChunk[]
   finish: CompletionChoice['finish_reason']
 }
-
-/** The `system_fingerprint` of generated responses. */
-export const systemFingerprint = (model: string): string => `fp_${fingerprint(model).slice(0, 10)}`
 
 /** A choice with its text and finish reason, without log probabilities. */
 export const completionChoice = (
