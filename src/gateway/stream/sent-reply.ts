@@ -80,7 +80,7 @@ function endCall(
 
 /** The provider's response so far, for the trace; undefined when there is none. */
 function passedAnswer(
-  { value, text = JSON.stringify(value), events, failure }: SentContent,
+  { value, text, events, failure }: SentContent,
   { model, record, wire, redact }: Pick<SentCall, 'model' | 'record' | 'wire'> & Pick<Reply, 'redact'>,
 ): AnswerRecord | undefined {
   const { assemble } = wire
@@ -102,7 +102,7 @@ function passedAnswer(
   const content = { kind: 'whole' as const, value }
   return {
     answer: { kind: 'succeeded', model, content, from, attempt: record },
-    content: { kind: 'value', value, text },
+    content: { kind: 'value', value, text: text ?? JSON.stringify(value) },
     ...about,
   }
 }
