@@ -125,7 +125,19 @@ const IN_RUNNERS: [name: string, planted: Planted, command: string[]][] = [
 let explorations = 0
 async function exploreCommand(name: string, manner: Manner, { mode, command }: { mode: string; command: string[] }) {
   const out = join(folder.path, `out-${++explorations}`)
-  const args = ['explore', '--out', out, '--json-file', `${out}.json`, '--failure-mode', mode, '--', ...command]
+  const args = [
+    'explore',
+    '--out',
+    out,
+    '--json-file',
+    `${out}.json`,
+    '--failure-mode',
+    mode,
+    '--jobs',
+    '1',
+    '--',
+    ...command,
+  ]
   const inPython = command === PYTEST
   const child = Bun.spawn([EXECUTABLE, ...args], {
     cwd: inPython ? join(folder.path, name) : folder.path,
