@@ -47,7 +47,7 @@ export function reproduceRoute({ sessionOf, runs, operation }: ControlDeps): Rou
         const message = `there is no trace with the id ${JSON.stringify(id)} in this session`
         throw new ApiError(404, 'trace_not_found', message)
       }
-      const scenario = runs.all().find(({ name }) => name === trace.scenario)
+      const scenario = trace.scenario === null ? undefined : runs.all().find(({ name }) => name === trace.scenario)
       const source = { trace, operation: operation(trace.operation), scenario }
       return { fixture: generateFixture(source), scenario: generateScenario(source), test: generateTest(source) }
     },

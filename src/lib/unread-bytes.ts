@@ -26,14 +26,12 @@ export async function allRead(peer: string): Promise<void> {
 
 /** Bytes in the kernel's queues of the connections with a local port. */
 async function unreadBytes(port: number): Promise<number> {
-  const end = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
+  const end = port.toString(16).toUpperCase().padStart(4, '0')
+  const connection = new RegExp(`^ *\\d+: \\w+:${end} \\w+:\\w+ \\w+ \\w+:(\\w+)`, 'gm')
   let unread = 0
   for (const table of TABLES) {
     const text = await readFile(table, 'latin1').catch(() => '')
-    for (const line of text.split('\n')) {
-      const [, local = '', , , queues = ''] = line.trim().split(/\s+/)
-      if (local.endsWith(end)) unread += Number.parseInt(queues.slice(queues.indexOf(':') + 1), 16)
-    }
+    for (const [, queued = ''] of text.matchAll(connection)) unread += Number.parseInt(queued, 16)
   }
   return unread
 }

@@ -78,10 +78,18 @@ export interface ScenarioSource {
 /** A scenario that never changes. */
 export const fixedSource = (scenario: Scenario): ScenarioSource => ({ scenario, problem: undefined, refresh() {} })
 
-/** The shipped scenario with a name. Undefined if there is none. */
+/** The shipped scenarios that were needed so far, by name. */
+const loaded = new Map<string, Scenario>()
+
+/** The shipped scenario with a name, read once. Undefined if there is none. */
 export function loadShipped(name: string): Scenario | undefined {
+  const known = loaded.get(name)
+  if (known) return known
   const path = listAssets('scenarios').find((one) => nameOf(one) === name)
-  return path === undefined ? undefined : parseScenario(path, decoder.decode(readAsset(path)))
+  if (path === undefined) return undefined
+  const scenario = parseScenario(path, decoder.decode(readAsset(path)))
+  loaded.set(name, scenario)
+  return scenario
 }
 
 /** The error for an unknown scenario name, with a suggestion. */

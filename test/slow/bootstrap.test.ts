@@ -20,14 +20,14 @@ test.each(['the shell that npm runs it in', 'the bootstrap itself'])(
       stderr: 'inherit',
     })
     const reader = shell.stdout.getReader()
-    while (!existsSync(ready)) await reader.read()
+    while (!existsSync(ready)) if ((await reader.read()).done) throw new Error('it ended before it was ready')
     const { url } = JSON.parse(readFileSync(ready, 'utf8')) as { url: string }
     const health = () => fetch(`${url}/_understudy/health`).catch(() => undefined)
     expect((await health())?.status).toBe(200)
     shell.kill('SIGTERM')
     await shell.exited
-    while (await health());
     // Its end of the pipe is closed when the last of them is gone.
     while (!(await reader.read()).done);
+    expect(await health()).toBeUndefined()
   },
 )

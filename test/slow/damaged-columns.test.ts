@@ -71,7 +71,7 @@ interface Sound {
   ofLong: string[]
 }
 /** What reads nothing but traces, and takes longest. */
-const OF_TRACES = /^\/_understudy\/traces\/.*\/(made|waterfall)$/
+const OF_TRACES = /^\/_understudy\/traces\/.*\/(reproduction|waterfall)$/
 /** What is the same for all sessions. */
 const SHARED = /^\/v1\/models|^\/_understudy\/(health|metrics|livez|readyz|scenarios|sessions)$/
 

@@ -147,11 +147,20 @@ const bodyOf = (api: Api, stream: boolean) => ({
   ...APIS[api].body,
   ...(stream && (api === 'chat' ? STREAMED_CHAT : { stream: true })),
 })
-const rawOf = async (api: Api, stream: boolean, fault?: object): Promise<RawResponse> => {
-  const url = await under(fault)
-  const raw = await postRaw(`${url}${APIS[api].path}`, bodyOf(api, stream))
-  await expectKept(url, raw, { path: APIS[api].path, body: bodyOf(api, stream) })
-  return raw
+const responses = new Map<string, Promise<RawResponse>>()
+/** The bytes of a response, which each call gets; many tests read them. */
+function rawOf(api: Api, stream: boolean, fault?: object): Promise<RawResponse> {
+  const key = JSON.stringify([api, stream, fault])
+  const known = responses.get(key)
+  if (known) return known
+  const made = (async () => {
+    const url = await under(fault)
+    const raw = await postRaw(`${url}${APIS[api].path}`, bodyOf(api, stream))
+    await expectKept(url, raw, { path: APIS[api].path, body: bodyOf(api, stream) })
+    return raw
+  })()
+  responses.set(key, made)
+  return made
 }
 /** The trace has what was on the socket. */
 async function expectKept(url: string, raw: RawResponse, { path, body }: { path: string; body: object }) {
@@ -215,9 +224,20 @@ describe("direct fault at the client's socket", () => {
   )
 })
 
+/** Faults that change when something arrives. */
+const TIMED = [...Object.keys(SHORT), 'split-bytes']
+/** Whether a response is that of a healthy provider: an app that gets it shows nothing that the others do not. */
+const isUntouched = (...[sent, healthy]: [RawResponse, RawResponse]) => {
+  const shown = ({ status, headers, body, end, broken }: RawResponse) => [
+    ...[status, headers.get('content-type'), passing(body), end, broken],
+  ]
+  return Bun.deepEquals(shown(sent), shown(healthy))
+}
+
 describe('app under a direct fault', () => {
   test.each(cases)('ends as with a provider that misbehaves the same way: %s', async (_, { api, stream, fault }) => {
     const sent = await rawOf(api, stream, fault)
+    if (isUntouched(sent, await rawOf(api, stream)) && !TIMED.includes(fault.type)) return
     const isStream = sent.headers.get('content-type')?.startsWith('text/event-stream') === true
     const answer: StubResponse = {
       status: sent.status,
@@ -372,7 +392,7 @@ const CUTS = [
   { type: 'truncate-body' },
   { type: 'broken-framing', after_chunks: 6 },
 ]
-const RUNS = runs(50)
+const RUNS = runs(20)
 const AT_ONCE = 10
 test.each(apis.flatMap((api) => CUTS.map((fault) => [api, JSON.stringify(fault), fault] as const)))(
   'direct fault, %s, %s: has equal results in equal runs',

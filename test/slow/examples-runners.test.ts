@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { chromiumPath } from '../support/browser.ts'
 import { makeProject } from '../support/packages.ts'
+import { HAS_PYTEST, PYTEST_ENV, PYTHON } from '../support/python.ts'
 import { EXECUTABLE } from '../support/server.ts'
 
 const root = join(import.meta.dir, '..', '..')
@@ -65,9 +66,9 @@ print(len(tests), 'passed')
 test('pytest example: passes', async () => {
   const cwd = join(root, 'examples', 'pytest')
   const run = async (...command: string[]) => {
-    const child = Bun.spawn([EXECUTABLE, 'exec', '--', 'python3', '-B', ...command], {
+    const child = Bun.spawn([EXECUTABLE, 'exec', '--', PYTHON, '-B', ...command], {
       cwd,
-      env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' },
+      env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...PYTEST_ENV },
       stdout: 'pipe',
       stderr: 'pipe',
     })
@@ -76,7 +77,7 @@ test('pytest example: passes', async () => {
   }
   const without = await run('-c', WITHOUT_PYTEST)
   expect([without.code, without.said]).toEqual([0, expect.stringContaining('2 passed')])
-  if (Bun.spawnSync(['python3', '-c', 'import pytest']).exitCode !== 0) return
+  if (!HAS_PYTEST) return
   const { code, said } = await run('-m', 'pytest', '-q', '-p', 'no:cacheprovider')
   expect([code, said]).toEqual([0, expect.stringContaining('2 passed')])
 }, 60_000)

@@ -45,9 +45,10 @@ export const runInProcess =
 
 const { fetch } = globalThis
 
-/** A `fetch` whose calls end when the signal does. */
+/** A `fetch` whose calls end when the signal does; one that begins later never ends, or a program would repeat it forever. */
 function fetchUntil(over: AbortSignal): typeof fetch {
   const send = (input: string | URL | Request, init: RequestInit = {}) => {
+    if (over.aborted) return new Promise<Response>(() => {})
     const own = init.signal ?? (input instanceof Request ? input.signal : undefined)
     return fetch(input, { ...init, signal: own ? AbortSignal.any([own, over]) : over })
   }

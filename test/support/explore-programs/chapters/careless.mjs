@@ -1,9 +1,9 @@
 // The mistake: a failed call is repeated until it succeeds, even if it never does.
 import { summaryOf } from './chapters.mjs'
 
-export async function summariesOf(chapters) {
+export async function summariesOf(connection, chapters) {
   const summaries = []
-  for (const chapter of chapters) summaries.push(await endlessly(() => summaryOf(chapter)))
+  for (const chapter of chapters) summaries.push(await endlessly(() => summaryOf(connection, chapter)))
   return summaries
 }
 

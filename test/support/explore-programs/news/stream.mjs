@@ -1,13 +1,11 @@
 // A stream of the Anthropic API, read with fetch alone.
-const { ANTHROPIC_BASE_URL: base, ANTHROPIC_API_KEY: key } = process.env
-
-export async function newsIn(day, signal, heard) {
-  const response = await fetch(`${base}/v1/messages`, {
+export async function newsIn({ baseURL, apiKey, fetch }, day, signal, heard) {
+  const response = await fetch(`${baseURL}/v1/messages`, {
     method: 'POST',
     ...(signal && { signal }),
-    headers: { 'x-api-key': key, 'anthropic-version': '2023-06-01', 'content-type': 'application/json' },
+    headers: { 'x-api-key': apiKey, 'anthropic-version': '2023-06-01', 'content-type': 'application/json' },
     body: JSON.stringify({
-      model: 'claude-sonnet-4-5',
+      model: 'claude-sonnet-5-5',
       max_tokens: 500,
       stream: true,
       messages: [{ role: 'user', content: `The news of ${day}.` }],

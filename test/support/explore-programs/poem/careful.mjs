@@ -2,14 +2,17 @@ import { createOpenAI } from '@ai-sdk/openai'
 import { streamText } from 'ai'
 import { again, lasting, patience } from '../again.mjs'
 
-const openai = createOpenAI()
-
-export const poemOf = (topic) =>
+export const poemOf = ({ openai }, topic) =>
   again(async () => {
     const { signal, heard, end } = patience(1_000)
     try {
       const { fullStream } = streamText({
-        ...{ model: openai.chat('gpt-4o'), maxRetries: 0, prompt: `A poem about ${topic}.`, abortSignal: signal },
+        ...{
+          model: createOpenAI(openai).chat('gpt-4o'),
+          maxRetries: 0,
+          prompt: `A poem about ${topic}.`,
+          abortSignal: signal,
+        },
         onError() {},
       })
       let poem = ''

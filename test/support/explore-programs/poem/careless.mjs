@@ -2,12 +2,11 @@
 import { createOpenAI } from '@ai-sdk/openai'
 import { streamText } from 'ai'
 
-const openai = createOpenAI()
-
-export async function poemOf(topic) {
+export async function poemOf({ openai }, topic) {
   const { textStream } = streamText({
-    ...{ model: openai.chat('gpt-4o'), maxRetries: 0, prompt: `A poem about ${topic}.` },
+    ...{ model: createOpenAI(openai).chat('gpt-4o'), maxRetries: 0, prompt: `A poem about ${topic}.` },
     abortSignal: AbortSignal.timeout(2_000),
+    onError() {},
   })
   let poem = ''
   for await (const text of textStream) poem += text

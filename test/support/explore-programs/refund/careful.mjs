@@ -2,7 +2,7 @@ import { again } from '../again.mjs'
 import { refundWith } from './agent.mjs'
 
 /** Each call is repeated by itself: what was done before it stays done. */
-const patientFetch = (url, init) =>
+const patiently = (fetch) => (url, init) =>
   again(async () => {
     const response = await fetch(url, { ...init, signal: AbortSignal.timeout(1_000) })
     const { status, headers } = response
@@ -12,4 +12,5 @@ const patientFetch = (url, init) =>
     return new Response(text, { status, headers: { 'content-type': 'application/json' } })
   })
 
-export const refundOf = (complaint, refund) => refundWith({ fetch: patientFetch, maxRetries: 0 }, complaint, refund)
+export const refundOf = ({ openai }, complaint, refund) =>
+  refundWith({ ...openai, fetch: patiently(openai.fetch) }, complaint, refund)

@@ -2,7 +2,7 @@
 import { again } from '../again.mjs'
 import { refundWith } from './agent.mjs'
 
-const limited = (url, init) => fetch(url, { ...init, signal: AbortSignal.timeout(1_000) })
+const limited = (fetch) => (url, init) => fetch(url, { ...init, signal: AbortSignal.timeout(1_000) })
 
-export const refundOf = (complaint, refund) =>
-  again(() => refundWith({ fetch: limited, maxRetries: 0 }, complaint, refund))
+export const refundOf = ({ openai }, complaint, refund) =>
+  again(() => refundWith({ ...openai, fetch: limited(openai.fetch) }, complaint, refund))

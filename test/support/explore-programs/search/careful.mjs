@@ -1,13 +1,12 @@
 import OpenAI from 'openai'
 import { again } from '../again.mjs'
 
-const client = new OpenAI({ timeout: 1_000, maxRetries: 0 })
-
-const embed = (model, input) =>
+const embed = (client, model, input) =>
   again(async () => {
     const vector = (await client.embeddings.create({ model, input }))?.data?.[0]?.embedding
     if (!vector?.length) throw new Error('the response was empty')
     return vector
   })
 
-export const vectorOf = (text) => embed('openai/text-embedding-3-small', text)
+export const vectorOf = ({ openai }, text) =>
+  embed(new OpenAI({ ...openai, timeout: 1_000, maxRetries: 0 }), 'openai/text-embedding-3-small', text)

@@ -1,10 +1,9 @@
 import OpenAI from 'openai'
 import { again, lasting, patience } from '../again.mjs'
 
-const client = new OpenAI({ timeout: 1_000, maxRetries: 0 })
-
-export const storyOf = (topic) =>
-  again(async () => {
+export function storyOf({ openai }, topic) {
+  const client = new OpenAI({ ...openai, timeout: 1_000, maxRetries: 0 })
+  return again(async () => {
     const { signal, heard, end } = patience(1_000)
     try {
       const stream = await client.chat.completions.create(
@@ -25,3 +24,4 @@ export const storyOf = (topic) =>
       end()
     }
   })
+}

@@ -1,9 +1,8 @@
 // The mistake: a stream that breaks off counts as complete.
 import OpenAI from 'openai'
 
-const client = new OpenAI({ timeout: 1_000, maxRetries: 2 })
-
-export async function storyOf(topic) {
+export async function storyOf({ openai }, topic) {
+  const client = new OpenAI({ ...openai, timeout: 1_000, maxRetries: 2 })
   const stream = await client.chat.completions.create({
     model: 'gpt-4o',
     stream: true,

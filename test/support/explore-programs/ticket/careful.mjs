@@ -1,4 +1,4 @@
 import { again } from '../again.mjs'
 import { ticketIn } from './ticket.mjs'
 
-export const ticketOf = (message) => again(() => ticketIn(message))
+export const ticketOf = ({ openai }, message) => again(() => ticketIn(openai, message))

@@ -3,10 +3,10 @@ import { NoObjectGeneratedError } from 'ai'
 import { again } from '../again.mjs'
 import { ticketIn } from './ticket.mjs'
 
-export const ticketOf = (message) =>
+export const ticketOf = ({ openai }, message) =>
   again(async () => {
     try {
-      return await ticketIn(message)
+      return await ticketIn(openai, message)
     } catch (error) {
       if (NoObjectGeneratedError.isInstance(error)) return { topic: 'other', urgent: false }
       throw error

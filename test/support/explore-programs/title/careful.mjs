@@ -1,10 +1,9 @@
 import OpenAI from 'openai'
 
-const client = new OpenAI({ timeout: 1_000, maxRetries: 2 })
-
-export async function titleOf(article) {
+export async function titleOf({ openai }, article) {
+  const client = new OpenAI({ ...openai, timeout: 1_000, maxRetries: 2 })
   for (let tries = 1; tries <= 2; tries++) {
-    const answer = await ask(article)
+    const answer = await ask(client, article)
     const choice = answer?.choices?.[0]
     if (choice?.finish_reason === 'content_filter') throw new Error('the title was filtered')
     if (choice?.message.content) return choice.message.content
@@ -12,7 +11,7 @@ export async function titleOf(article) {
   throw new Error('the response was empty')
 }
 
-const ask = async (article) => {
+const ask = async (client, article) => {
   try {
     return await client.chat.completions.create({
       model: 'openai/gpt-4o-mini',

@@ -1,9 +1,8 @@
 // The mistake: no retries.
 import OpenAI from 'openai'
 
-const client = new OpenAI({ timeout: 1_000, maxRetries: 0 })
-
-export async function titleOf(article) {
+export async function titleOf({ openai }, article) {
+  const client = new OpenAI({ ...openai, timeout: 1_000, maxRetries: 0 })
   const answer = await client.chat.completions.create({
     model: 'openai/gpt-4o-mini',
     messages: [{ role: 'user', content: `A title for this article: ${article}` }],

@@ -1,12 +1,10 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { again, lasting } from '../again.mjs'
 
-const client = new Anthropic({ timeout: 1_000, maxRetries: 0 })
-
-const ask = (system, content) =>
+const ask = (client, system, content) =>
   again(async () => {
     const answer = await client.messages.create({
-      model: 'claude-sonnet-4-5',
+      model: 'claude-sonnet-5-5',
       max_tokens: 500,
       system,
       messages: [{ role: 'user', content }],
@@ -17,7 +15,8 @@ const ask = (system, content) =>
     return text
   })
 
-export async function translationOf(text) {
-  const translation = await ask('Translate into French.', text)
-  return { translation, review: await ask('Review this translation.', `The text: ${text}`) }
+export async function translationOf({ anthropic }, text) {
+  const client = new Anthropic({ ...anthropic, timeout: 1_000, maxRetries: 0 })
+  const translation = await ask(client, 'Translate into French.', text)
+  return { translation, review: await ask(client, 'Review this translation.', `The text: ${text}`) }
 }

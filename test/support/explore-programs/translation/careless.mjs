@@ -2,11 +2,9 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { again, lasting } from '../again.mjs'
 
-const client = new Anthropic({ timeout: 1_000, maxRetries: 0 })
-
-const ask = async (system, content) => {
+const ask = async (client, system, content) => {
   const answer = await client.messages.create({
-    model: 'claude-sonnet-4-5',
+    model: 'claude-sonnet-5-5',
     max_tokens: 500,
     system,
     messages: [{ role: 'user', content }],
@@ -17,11 +15,12 @@ const ask = async (system, content) => {
   return text
 }
 
-export async function translationOf(text) {
-  const translation = await again(() => ask('Translate into French.', text))
+export async function translationOf({ anthropic }, text) {
+  const client = new Anthropic({ ...anthropic, timeout: 1_000, maxRetries: 0 })
+  const translation = await again(() => ask(client, 'Translate into French.', text))
   let review = ''
   try {
-    review = await ask('Review this translation.', `The text: ${text}`)
+    review = await ask(client, 'Review this translation.', `The text: ${text}`)
   } catch {}
   return { translation, review }
 }

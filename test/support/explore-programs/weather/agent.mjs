@@ -2,14 +2,14 @@
 import OpenAI from 'openai'
 import { again, lasting } from '../again.mjs'
 
-const client = new OpenAI({ timeout: 1_000, maxRetries: 0 })
 const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
 const tools = [{ type: 'function', function: { name: 'weather', description: 'The weather of a city.', parameters } }]
 
-export async function answerWith(act, question) {
+export async function answerWith({ openai }, act, question) {
+  const client = new OpenAI({ ...openai, timeout: 1_000, maxRetries: 0 })
   const messages = [{ role: 'user', content: question }]
   for (let turn = 0; turn < 4; turn++) {
-    const message = await again(() => ask(messages, turn === 0 ? 'required' : 'auto'))
+    const message = await again(() => ask(client, messages, turn === 0 ? 'required' : 'auto'))
     messages.push(message)
     if (!message.tool_calls?.length) return message.content
     for (const call of message.tool_calls)
@@ -18,7 +18,7 @@ export async function answerWith(act, question) {
   throw new Error('the model does not come to an end')
 }
 
-async function ask(messages, tool_choice) {
+async function ask(client, messages, tool_choice) {
   const answer = await client.chat.completions.create({ model: 'openai/gpt-4o', messages, tools, tool_choice })
   const choice = answer?.choices?.[0]
   if (choice?.finish_reason === 'content_filter') throw lasting('the response was filtered')

@@ -10,4 +10,4 @@ function weather(text) {
   }
 }
 
-export const answerOf = (question) => answerWith(weather, question)
+export const answerOf = (connection, question) => answerWith(connection, weather, question)

@@ -1,4 +1,6 @@
 // The mistake: the arguments of a tool are not checked.
 import { answerWith } from './agent.mjs'
 
-export const answerOf = (question) => answerWith((text) => ({ weather: `sunny in ${JSON.parse(text).city}` }), question)
+const weather = (text) => ({ weather: `sunny in ${JSON.parse(text).city}` })
+
+export const answerOf = (connection, question) => answerWith(connection, weather, question)
