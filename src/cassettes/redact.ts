@@ -2,10 +2,17 @@
 // request's own values back.
 import type { FormField, RecordedAttempt, UpstreamBody, UpstreamRequest } from '../contract/core/cassette.ts'
 import { type FieldStep, formatFieldPath, parseFieldPath } from '../contract/core/volatile-rule.ts'
-import { numberPlaceholder, placeholder, placeholdersIn, redactedNumber } from '../lib/placeholders.ts'
+import {
+  hasNoPlaceholder,
+  numberPlaceholder,
+  placeholder,
+  placeholdersIn,
+  redactedNumber,
+} from '../lib/placeholders.ts'
 import { encodedFormsOf } from '../lib/secret-forms.ts'
 import { keyKind, namedSecret, secretParameter, withoutSpans } from '../lib/secrets.ts'
 import { type Detected, detect, MIN_LENGTH } from './detect.ts'
+import { isPlain } from './plain.ts'
 import {
   fieldPlace,
   namedPlace,
@@ -67,6 +74,9 @@ export interface Redactor {
 
 /** A redactor for one cassette. It numbers placeholders in the order in which values appear. */
 export const createRedactor = (options: RedactorOptions): Redactor => new CassetteRedactor(options)
+
+/** Values that are searched: their kinds, and their longest parts that are the same in every encoding. */
+type Values = Map<string, { kind: string; part: string }>
 
 /** What is replaced, by which rule, and its value. */
 interface Secret extends Detected {
@@ -145,10 +155,11 @@ class CassetteRedactor implements Redactor {
   readonly #minKeyLength: number
   readonly #personalNames: boolean
   readonly #numbers = new Numbers()
-  /** Values of the session, and their kinds. Responses may repeat them. */
-  readonly #known = new Map<string, string>()
+  readonly #keyParts: readonly string[]
+  /** Values of the session. Responses may repeat them. */
+  readonly #known: Values = new Map()
   /** Those that a response has repeated: later requests contain them as a part of the conversation. */
-  readonly #echoed = new Map<string, string>()
+  readonly #echoed: Values = new Map()
   readonly #counts = new Map<string, { rule: string; kind: string; count: number; values: Set<string> }>()
   readonly #notCompared = new Map<string, number>()
   readonly #requests = new WeakMap<UpstreamRequest, UpstreamRequest>()
@@ -160,6 +171,7 @@ class CassetteRedactor implements Redactor {
     })
     this.#personalNames = personalNames
     this.#keys = keys.flatMap((key) => encodedFormsOf(key).map((form) => ({ form, kind: keyKind(key) ?? 'api-key' })))
+    this.#keyParts = [...new Set(this.#keys.map(({ form }) => fixedPart(form)))]
     this.#minKeyLength = Math.min(...this.#keys.map(({ form }) => form.length))
   }
 
@@ -167,7 +179,7 @@ class CassetteRedactor implements Redactor {
     const cached = this.#requests.get(request)
     if (cached) return cached
     for (const { number } of placeholdersOf(request)) this.#numbers.reserve(number)
-    const own = new Map<string, string>()
+    const own: Values = new Map()
     const redacted = this.#redacted(request, this.#counting(own))
     this.#remember(own)
     this.#note(redacted)
@@ -176,13 +188,13 @@ class CassetteRedactor implements Redactor {
   }
 
   attempt(attempt: RecordedAttempt): RecordedAttempt {
-    const own = new Map<string, string>()
+    const own: Values = new Map()
     const counting = this.#counting(own)
     const notes: Notes = {
       ...counting,
       replaced: (secret) => {
         counting.replaced?.(secret)
-        if (secret.rule === REPEATED) this.#echoed.set(secret.value, secret.kind)
+        if (secret.rule === REPEATED) add(this.#echoed, secret.value, secret.kind)
       },
     }
     const once = changedAttempt(attempt, this.#bodyRewriting(notes))
@@ -220,10 +232,10 @@ class CassetteRedactor implements Redactor {
   readonly #uncounted: Notes = { number: (value, isNumber) => this.#numbers.outside(value, isNumber) }
 
   /** Keeps values for the responses of the session. */
-  #remember(own: ReadonlyMap<string, string>): void {
-    for (const [value, kind] of own) {
+  #remember(own: Readonly<Values>): void {
+    for (const [value, about] of own) {
       this.#known.delete(value)
-      this.#known.set(value, kind)
+      this.#known.set(value, about)
     }
     for (const value of this.#known.keys()) {
       if (this.#known.size <= MAX_KNOWN) break
@@ -232,7 +244,7 @@ class CassetteRedactor implements Redactor {
   }
 
   /** Counts what is replaced, and collects the values that may be repeated elsewhere. */
-  #counting(own: Map<string, string>): Notes {
+  #counting(own: Values): Notes {
     return {
       number: (value) => this.#numbers.of(value),
       replaced: ({ rule, kind, value }) => {
@@ -248,7 +260,7 @@ class CassetteRedactor implements Redactor {
 
   /** The request without secrets. What one field shows to be a secret is one in the others, too. */
   #redacted(request: UpstreamRequest, notes: Notes): UpstreamRequest {
-    const own = new Map<string, string>()
+    const own: Values = new Map()
     const collecting: Notes = {
       number: notes.number,
       replaced: (secret) => {
@@ -265,7 +277,7 @@ class CassetteRedactor implements Redactor {
   }
 
   /** Replaces secrets, and known values. */
-  #rewriting(notes: Notes, known: ReadonlyMap<string, string>): Rewriting {
+  #rewriting(notes: Notes, known: Readonly<Values>): Rewriting {
     const secretsIn = (text: string, place: Place): readonly Secret[] => {
       const rule = this.#ruleFor(place)
       if (rule !== undefined) return isBlank(text) ? [] : [wholeOf(text, 'field', rule)]
@@ -277,6 +289,7 @@ class CassetteRedactor implements Redactor {
     }
     return {
       minLength: MIN_LENGTH,
+      keeps: (body) => this.#isPlain(body, known),
       text: (text, place) => replacements(secretsIn(text, place), notes),
       value: (text, place) => {
         const rule = this.#ruleFor(place)
@@ -288,6 +301,14 @@ class CassetteRedactor implements Redactor {
         return numberPlaceholder(found.kind, notes.number(text, true))
       },
     }
+  }
+
+  /** Whether a body has neither secrets nor known values. Where fields are replaced by their paths, each is looked at. */
+  #isPlain(body: string, known: Readonly<Values>): boolean {
+    if (this.#personalNames || this.#paths.length > 0 || !isPlain(body)) return false
+    for (const part of this.#keyParts) if (body.includes(part)) return false
+    for (const { part } of known.values()) if (body.includes(part)) return false
+    return true
   }
 
   /** Keys and secrets in a text. */
@@ -316,6 +337,7 @@ class CassetteRedactor implements Redactor {
   #keysAlone(notes: Notes): Rewriting {
     return {
       minLength: MIN_LENGTH,
+      keeps: (body) => this.#isPlain(body, NO_VALUES),
       text: (text) => replacements(united(this.#keysIn(text), text), notes),
       value: () => undefined,
     }
@@ -353,16 +375,23 @@ class CassetteRedactor implements Redactor {
   }
 }
 const NOTHING: readonly never[] = []
+const NO_VALUES: Readonly<Values> = new Map()
 const FIRST_TEXT = 100_000_000
 
 /** Kinds that are found wherever they stand. */
 const FOUND_ANYWHERE = new Set(['email', 'card-number', 'iban'])
 
 /** Keeps a value that is searched in other places, where nothing else shows that it is secret. */
-function keep(own: Map<string, string>, value: string, kind: string): void {
+function keep(own: Values, value: string, kind: string): void {
   if (own.size < MAX_OWN && isDistinct(value) && !FOUND_ANYWHERE.has(kind) && keyKind(value) === undefined)
-    own.set(value, kind)
+    add(own, value, kind)
 }
+
+const add = (values: Values, value: string, kind: string) => values.set(value, { kind, part: fixedPart(value) })
+
+/** The longest part of a value that no encoding changes, which `isPlain` texts may have: JSON, UTF-8 as bytes. */
+const fixedPart = (value: string): string =>
+  (value.match(/[\w-]+/g) ?? ['']).reduce((longest, part) => (part.length > longest.length ? part : longest))
 
 /** Values that can be recognized wherever they stand. Short ones and words are replaced only where they were found. */
 const isDistinct = (value: string): boolean =>
@@ -385,10 +414,12 @@ function rangesOf(text: string, part: string): { start: number; end: number }[] 
   return ranges
 }
 
-const knownIn = (text: string, known: ReadonlyMap<string, string>): readonly Detected[] =>
+const knownIn = (text: string, known: Readonly<Values>): readonly Detected[] =>
   text.length < MIN_LENGTH || known.size === 0
     ? NOTHING
-    : [...known].flatMap(([value, kind]) => rangesOf(text, value).map((range) => ({ ...range, kind, rule: REPEATED })))
+    : [...known].flatMap(([value, { kind }]) =>
+        rangesOf(text, value).map((range) => ({ ...range, kind, rule: REPEATED })),
+      )
 
 /** Secrets in order. Those that overlap are one, of the kind of the first that was found. */
 function united(found: readonly Detected[], text: string): Secret[] {
@@ -425,9 +456,10 @@ function numberSecret(text: string, { name }: Place): Secret | undefined {
 }
 
 /** Replaces values where they stand, but not in placeholders. */
-function repeated(known: ReadonlyMap<string, string>, notes: Notes): Rewriting {
+function repeated(known: Readonly<Values>, notes: Notes): Rewriting {
   return {
     minLength: MIN_LENGTH,
+    keeps: () => false,
     text: (text) => {
       const found = knownIn(withoutSpans(text, placeholdersIn(text)), known)
       return replacements(united(found, text), notes)
@@ -439,6 +471,7 @@ function repeated(known: ReadonlyMap<string, string>, notes: Notes): Rewriting {
 /** Puts values back in place of their placeholders. */
 const restoring = (values: ReadonlyMap<number, string>): Rewriting => ({
   minLength: MIN_LENGTH,
+  keeps: hasNoPlaceholder,
   text: (text) =>
     placeholdersIn(text).flatMap(({ start, end, number }) => {
       const value = values.get(number)
@@ -527,6 +560,7 @@ function placeholdersOf(request: UpstreamRequest): { at: string; kind: string; n
   }
   changedRequest(request, {
     minLength: MIN_LENGTH,
+    keeps: hasNoPlaceholder,
     text: (text, place) => {
       const all = placeholdersIn(text)
       if (all.length > 0) found.push(...all.map(({ kind, number }) => ({ at: nameOf(place), kind, number })))

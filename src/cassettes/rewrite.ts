@@ -25,6 +25,8 @@ export interface Replacement {
 export interface Rewriting {
   /** Shorter texts are replaced only by their place. */
   minLength: number
+  /** Whether nothing is replaced in a body, or in any text inside it. Events are not asked about. */
+  keeps(body: string): boolean
   /** Replacements in a decoded text, in order. */
   text(text: string, place: Place): readonly Replacement[]
   /** A new JSON number or boolean; undefined if it stays. */
@@ -43,6 +45,7 @@ export const fieldPlace = (name: string): Place => ({ name, path: () => [name] }
 /** Rewrites a text of any format: events, JSON, lines of JSON, a form, or anything else. */
 export function rewriteBody(view: TextView, rewriting: Rewriting, isStream = false): void {
   if (isStream || EVENT_START.test(view.text)) rewriteEvents(view, rewriting)
+  else if (rewriting.keeps(view.text)) return
   else if (FORM.test(view.text)) rewriteParameters(view, rewriting, 0, true)
   else rewriteText(view, rewriting, NOWHERE)
 }
@@ -63,6 +66,7 @@ export function rewrittenAt(text: string, place: Place, rewriting: Rewriting): s
 
 /** The same for the path and query of a request, or a URL. */
 export function rewrittenAddress(address: string, rewriting: Rewriting): string {
+  if (rewriting.keeps(address)) return address
   const edited = new EditedText(address)
   const query = address.indexOf('?')
   const end = query < 0 ? address.length : query
