@@ -8,12 +8,14 @@ import {
   placeholder,
   placeholdersIn,
   redactedNumber,
+  renumbered,
 } from '../lib/placeholders.ts'
 import { encodedFormsOf } from '../lib/secret-forms.ts'
 import { keyKind, namedSecret, secretParameter, withoutSpans } from '../lib/secrets.ts'
 import { type Detected, detect, MIN_LENGTH } from './detect.ts'
 import { isPlain } from './plain.ts'
 import {
+  editsIn,
   fieldPlace,
   namedPlace,
   type Place,
@@ -24,6 +26,7 @@ import {
   rewrittenText,
 } from './rewrite.ts'
 import { type BodyRewriting, rewriteFrames } from './rewrite-frames.ts'
+import { type Edit, edited } from './views.ts'
 
 /** What is redacted besides what always is. */
 export interface RedactorOptions {
@@ -61,6 +64,10 @@ export interface Redactor {
   attempt(attempt: RecordedAttempt): RecordedAttempt
   /** Any other text of the session, such as a part of a trace, a log or an error. It is not counted. */
   text(text: string): string
+  /** What `text` replaces: the part that takes long, and may run in another thread. */
+  find(text: string): TextRedaction
+  /** The text in which something was found. */
+  applied(text: string, redaction: TextRedaction): string
   /** The same for the pieces of a body, among which a secret may be split. Pieces of which nothing is left are left out. */
   pieces(pieces: readonly Uint8Array[]): Uint8Array[]
   /**
@@ -70,10 +77,54 @@ export interface Redactor {
   restore(attempt: RecordedAttempt, request: UpstreamRequest, recorded: UpstreamRequest): RecordedAttempt
   /** What was replaced until now. */
   report(): RedactionReport
+  /** Its options and state, with which a redactor in another thread goes on. */
+  readonly portable: PortableRedactor
+  /** Takes the state of that redactor. What both have found meanwhile is kept. */
+  resume(state: RedactorState): void
+}
+
+/** What a redactor in another thread needs to go on. */
+export interface PortableRedactor {
+  options: RedactorOptions
+  state: RedactorState
+}
+
+/** What is replaced in a text. The placeholders have numbers of their own, whose values are in `values`. */
+export interface TextRedaction {
+  edits: readonly Readonly<Edit>[]
+  values: readonly string[]
+  /** Values that other texts of the session may repeat. */
+  own: Values
+}
+
+/** What a redactor has found so far. */
+export interface RedactorState {
+  /** The numbers of values. */
+  numbers: Map<string, number>
+  /** The value that has a number; null if its placeholder stands in a request and its value is unknown. */
+  owners: Map<number, string | null>
+  /** Numbers of a replayed cassette. */
+  adopted: Set<number>
+  /** The last number that was given. */
+  last: number
+  /** Values of the session. Responses may repeat them. */
+  known: Values
+  /** Those that a response has repeated: later requests contain them as a part of the conversation. */
+  echoed: Values
+  /** Values that texts outside of the cassette contain. They do not change the cassette. */
+  shown: Values
+  counts: Map<string, { rule: string; kind: string; count: number; values: Set<string> }>
+  notCompared: Map<string, number>
 }
 
 /** A redactor for one cassette. It numbers placeholders in the order in which values appear. */
-export const createRedactor = (options: RedactorOptions): Redactor => new CassetteRedactor(options)
+export const createRedactor = (options: RedactorOptions, state = newState()): Redactor =>
+  new CassetteRedactor(options, state)
+
+const newState = (): RedactorState => ({
+  ...{ numbers: new Map(), owners: new Map(), adopted: new Set(), last: 0 },
+  ...{ known: new Map(), echoed: new Map(), shown: new Map(), counts: new Map(), notCompared: new Map() },
+})
 
 /** Values that are searched: their kinds, and their longest parts that are the same in every encoding. */
 type Values = Map<string, { kind: string; part: string }>
@@ -99,31 +150,31 @@ const MAX_KNOWN = 200
 /** How many values of one request or response are searched in the rest of it: the first. */
 const MAX_OWN = 100
 
-/** The numbers of values. */
+/** Numbers values. */
 class Numbers {
-  readonly #byValue = new Map<string, number>()
-  /** The value that has a number; null if its placeholder stands in a request and its value is unknown. */
-  readonly #owners = new Map<number, string | null>()
-  /** Numbers of a replayed cassette. */
-  readonly #adopted = new Set<number>()
+  readonly #state: RedactorState
   readonly #outside = new Map<string, number>()
-  #last = 0
+
+  constructor(state: RedactorState) {
+    this.#state = state
+  }
 
   /** The number of a value in the cassette. */
   of(value: string): number {
-    const number = this.#byValue.get(value)
-    if (number !== undefined && this.#owners.get(number) === value) return number
-    do this.#last++
-    while (this.#owners.has(this.#last))
-    this.#set(this.#last, value)
-    return this.#last
+    const state = this.#state
+    const number = this.#inCassette(value)
+    if (number !== undefined) return number
+    do state.last++
+    while (state.owners.has(state.last))
+    this.#set(state.last, value)
+    return state.last
   }
 
   /** The number of a value in other texts: that in the cassette if it has one already, otherwise a high one. */
   outside(value: string, isNumber: boolean): number {
-    const number = this.#byValue.get(value)
     const index = this.#outside.get(value)
-    if (index === undefined && number !== undefined && this.#owners.get(number) === value) return number
+    const number = index === undefined ? this.#inCassette(value) : undefined
+    if (number !== undefined) return number
     const own = index ?? this.#outside.size
     this.#outside.set(value, own)
     return own + (isNumber ? FIRST_NUMBER : FIRST_OUTSIDE)
@@ -131,18 +182,23 @@ class Numbers {
 
   /** Takes a number whose value is unknown. A value that has it gets another one. */
   reserve(number: number): void {
-    if (!this.#adopted.has(number)) this.#owners.set(number, null)
+    if (!this.#state.adopted.has(number)) this.#state.owners.set(number, null)
   }
 
   /** Gives a value the number that it has in a replayed cassette. */
   adopt(number: number, value: string): void {
-    this.#adopted.add(number)
+    this.#state.adopted.add(number)
     this.#set(number, value)
   }
 
+  #inCassette(value: string): number | undefined {
+    const number = this.#state.numbers.get(value)
+    return number !== undefined && this.#state.owners.get(number) === value ? number : undefined
+  }
+
   #set(number: number, value: string): void {
-    this.#byValue.set(value, number)
-    this.#owners.set(number, value)
+    this.#state.numbers.set(value, number)
+    this.#state.owners.set(number, value)
   }
 }
 /** The first number of a value that the cassette has not numbered, in a text and as a JSON number. */
@@ -154,17 +210,15 @@ class CassetteRedactor implements Redactor {
   readonly #keys: readonly { form: string; kind: string }[]
   readonly #minKeyLength: number
   readonly #personalNames: boolean
-  readonly #numbers = new Numbers()
   readonly #keyParts: readonly string[]
-  /** Values of the session. Responses may repeat them. */
-  readonly #known: Values = new Map()
-  /** Those that a response has repeated: later requests contain them as a part of the conversation. */
-  readonly #echoed: Values = new Map()
-  readonly #counts = new Map<string, { rule: string; kind: string; count: number; values: Set<string> }>()
-  readonly #notCompared = new Map<string, number>()
+  readonly #numbers: Numbers
   readonly #requests = new WeakMap<UpstreamRequest, UpstreamRequest>()
+  readonly portable: PortableRedactor
 
-  constructor({ paths, personalNames, keys }: RedactorOptions) {
+  constructor(options: RedactorOptions, state: RedactorState) {
+    const { paths, personalNames, keys } = options
+    this.portable = { options, state }
+    this.#numbers = new Numbers(state)
     this.#paths = paths.flatMap((path) => {
       const steps = parseFieldPath(path)
       return steps ? [{ steps, rule: `redact: ${path}` }] : []
@@ -194,7 +248,7 @@ class CassetteRedactor implements Redactor {
       ...counting,
       replaced: (secret) => {
         counting.replaced?.(secret)
-        if (secret.rule === REPEATED) add(this.#echoed, secret.value, secret.kind)
+        if (secret.rule === REPEATED) add(this.#state.echoed, secret)
       },
     }
     const once = changedAttempt(attempt, this.#bodyRewriting(notes))
@@ -204,7 +258,32 @@ class CassetteRedactor implements Redactor {
   }
 
   text(text: string): string {
-    return rewrittenText(text, this.#rewriting(this.#uncounted, this.#known))
+    return this.applied(text, this.find(text))
+  }
+
+  find(text: string): TextRedaction {
+    const { shown } = this.#state
+    const own: Values = new Map()
+    const values = new Map<string, number>()
+    const number = (value: string, isNumber: boolean) =>
+      values.getOrInsert(value, values.size) + (isNumber ? FIRST_NUMBER : FIRST_TEXT)
+    const replaced = (secret: Secret) => keep(own, secret)
+    const edits = editsIn(text, this.#rewriting({ number, replaced }, shown))
+    // What one field shows to be a secret is one in the others, too.
+    const all = own.size === 0 ? edits : editsIn(text, this.#rewriting({ number }, new Map([...shown, ...own])))
+    return { edits: all, values: [...values.keys()], own }
+  }
+
+  applied(text: string, { edits, values, own }: TextRedaction): string {
+    remember(this.#state.shown, own)
+    const number = (former: number) => {
+      const isNumber = former < FIRST_TEXT
+      return this.#numbers.outside(values[former - (isNumber ? FIRST_NUMBER : FIRST_TEXT)] ?? '', isNumber)
+    }
+    return edited(
+      text,
+      edits.map((edit) => ({ ...edit, by: renumbered(edit.by, number) })),
+    )
   }
 
   pieces(pieces: readonly Uint8Array[]): Uint8Array[] {
@@ -221,11 +300,24 @@ class CassetteRedactor implements Redactor {
 
   report(): RedactionReport {
     return {
-      replaced: [...this.#counts.values()].map(({ values, ...count }) => ({ ...count, values: values.size })),
-      notCompared: [...this.#notCompared].map(([request, count]) =>
+      replaced: [...this.#state.counts.values()].map(({ values, ...count }) => ({ ...count, values: values.size })),
+      notCompared: [...this.#state.notCompared].map(([request, count]) =>
         count === 1 ? request : `${request}, ${count} requests`,
       ),
     }
+  }
+
+  resume(state: RedactorState): void {
+    const own = this.#state
+    own.last = Math.max(own.last, state.last)
+    for (const number of state.adopted) own.adopted.add(number)
+    for (const name of ['numbers', 'owners', 'counts', 'notCompared'] as const)
+      for (const [key, value] of state[name]) (own[name] as Map<unknown, unknown>).set(key, value)
+    for (const name of ['known', 'echoed', 'shown'] as const) remember(own[name], state[name])
+  }
+
+  get #state(): RedactorState {
+    return this.portable.state
   }
 
   /** For texts that are not in the cassette: they do not change the numbers in it. */
@@ -233,27 +325,22 @@ class CassetteRedactor implements Redactor {
 
   /** Keeps values for the responses of the session. */
   #remember(own: Readonly<Values>): void {
-    for (const [value, about] of own) {
-      this.#known.delete(value)
-      this.#known.set(value, about)
-    }
-    for (const value of this.#known.keys()) {
-      if (this.#known.size <= MAX_KNOWN) break
-      this.#known.delete(value)
-    }
+    remember(this.#state.known, own)
+    remember(this.#state.shown, own)
   }
 
   /** Counts what is replaced, and collects the values that may be repeated elsewhere. */
   #counting(own: Values): Notes {
     return {
       number: (value) => this.#numbers.of(value),
-      replaced: ({ rule, kind, value }) => {
+      replaced: (secret) => {
+        const { rule, kind, value } = secret
         const id = `${rule} ${kind}`
-        const counted = this.#counts.get(id) ?? { rule, kind, count: 0, values: new Set() }
+        const counted = this.#state.counts.get(id) ?? { rule, kind, count: 0, values: new Set() }
         counted.count++
         counted.values.add(value)
-        this.#counts.set(id, counted)
-        if (rule !== REPEATED && rule !== KEYS) keep(own, value, kind)
+        this.#state.counts.set(id, counted)
+        keep(own, secret)
       },
     }
   }
@@ -265,15 +352,15 @@ class CassetteRedactor implements Redactor {
       number: notes.number,
       replaced: (secret) => {
         notes.replaced?.(secret)
-        keep(own, secret.value, secret.kind)
+        keep(own, secret)
       },
     }
-    const once = changedRequest(request, this.#rewriting(collecting, this.#echoed))
+    const once = changedRequest(request, this.#rewriting(collecting, this.#state.echoed))
     return own.size === 0 ? once : changedRequest(once, repeated(own, notes))
   }
 
   #bodyRewriting(notes: Notes): BodyRewriting {
-    return { text: this.#rewriting(notes, this.#known), bytes: this.#keysAlone(notes) }
+    return { text: this.#rewriting(notes, this.#state.known), bytes: this.#keysAlone(notes) }
   }
 
   /** Replaces secrets, and known values. */
@@ -350,8 +437,8 @@ class CassetteRedactor implements Redactor {
     if (kinds.size === 0) return
     const fields = [...kinds].map(([at, all]) => `${at} (${[...all].join(', ')})`)
     const request = `${redacted.operation} ${redacted.provider}/${redacted.model}: ${fields.join(', ')}`
-    const count = this.#notCompared.get(request) ?? 0
-    if (count > 0 || this.#notCompared.size < MAX_NOT_COMPARED) this.#notCompared.set(request, count + 1)
+    const count = this.#state.notCompared.get(request) ?? 0
+    if (count > 0 || this.#state.notCompared.size < MAX_NOT_COMPARED) this.#state.notCompared.set(request, count + 1)
   }
 
   /** The values of a request by the numbers of their placeholders in the recorded one. */
@@ -382,12 +469,25 @@ const FIRST_TEXT = 100_000_000
 const FOUND_ANYWHERE = new Set(['email', 'card-number', 'iban'])
 
 /** Keeps a value that is searched in other places, where nothing else shows that it is secret. */
-function keep(own: Values, value: string, kind: string): void {
-  if (own.size < MAX_OWN && isDistinct(value) && !FOUND_ANYWHERE.has(kind) && keyKind(value) === undefined)
-    add(own, value, kind)
+function keep(own: Values, secret: Secret): void {
+  const { rule, kind, value } = secret
+  if (rule === REPEATED || rule === KEYS || own.size >= MAX_OWN) return
+  if (isDistinct(value) && !FOUND_ANYWHERE.has(kind) && keyKind(value) === undefined) add(own, secret)
 }
 
-const add = (values: Values, value: string, kind: string) => values.set(value, { kind, part: fixedPart(value) })
+const add = (values: Values, { value, kind }: Secret) => values.set(value, { kind, part: fixedPart(value) })
+
+/** Adds values as the newest ones, and drops the oldest. */
+function remember(values: Values, own: Readonly<Values>): void {
+  for (const [value, about] of own) {
+    values.delete(value)
+    values.set(value, about)
+  }
+  for (const value of values.keys()) {
+    if (values.size <= MAX_KNOWN) break
+    values.delete(value)
+  }
+}
 
 /** The longest part of a value that no encoding changes, which `isPlain` texts may have: JSON, UTF-8 as bytes. */
 const fixedPart = (value: string): string =>

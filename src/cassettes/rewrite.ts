@@ -2,7 +2,7 @@
 // a stream sends in pieces is one text.
 import { withoutSpans } from '../lib/secrets.ts'
 import { type JsonLeaf, type JsonParent, jsonLeaves } from './json-leaves.ts'
-import { EditedText, joinedView, percentView, rangeView, type TextView } from './views.ts'
+import { type Edit, EditedText, edited, joinedView, percentView, rangeView, type TextView } from './views.ts'
 
 /** Where a text stands. */
 export interface Place {
@@ -50,12 +50,15 @@ export function rewriteBody(view: TextView, rewriting: Rewriting, isStream = fal
   else rewriteText(view, rewriting, NOWHERE)
 }
 
-/** A text with its replacements. */
-export function rewrittenText(text: string, rewriting: Rewriting): string {
+/** The replacements in a text, in order. */
+export function editsIn(text: string, rewriting: Rewriting): readonly Readonly<Edit>[] {
   const edited = new EditedText(text)
   rewriteBody(edited, rewriting)
-  return edited.result()
+  return edited.edits()
 }
+
+/** A text with its replacements. */
+export const rewrittenText = (text: string, rewriting: Rewriting): string => edited(text, editsIn(text, rewriting))
 
 /** A text at a place with its replacements, such as a header. */
 export function rewrittenAt(text: string, place: Place, rewriting: Rewriting): string {
