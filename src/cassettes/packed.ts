@@ -1,37 +1,57 @@
-// Attempts as they are sent to another thread: the bytes of all frames as one array, since a message copies each array with what it is a
-// part of.
-import type { RecordedAttempt } from '../contract/core/cassette.ts'
+// Attempts as they are sent to another thread: threads share a text, but copy bytes and lists, which stops both for 10 ms a MB.
+import type { Frame, RecordedAttempt } from '../contract/core/cassette.ts'
+import { bytesAsText } from './views.ts'
 
 /** An attempt whose frames are apart from it. */
 export interface PackedAttempt {
   attempt: RecordedAttempt
-  /** The bytes of all frames. */
-  bytes: Uint8Array
-  /** For each frame its length, and its time in ms. */
-  lengths: Uint32Array
-  times: Float64Array
+  /** The bytes of all frames, one character each. */
+  bytes: string
+  /** The length of each frame and its time in ms, separated by commas. */
+  frames: string
 }
 
-/** Packs an attempt. */
+/** The packed forms of attempts that came from another thread. */
+const packedForms = new WeakMap<RecordedAttempt, PackedAttempt>()
+
+/** Packs an attempt, unless it was unpacked. */
 export function packAttempt(attempt: RecordedAttempt): PackedAttempt {
   const { response } = attempt
-  const frames = response?.frames ?? []
+  const packed = packedForms.get(attempt)
+  if (packed || !response) return packed ?? { attempt, bytes: '', frames: '' }
+  const { frames } = response
   return {
-    attempt: response ? { ...attempt, response: { ...response, frames: [] } } : attempt,
-    bytes: Buffer.concat(frames.map(({ bytes }) => bytes)),
-    lengths: Uint32Array.from(frames, ({ bytes }) => bytes.length),
-    times: Float64Array.from(frames, ({ at }) => at),
+    attempt: { ...attempt, response: { ...response, frames: [] } },
+    bytes: bytesAsText(Buffer.concat(frames.map(({ bytes }) => bytes))),
+    frames: frames.map(({ bytes, at }) => `${bytes.length},${at}`).join(),
   }
 }
 
-/** Unpacks it. */
-export function unpackAttempt({ attempt, bytes, lengths, times }: PackedAttempt): RecordedAttempt {
-  const { response } = attempt
-  if (!response) return attempt
+/** Unpacks an attempt, its frames when somebody looks at them. */
+export function unpackAttempt(packed: PackedAttempt): RecordedAttempt {
+  const { attempt } = packed
+  if (!attempt.response) return attempt
+  let frames: readonly Frame[] | undefined
+  const response = { ...attempt.response }
+  Object.defineProperty(response, 'frames', { enumerable: true, get: () => (frames ??= framesOf(packed)) })
+  const unpacked = { ...attempt, response }
+  packedForms.set(unpacked, packed)
+  return unpacked
+}
+
+/** The size of the bytes of an attempt. */
+export const attemptSize = (attempt: RecordedAttempt): number =>
+  packedForms.get(attempt)?.bytes.length ??
+  attempt.response?.frames.reduce((size, { bytes }) => size + bytes.length, 0) ??
+  0
+
+function framesOf({ bytes, frames }: PackedAttempt): Frame[] {
+  if (frames === '') return []
+  const all = new Uint8Array(Buffer.from(bytes, 'latin1'))
+  const numbers = frames.split(',').map(Number)
   let end = 0
-  const frames = Array.from(lengths, (length, index) => ({
-    at: times[index] ?? 0,
-    bytes: bytes.subarray(end, (end += length)),
+  return Array.from({ length: numbers.length / 2 }, (_, index) => ({
+    at: numbers[2 * index + 1] ?? 0,
+    bytes: all.subarray(end, (end += numbers[2 * index] ?? 0)),
   }))
-  return { ...attempt, response: { ...response, frames } }
 }

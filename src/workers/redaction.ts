@@ -1,6 +1,6 @@
 // Redacts what is large in workers, and writes documents of it there: other calls would wait for seconds. What is small is done at once.
 import { type DocumentOptions, type InteractionText, interactionText } from '../cassettes/document.ts'
-import { packAttempt, unpackAttempt } from '../cassettes/packed.ts'
+import { attemptSize, packAttempt, unpackAttempt } from '../cassettes/packed.ts'
 import type { Redactor } from '../cassettes/redact.ts'
 import type { Interaction, RecordedAttempt, UpstreamRequest } from '../contract/core/cassette.ts'
 import { type JobOwner, runJob } from './pool.ts'
@@ -13,15 +13,12 @@ const OWNER: JobOwner = { signal: new AbortController().signal, patient: true }
 /** The end of a call waits for its trace. */
 const TRACE_OWNER: JobOwner = { signal: OWNER.signal }
 
-const sizeOf = ({ response }: RecordedAttempt): number =>
-  response?.frames.reduce((size, { bytes }) => size + bytes.length, 0) ?? 0
-
 /**
  * The attempt without secrets. One redactor must be used for one attempt at a time.
  * @throws JobStopped if it takes too long
  */
 export async function redactAttempt(redactor: Redactor, attempt: RecordedAttempt): Promise<RecordedAttempt> {
-  if (sizeOf(attempt) <= MAX_REDACTED_AT_ONCE) return redactor.attempt(attempt)
+  if (attemptSize(attempt) <= MAX_REDACTED_AT_ONCE) return redactor.attempt(attempt)
   const done = await runJob('redactAttempt', { redactor: redactor.portable, packed: packAttempt(attempt) }, OWNER)
   redactor.resume(done.state)
   return unpackAttempt(done.packed)
@@ -51,6 +48,7 @@ export function composeDocument(
   options: DocumentOptions,
 ): InteractionText | Promise<InteractionText> {
   const { attempts, ...about } = interaction
-  if (attempts.every((attempt) => sizeOf(attempt) <= MAX_REDACTED_AT_ONCE)) return interactionText(interaction, options)
+  if (attempts.every((attempt) => attemptSize(attempt) <= MAX_REDACTED_AT_ONCE))
+    return interactionText(interaction, options)
   return runJob('composeDocument', { about, packed: attempts.map(packAttempt), options }, OWNER)
 }
