@@ -2,9 +2,9 @@
 
 import { patternDetectors } from '../guardrails/pii-patterns.ts'
 import { namesIn, phoneNumbersIn } from '../guardrails/pii-words.ts'
-import { byteCache } from '../lib/byte-cache.ts'
 import { placeholdersIn } from '../lib/placeholders.ts'
 import { type SecretFound, secretsIn, withoutSpans } from '../lib/secrets.ts'
+import { isPlain } from './plain.ts'
 import { presetSecretsIn } from './preset.ts'
 
 /** What is redacted in a text, and by which rule. The end is exclusive. */
@@ -71,24 +71,15 @@ const NAMES: Search = {
 export const MIN_LENGTH = 6
 
 /** What is redacted in a text, in order, without overlaps. Placeholders in it stay. It takes linear time. */
-export function detect(text: string, { personalNames }: { personalNames: boolean }): readonly Detected[] {
-  if (text.length < MIN_LENGTH) return NOTHING
-  if (text.length > MAX_CACHED) return search(text, personalNames)
-  const cache = personalNames ? withNames : withoutNames
-  const cached = cache.get(text)
-  if (cached) return cached
-  const found = search(text, personalNames)
-  cache.set(text, found, 2 * text.length + found.length * 100)
-  return found
+export function detect(text: string, options: { personalNames: boolean }): readonly Detected[] {
+  const isSearched = text.length >= MIN_LENGTH && (options.personalNames || !isPlain(text))
+  return isSearched ? detectAll(text, options) : NOTHING
 }
 
 const NOTHING: readonly Detected[] = []
-// Each turn of a conversation repeats the ones before, and a response repeats words of all others: recording then takes a
-// third of the time.
-const MAX_CACHED = 10_000
-const [withNames, withoutNames] = [byteCache<readonly Detected[]>(2 ** 21), byteCache<readonly Detected[]>(2 ** 22)]
 
-function search(text: string, personalNames: boolean): Detected[] {
+/** The same by all detectors, whatever the text is. */
+export function detectAll(text: string, { personalNames }: { personalNames: boolean }): readonly Detected[] {
   const found: Detected[] = []
   let rest = withoutSpans(text, placeholdersIn(text))
   for (const { rule, may, find } of personalNames ? [...SEARCHES, NAMES] : SEARCHES) {

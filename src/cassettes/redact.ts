@@ -2,12 +2,22 @@
 // request's own values back.
 import type { FormField, RecordedAttempt, UpstreamBody, UpstreamRequest } from '../contract/core/cassette.ts'
 import { type FieldStep, formatFieldPath, parseFieldPath } from '../contract/core/volatile-rule.ts'
-import { numberPlaceholder, placeholder, placeholdersIn, redactedNumber } from '../lib/placeholders.ts'
+import {
+  hasNoPlaceholder,
+  numberPlaceholder,
+  placeholder,
+  placeholdersIn,
+  redactedNumber,
+  renumbered,
+} from '../lib/placeholders.ts'
 import { encodedFormsOf } from '../lib/secret-forms.ts'
 import { keyKind, namedSecret, secretParameter, withoutSpans } from '../lib/secrets.ts'
 import { type Detected, detect, MIN_LENGTH } from './detect.ts'
+import { isPlain } from './plain.ts'
 import {
+  editsIn,
   fieldPlace,
+  isEventText,
   namedPlace,
   type Place,
   type Replacement,
@@ -17,6 +27,7 @@ import {
   rewrittenText,
 } from './rewrite.ts'
 import { type BodyRewriting, rewriteFrames } from './rewrite-frames.ts'
+import { type Edit, edited } from './views.ts'
 
 /** What is redacted besides what always is. */
 export interface RedactorOptions {
@@ -54,6 +65,10 @@ export interface Redactor {
   attempt(attempt: RecordedAttempt): RecordedAttempt
   /** Any other text of the session, such as a part of a trace, a log or an error. It is not counted. */
   text(text: string): string
+  /** What `text` replaces: the part that takes long, and may run in another thread. */
+  find(text: string): TextRedaction
+  /** The text in which something was found. */
+  applied(text: string, redaction: TextRedaction): string
   /** The same for the pieces of a body, among which a secret may be split. Pieces of which nothing is left are left out. */
   pieces(pieces: readonly Uint8Array[]): Uint8Array[]
   /**
@@ -63,10 +78,57 @@ export interface Redactor {
   restore(attempt: RecordedAttempt, request: UpstreamRequest, recorded: UpstreamRequest): RecordedAttempt
   /** What was replaced until now. */
   report(): RedactionReport
+  /** Its options and state, with which a redactor in another thread goes on. */
+  readonly portable: PortableRedactor
+  /** Takes the state of that redactor. What both have found meanwhile is kept. */
+  resume(state: RedactorState): void
+}
+
+/** What a redactor in another thread needs to go on. */
+export interface PortableRedactor {
+  options: RedactorOptions
+  state: RedactorState
+}
+
+/** What is replaced in a text. The placeholders have numbers of their own, whose values are in `values`. */
+export interface TextRedaction {
+  edits: readonly Readonly<Edit>[]
+  values: readonly string[]
+  /** Values that other texts of the session may repeat. */
+  own: Values
+}
+
+/** What a redactor has found so far. */
+export interface RedactorState {
+  /** The numbers of values. */
+  numbers: Map<string, number>
+  /** The value that has a number; null if its placeholder stands in a request and its value is unknown. */
+  owners: Map<number, string | null>
+  /** Numbers of a replayed cassette. */
+  adopted: Set<number>
+  /** The last number that was given. */
+  last: number
+  /** Values of the session. Responses may repeat them. */
+  known: Values
+  /** Those that a response has repeated: later requests contain them as a part of the conversation. */
+  echoed: Values
+  /** Values that texts outside of the cassette contain. They do not change the cassette. */
+  shown: Values
+  counts: Map<string, { rule: string; kind: string; count: number; values: Set<string> }>
+  notCompared: Map<string, number>
 }
 
 /** A redactor for one cassette. It numbers placeholders in the order in which values appear. */
-export const createRedactor = (options: RedactorOptions): Redactor => new CassetteRedactor(options)
+export const createRedactor = (options: RedactorOptions, state = newState()): Redactor =>
+  new CassetteRedactor(options, state)
+
+const newState = (): RedactorState => ({
+  ...{ numbers: new Map(), owners: new Map(), adopted: new Set(), last: 0 },
+  ...{ known: new Map(), echoed: new Map(), shown: new Map(), counts: new Map(), notCompared: new Map() },
+})
+
+/** Values that are searched: their kinds, and their longest parts that are the same in every encoding. */
+type Values = Map<string, { kind: string; part: string }>
 
 /** What is replaced, by which rule, and its value. */
 interface Secret extends Detected {
@@ -89,31 +151,31 @@ const MAX_KNOWN = 200
 /** How many values of one request or response are searched in the rest of it: the first. */
 const MAX_OWN = 100
 
-/** The numbers of values. */
+/** Numbers values. */
 class Numbers {
-  readonly #byValue = new Map<string, number>()
-  /** The value that has a number; null if its placeholder stands in a request and its value is unknown. */
-  readonly #owners = new Map<number, string | null>()
-  /** Numbers of a replayed cassette. */
-  readonly #adopted = new Set<number>()
+  readonly #state: RedactorState
   readonly #outside = new Map<string, number>()
-  #last = 0
+
+  constructor(state: RedactorState) {
+    this.#state = state
+  }
 
   /** The number of a value in the cassette. */
   of(value: string): number {
-    const number = this.#byValue.get(value)
-    if (number !== undefined && this.#owners.get(number) === value) return number
-    do this.#last++
-    while (this.#owners.has(this.#last))
-    this.#set(this.#last, value)
-    return this.#last
+    const state = this.#state
+    const number = this.#inCassette(value)
+    if (number !== undefined) return number
+    do state.last++
+    while (state.owners.has(state.last))
+    this.#set(state.last, value)
+    return state.last
   }
 
   /** The number of a value in other texts: that in the cassette if it has one already, otherwise a high one. */
   outside(value: string, isNumber: boolean): number {
-    const number = this.#byValue.get(value)
     const index = this.#outside.get(value)
-    if (index === undefined && number !== undefined && this.#owners.get(number) === value) return number
+    const number = index === undefined ? this.#inCassette(value) : undefined
+    if (number !== undefined) return number
     const own = index ?? this.#outside.size
     this.#outside.set(value, own)
     return own + (isNumber ? FIRST_NUMBER : FIRST_OUTSIDE)
@@ -121,18 +183,23 @@ class Numbers {
 
   /** Takes a number whose value is unknown. A value that has it gets another one. */
   reserve(number: number): void {
-    if (!this.#adopted.has(number)) this.#owners.set(number, null)
+    if (!this.#state.adopted.has(number)) this.#state.owners.set(number, null)
   }
 
   /** Gives a value the number that it has in a replayed cassette. */
   adopt(number: number, value: string): void {
-    this.#adopted.add(number)
+    this.#state.adopted.add(number)
     this.#set(number, value)
   }
 
+  #inCassette(value: string): number | undefined {
+    const number = this.#state.numbers.get(value)
+    return number !== undefined && this.#state.owners.get(number) === value ? number : undefined
+  }
+
   #set(number: number, value: string): void {
-    this.#byValue.set(value, number)
-    this.#owners.set(number, value)
+    this.#state.numbers.set(value, number)
+    this.#state.owners.set(number, value)
   }
 }
 /** The first number of a value that the cassette has not numbered, in a text and as a JSON number. */
@@ -144,22 +211,22 @@ class CassetteRedactor implements Redactor {
   readonly #keys: readonly { form: string; kind: string }[]
   readonly #minKeyLength: number
   readonly #personalNames: boolean
-  readonly #numbers = new Numbers()
-  /** Values of the session, and their kinds. Responses may repeat them. */
-  readonly #known = new Map<string, string>()
-  /** Those that a response has repeated: later requests contain them as a part of the conversation. */
-  readonly #echoed = new Map<string, string>()
-  readonly #counts = new Map<string, { rule: string; kind: string; count: number; values: Set<string> }>()
-  readonly #notCompared = new Map<string, number>()
+  readonly #keyParts: readonly string[]
+  readonly #numbers: Numbers
   readonly #requests = new WeakMap<UpstreamRequest, UpstreamRequest>()
+  readonly portable: PortableRedactor
 
-  constructor({ paths, personalNames, keys }: RedactorOptions) {
+  constructor(options: RedactorOptions, state: RedactorState) {
+    const { paths, personalNames, keys } = options
+    this.portable = { options, state }
+    this.#numbers = new Numbers(state)
     this.#paths = paths.flatMap((path) => {
       const steps = parseFieldPath(path)
       return steps ? [{ steps, rule: `redact: ${path}` }] : []
     })
     this.#personalNames = personalNames
     this.#keys = keys.flatMap((key) => encodedFormsOf(key).map((form) => ({ form, kind: keyKind(key) ?? 'api-key' })))
+    this.#keyParts = [...new Set(this.#keys.map(({ form }) => fixedPart(form)))]
     this.#minKeyLength = Math.min(...this.#keys.map(({ form }) => form.length))
   }
 
@@ -167,7 +234,7 @@ class CassetteRedactor implements Redactor {
     const cached = this.#requests.get(request)
     if (cached) return cached
     for (const { number } of placeholdersOf(request)) this.#numbers.reserve(number)
-    const own = new Map<string, string>()
+    const own: Values = new Map()
     const redacted = this.#redacted(request, this.#counting(own))
     this.#remember(own)
     this.#note(redacted)
@@ -176,13 +243,13 @@ class CassetteRedactor implements Redactor {
   }
 
   attempt(attempt: RecordedAttempt): RecordedAttempt {
-    const own = new Map<string, string>()
+    const own: Values = new Map()
     const counting = this.#counting(own)
     const notes: Notes = {
       ...counting,
       replaced: (secret) => {
         counting.replaced?.(secret)
-        if (secret.rule === REPEATED) this.#echoed.set(secret.value, secret.kind)
+        if (secret.rule === REPEATED) add(this.#state.echoed, secret)
       },
     }
     const once = changedAttempt(attempt, this.#bodyRewriting(notes))
@@ -192,7 +259,33 @@ class CassetteRedactor implements Redactor {
   }
 
   text(text: string): string {
-    return rewrittenText(text, this.#rewriting(this.#uncounted, this.#known))
+    const isKept = !isEventText(text) && this.#isPlain(text, this.#state.shown)
+    return isKept ? text : this.applied(text, this.find(text))
+  }
+
+  find(text: string): TextRedaction {
+    const { shown } = this.#state
+    const own: Values = new Map()
+    const values = new Map<string, number>()
+    const number = (value: string, isNumber: boolean) =>
+      values.getOrInsert(value, values.size) + (isNumber ? FIRST_NUMBER : FIRST_TEXT)
+    const replaced = (secret: Secret) => keep(own, secret)
+    const edits = editsIn(text, this.#rewriting({ number, replaced }, shown))
+    // What one field shows to be a secret is one in the others, too.
+    const all = own.size === 0 ? edits : editsIn(text, this.#rewriting({ number }, new Map([...shown, ...own])))
+    return { edits: all, values: [...values.keys()], own }
+  }
+
+  applied(text: string, { edits, values, own }: TextRedaction): string {
+    remember(this.#state.shown, own)
+    const number = (former: number) => {
+      const isNumber = former < FIRST_TEXT
+      return this.#numbers.outside(values[former - (isNumber ? FIRST_NUMBER : FIRST_TEXT)] ?? '', isNumber)
+    }
+    return edited(
+      text,
+      edits.map((edit) => ({ ...edit, by: renumbered(edit.by, number) })),
+    )
   }
 
   pieces(pieces: readonly Uint8Array[]): Uint8Array[] {
@@ -209,63 +302,71 @@ class CassetteRedactor implements Redactor {
 
   report(): RedactionReport {
     return {
-      replaced: [...this.#counts.values()].map(({ values, ...count }) => ({ ...count, values: values.size })),
-      notCompared: [...this.#notCompared].map(([request, count]) =>
+      replaced: [...this.#state.counts.values()].map(({ values, ...count }) => ({ ...count, values: values.size })),
+      notCompared: [...this.#state.notCompared].map(([request, count]) =>
         count === 1 ? request : `${request}, ${count} requests`,
       ),
     }
+  }
+
+  resume(state: RedactorState): void {
+    const own = this.#state
+    own.last = Math.max(own.last, state.last)
+    for (const number of state.adopted) own.adopted.add(number)
+    for (const name of ['numbers', 'owners', 'counts', 'notCompared'] as const)
+      for (const [key, value] of state[name]) (own[name] as Map<unknown, unknown>).set(key, value)
+    for (const name of ['known', 'echoed', 'shown'] as const) remember(own[name], state[name])
+  }
+
+  get #state(): RedactorState {
+    return this.portable.state
   }
 
   /** For texts that are not in the cassette: they do not change the numbers in it. */
   readonly #uncounted: Notes = { number: (value, isNumber) => this.#numbers.outside(value, isNumber) }
 
   /** Keeps values for the responses of the session. */
-  #remember(own: ReadonlyMap<string, string>): void {
-    for (const [value, kind] of own) {
-      this.#known.delete(value)
-      this.#known.set(value, kind)
-    }
-    for (const value of this.#known.keys()) {
-      if (this.#known.size <= MAX_KNOWN) break
-      this.#known.delete(value)
-    }
+  #remember(own: Readonly<Values>): void {
+    remember(this.#state.known, own)
+    remember(this.#state.shown, own)
   }
 
   /** Counts what is replaced, and collects the values that may be repeated elsewhere. */
-  #counting(own: Map<string, string>): Notes {
+  #counting(own: Values): Notes {
     return {
       number: (value) => this.#numbers.of(value),
-      replaced: ({ rule, kind, value }) => {
+      replaced: (secret) => {
+        const { rule, kind, value } = secret
         const id = `${rule} ${kind}`
-        const counted = this.#counts.get(id) ?? { rule, kind, count: 0, values: new Set() }
+        const counted = this.#state.counts.get(id) ?? { rule, kind, count: 0, values: new Set() }
         counted.count++
         counted.values.add(value)
-        this.#counts.set(id, counted)
-        if (rule !== REPEATED && rule !== KEYS) keep(own, value, kind)
+        this.#state.counts.set(id, counted)
+        keep(own, secret)
       },
     }
   }
 
   /** The request without secrets. What one field shows to be a secret is one in the others, too. */
   #redacted(request: UpstreamRequest, notes: Notes): UpstreamRequest {
-    const own = new Map<string, string>()
+    const own: Values = new Map()
     const collecting: Notes = {
       number: notes.number,
       replaced: (secret) => {
         notes.replaced?.(secret)
-        keep(own, secret.value, secret.kind)
+        keep(own, secret)
       },
     }
-    const once = changedRequest(request, this.#rewriting(collecting, this.#echoed))
+    const once = changedRequest(request, this.#rewriting(collecting, this.#state.echoed))
     return own.size === 0 ? once : changedRequest(once, repeated(own, notes))
   }
 
   #bodyRewriting(notes: Notes): BodyRewriting {
-    return { text: this.#rewriting(notes, this.#known), bytes: this.#keysAlone(notes) }
+    return { text: this.#rewriting(notes, this.#state.known), bytes: this.#keysAlone(notes) }
   }
 
   /** Replaces secrets, and known values. */
-  #rewriting(notes: Notes, known: ReadonlyMap<string, string>): Rewriting {
+  #rewriting(notes: Notes, known: Readonly<Values>): Rewriting {
     const secretsIn = (text: string, place: Place): readonly Secret[] => {
       const rule = this.#ruleFor(place)
       if (rule !== undefined) return isBlank(text) ? [] : [wholeOf(text, 'field', rule)]
@@ -277,6 +378,7 @@ class CassetteRedactor implements Redactor {
     }
     return {
       minLength: MIN_LENGTH,
+      keeps: (body) => this.#isPlain(body, known),
       text: (text, place) => replacements(secretsIn(text, place), notes),
       value: (text, place) => {
         const rule = this.#ruleFor(place)
@@ -288,6 +390,14 @@ class CassetteRedactor implements Redactor {
         return numberPlaceholder(found.kind, notes.number(text, true))
       },
     }
+  }
+
+  /** Whether a body has neither secrets nor known values. Where fields are replaced by their paths, each is looked at. */
+  #isPlain(body: string, known: Readonly<Values>): boolean {
+    if (this.#personalNames || this.#paths.length > 0 || !isPlain(body)) return false
+    for (const part of this.#keyParts) if (body.includes(part)) return false
+    for (const { part } of known.values()) if (body.includes(part)) return false
+    return true
   }
 
   /** Keys and secrets in a text. */
@@ -316,6 +426,7 @@ class CassetteRedactor implements Redactor {
   #keysAlone(notes: Notes): Rewriting {
     return {
       minLength: MIN_LENGTH,
+      keeps: (body) => this.#isPlain(body, NO_VALUES),
       text: (text) => replacements(united(this.#keysIn(text), text), notes),
       value: () => undefined,
     }
@@ -328,8 +439,8 @@ class CassetteRedactor implements Redactor {
     if (kinds.size === 0) return
     const fields = [...kinds].map(([at, all]) => `${at} (${[...all].join(', ')})`)
     const request = `${redacted.operation} ${redacted.provider}/${redacted.model}: ${fields.join(', ')}`
-    const count = this.#notCompared.get(request) ?? 0
-    if (count > 0 || this.#notCompared.size < MAX_NOT_COMPARED) this.#notCompared.set(request, count + 1)
+    const count = this.#state.notCompared.get(request) ?? 0
+    if (count > 0 || this.#state.notCompared.size < MAX_NOT_COMPARED) this.#state.notCompared.set(request, count + 1)
   }
 
   /** The values of a request by the numbers of their placeholders in the recorded one. */
@@ -353,16 +464,36 @@ class CassetteRedactor implements Redactor {
   }
 }
 const NOTHING: readonly never[] = []
+const NO_VALUES: Readonly<Values> = new Map()
 const FIRST_TEXT = 100_000_000
 
 /** Kinds that are found wherever they stand. */
 const FOUND_ANYWHERE = new Set(['email', 'card-number', 'iban'])
 
 /** Keeps a value that is searched in other places, where nothing else shows that it is secret. */
-function keep(own: Map<string, string>, value: string, kind: string): void {
-  if (own.size < MAX_OWN && isDistinct(value) && !FOUND_ANYWHERE.has(kind) && keyKind(value) === undefined)
-    own.set(value, kind)
+function keep(own: Values, secret: Secret): void {
+  const { rule, kind, value } = secret
+  if (rule === REPEATED || rule === KEYS || own.size >= MAX_OWN) return
+  if (isDistinct(value) && !FOUND_ANYWHERE.has(kind) && keyKind(value) === undefined) add(own, secret)
 }
+
+const add = (values: Values, { value, kind }: Secret) => values.set(value, { kind, part: fixedPart(value) })
+
+/** Adds values as the newest ones, and drops the oldest. */
+function remember(values: Values, own: Readonly<Values>): void {
+  for (const [value, about] of own) {
+    values.delete(value)
+    values.set(value, about)
+  }
+  for (const value of values.keys()) {
+    if (values.size <= MAX_KNOWN) break
+    values.delete(value)
+  }
+}
+
+/** The longest part of a value that no encoding changes, which `isPlain` texts may have: JSON, UTF-8 as bytes. */
+const fixedPart = (value: string): string =>
+  (value.match(/[\w-]+/g) ?? ['']).reduce((longest, part) => (part.length > longest.length ? part : longest))
 
 /** Values that can be recognized wherever they stand. Short ones and words are replaced only where they were found. */
 const isDistinct = (value: string): boolean =>
@@ -385,10 +516,12 @@ function rangesOf(text: string, part: string): { start: number; end: number }[] 
   return ranges
 }
 
-const knownIn = (text: string, known: ReadonlyMap<string, string>): readonly Detected[] =>
+const knownIn = (text: string, known: Readonly<Values>): readonly Detected[] =>
   text.length < MIN_LENGTH || known.size === 0
     ? NOTHING
-    : [...known].flatMap(([value, kind]) => rangesOf(text, value).map((range) => ({ ...range, kind, rule: REPEATED })))
+    : [...known].flatMap(([value, { kind }]) =>
+        rangesOf(text, value).map((range) => ({ ...range, kind, rule: REPEATED })),
+      )
 
 /** Secrets in order. Those that overlap are one, of the kind of the first that was found. */
 function united(found: readonly Detected[], text: string): Secret[] {
@@ -425,9 +558,10 @@ function numberSecret(text: string, { name }: Place): Secret | undefined {
 }
 
 /** Replaces values where they stand, but not in placeholders. */
-function repeated(known: ReadonlyMap<string, string>, notes: Notes): Rewriting {
+function repeated(known: Readonly<Values>, notes: Notes): Rewriting {
   return {
     minLength: MIN_LENGTH,
+    keeps: () => false,
     text: (text) => {
       const found = knownIn(withoutSpans(text, placeholdersIn(text)), known)
       return replacements(united(found, text), notes)
@@ -439,6 +573,7 @@ function repeated(known: ReadonlyMap<string, string>, notes: Notes): Rewriting {
 /** Puts values back in place of their placeholders. */
 const restoring = (values: ReadonlyMap<number, string>): Rewriting => ({
   minLength: MIN_LENGTH,
+  keeps: hasNoPlaceholder,
   text: (text) =>
     placeholdersIn(text).flatMap(({ start, end, number }) => {
       const value = values.get(number)
@@ -527,6 +662,7 @@ function placeholdersOf(request: UpstreamRequest): { at: string; kind: string; n
   }
   changedRequest(request, {
     minLength: MIN_LENGTH,
+    keeps: hasNoPlaceholder,
     text: (text, place) => {
       const all = placeholdersIn(text)
       if (all.length > 0) found.push(...all.map(({ kind, number }) => ({ at: nameOf(place), kind, number })))

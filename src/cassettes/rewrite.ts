@@ -2,7 +2,7 @@
 // a stream sends in pieces is one text.
 import { withoutSpans } from '../lib/secrets.ts'
 import { type JsonLeaf, type JsonParent, jsonLeaves } from './json-leaves.ts'
-import { EditedText, joinedView, percentView, rangeView, type TextView } from './views.ts'
+import { type Edit, EditedText, edited, joinedView, percentView, rangeView, type TextView } from './views.ts'
 
 /** Where a text stands. */
 export interface Place {
@@ -25,6 +25,8 @@ export interface Replacement {
 export interface Rewriting {
   /** Shorter texts are replaced only by their place. */
   minLength: number
+  /** Whether nothing is replaced in a body, or in any text inside it. Events are not asked about. */
+  keeps(body: string): boolean
   /** Replacements in a decoded text, in order. */
   text(text: string, place: Place): readonly Replacement[]
   /** A new JSON number or boolean; undefined if it stays. */
@@ -42,17 +44,21 @@ export const fieldPlace = (name: string): Place => ({ name, path: () => [name] }
 
 /** Rewrites a text of any format: events, JSON, lines of JSON, a form, or anything else. */
 export function rewriteBody(view: TextView, rewriting: Rewriting, isStream = false): void {
-  if (isStream || EVENT_START.test(view.text)) rewriteEvents(view, rewriting)
+  if (isStream || isEventText(view.text)) rewriteEvents(view, rewriting)
+  else if (rewriting.keeps(view.text)) return
   else if (FORM.test(view.text)) rewriteParameters(view, rewriting, 0, true)
   else rewriteText(view, rewriting, NOWHERE)
 }
 
-/** A text with its replacements. */
-export function rewrittenText(text: string, rewriting: Rewriting): string {
+/** The replacements in a text, in order. */
+export function editsIn(text: string, rewriting: Rewriting): readonly Readonly<Edit>[] {
   const edited = new EditedText(text)
   rewriteBody(edited, rewriting)
-  return edited.result()
+  return edited.edits()
 }
+
+/** A text with its replacements. */
+export const rewrittenText = (text: string, rewriting: Rewriting): string => edited(text, editsIn(text, rewriting))
 
 /** A text at a place with its replacements, such as a header. */
 export function rewrittenAt(text: string, place: Place, rewriting: Rewriting): string {
@@ -63,6 +69,7 @@ export function rewrittenAt(text: string, place: Place, rewriting: Rewriting): s
 
 /** The same for the path and query of a request, or a URL. */
 export function rewrittenAddress(address: string, rewriting: Rewriting): string {
+  if (rewriting.keeps(address)) return address
   const edited = new EditedText(address)
   const query = address.indexOf('?')
   const end = query < 0 ? address.length : query
@@ -72,6 +79,8 @@ export function rewrittenAddress(address: string, rewriting: Rewriting): string 
 }
 
 const FORM = /^[\w.%+*-]{1,100}=[^&\s=]*(?:&[\w.%+*-]{1,100}=[^&\s=]*)*$/
+/** Whether a text is read as server-sent events. */
+export const isEventText = (text: string): boolean => EVENT_START.test(text)
 const EVENT_START = /^\ufeff?[\r\n]{0,100}(?:data|event|id|retry)?:/
 
 /** Whether a text may be JSON. */

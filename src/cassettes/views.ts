@@ -8,7 +8,8 @@ export interface TextView {
   replace(start: number, end: number, by: string): void
 }
 
-interface Edit {
+/** A replacement in a text; the end is exclusive. */
+export interface Edit {
   start: number
   end: number
   by: string
@@ -42,16 +43,20 @@ export class EditedText implements TextView {
 
   /** The text with all replacements. */
   result(): string {
-    const edits = this.edits()
-    if (edits.length === 0) return this.text
-    const parts: string[] = []
-    let from = 0
-    for (const { start, end, by } of edits) {
-      parts.push(this.text.slice(from, start), by)
-      from = end
-    }
-    return parts.join('') + this.text.slice(from)
+    return edited(this.text, this.edits())
   }
+}
+
+/** A text with replacements, which are in order. */
+export function edited(text: string, edits: readonly Readonly<Edit>[]): string {
+  if (edits.length === 0) return text
+  const parts: string[] = []
+  let from = 0
+  for (const { start, end, by } of edits) {
+    parts.push(text.slice(from, start), by)
+    from = end
+  }
+  return parts.join('') + text.slice(from)
 }
 
 /** A range of another text, in the same encoding. */

@@ -11,7 +11,7 @@ const SECRET_WORD = /key|sig|sas|pw|pass|code|otp|pin|x-key/
 /**
  * Keys with a recognizable form, by kind, the most specific first. The prefixes are those that the providers document for their scanners.
  */
-const KEY_FORMS: readonly (readonly [kind: string, form: RegExp])[] = [
+export const KEY_FORMS: readonly (readonly [kind: string, form: RegExp])[] = [
   ['anthropic-key', /sk-ant-[\w-]{6,}/],
   ['openrouter-key', /sk-or-[\w-]{6,}/],
   ['langfuse-key', /[sp]k-lf-[\w-]{8,}/],
@@ -318,7 +318,7 @@ const mayBeSecret = (value: string): boolean => {
 }
 
 /** Names of secrets, with words separated by `_`: the end of a name decides. */
-const NAMES_OF_SECRETS: readonly (readonly [kind: string, name: string])[] = [
+export const NAMES_OF_SECRETS: readonly (readonly [kind: string, name: string])[] = [
   ['password', '(?:password|passwd|passphrase|passcode|pwd|passwort|wachtwoord)s?'],
   [
     'api-key',
@@ -352,11 +352,7 @@ const wordsOf = (name: string) =>
  * namedSecret('total_tokens', '35') // => undefined
  */
 export function namedSecret(name: string, value: string): string | undefined {
-  let kind = nameKinds.get(name)
-  if (kind === undefined) {
-    kind = name.length > MAX_NAME_LENGTH ? '' : kindOfName(name)
-    if (nameKinds.size < MAX_NAME_KINDS) nameKinds.set(name, kind)
-  }
+  const kind = kindOfName(name)
   if (kind === '' || !mayBeSecret(value)) return undefined
   if (kind !== 'ambiguous') return kind
   return value.length <= MAX_TOKEN_LENGTH && !/\s/.test(value) && (looksRandom(value) || isBasic(value))
@@ -365,13 +361,24 @@ export function namedSecret(name: string, value: string): string | undefined {
 }
 const MAX_NAME_LENGTH = 80
 const MAX_TOKEN_LENGTH = 4_096
+
+/** Whether `namedSecret` may find a secret under a name. */
+export const mayNameSecret = (name: string): boolean => kindOfName(name) !== ''
+
 // By name: bodies repeat few names. Without it, a stream of 41 events takes twice as long.
 const nameKinds = new Map<string, string>()
 const MAX_NAME_KINDS = 500
 
+/** The kind of secret that a name promises; empty if there is none. */
 function kindOfName(name: string): string {
+  if (name.length > MAX_NAME_LENGTH) return ''
+  const cached = nameKinds.get(name)
+  if (cached !== undefined) return cached
   const words = wordsOf(name)
-  return NAME_KINDS.find(([, form]) => form.test(words))?.[0] ?? (AMBIGUOUS.test(words) ? 'ambiguous' : '')
+  const kind = NAME_KINDS.find(([, form]) => form.test(words))?.[0] ?? (AMBIGUOUS.test(words) ? 'ambiguous' : '')
+  if (nameKinds.size >= MAX_NAME_KINDS) nameKinds.clear()
+  nameKinds.set(name, kind)
+  return kind
 }
 
 /** Query parameters whose values are always secret. */

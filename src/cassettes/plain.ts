@@ -1,0 +1,261 @@
+// Recognizes texts in which no detector finds anything, in one pass. Most texts are such, and searching them with all detectors takes
+// twenty times as long.
+import { mayNameSecret } from '../lib/secrets.ts'
+
+/** How keys and other secrets begin, as patterns that start with two characters. What may be escaped in JSON is left out. */
+const STARTS: readonly string[] = [
+  ...['sk[-_]', 'pk[-_]', 'rk[-_]', 'ak[-_]', 'ek[-_]', 'whsec[-_]', 'api[-_][\\w-]{16}', 'key[-_][\\w-]{16}', 'sess-'],
+  ...['AKIA', 'ASIA', 'ABIA', 'ACCA', 'ABSK', 'bedrock-api-key-', 'gh[a-z]_', 'github_pat_', 'hf_', 'gsk_', 'fw_'],
+  ...['r8_', 'tgp_v1_', 'xai-', 'pplx-', 'nvapi-', 'csk-', 'tvly-', 'pcsk_', 'lsv2_', 'pa-[\\w-]{40}', 'al-[\\w-]{40}'],
+  ...[
+    'npm_',
+    'ntn_',
+    'secret_',
+    'figd_',
+    'sb[ps]_',
+    'sb_',
+    'shp',
+    'ph[cx]_',
+    'gl(?:sa|c)_',
+    'do[opr]_v1_',
+    'gl[a-z]+-',
+  ],
+  ...[
+    'GR1348941',
+    'xox',
+    'xapp-',
+    'pypi-',
+    'GOCSPX-',
+    'AIza',
+    'AQ\\.Ab',
+    'ya29\\.',
+    'SG\\.',
+    'hv[sbr]\\.',
+    'dapi',
+    'lin_',
+  ],
+  ...['dckr_', 'vc[a-z]_', 'cf[a-z]+_', 'tskey-', 'sntry[su]_', 'dp\\.[a-z]+\\.', 'AT[AC]TT3', 'pat\\w{14}\\.', 'pat-'],
+  ...['NR[A-Z]{2}-', 'PMAK-', 'nfp_', 'pscale_', 'rubygems_', 'SK[0-9a-f]{32}', 'AC[0-9a-f]{32}', 'sq0', 'EAA[A-Z]'],
+  ...['AGE-SECRET-KEY-1', 'ops_', 'eyJ', 'BEGIN', 'discord', 'webhook\\.office'],
+  // Spanish identity numbers of foreigners.
+  ...['X', 'Y', 'Z'].flatMap((letter) => [...'0123456789'].map((digit) => `${letter}${digit}\\d{6}`)),
+]
+/** White space, also in escapes, and as the bytes of UTF-8. */
+const SPACE = '(?:\\s|\\\\[a-z]|[^\\x00-\\x7f]){1,12}'
+/** The same in either case. */
+const STARTS_IN_ANY_CASE: readonly string[] = [
+  ...[`bearer${SPACE}`, `basic${SPACE}`, 'hooks\\.slack'],
+  ...['password', 'passphrase', 'passcode', 'passwort', 'wachtwoord', 'pin', 'pin code', 'secret', 'secret key'].map(
+    isSaid,
+  ),
+  ...['api key', 'access key', 'token'].map(isSaid),
+]
+function isSaid(name: string): string {
+  return `${name}${SPACE}(?:is|was)`
+}
+
+/** The number of two characters, regardless of their case. */
+const pairOf = (first: number, second: number): number => ((lower[first] ?? 0) << 7) | (lower[second] ?? 0)
+const [UPPER_A, UPPER_Z] = [65, 90]
+const lower = Uint8Array.from({ length: 128 }, (_, code) => (code >= UPPER_A && code <= UPPER_Z ? code | 32 : code))
+const pairIn = (text: string): number => pairOf(text.charCodeAt(0), text.charCodeAt(1))
+
+/** The patterns by their first two characters. */
+const starts: (readonly RegExp[])[] = []
+for (const [list, flags] of [[STARTS, 'y'] as const, [STARTS_IN_ANY_CASE, 'iy'] as const])
+  for (const [pair, all] of Map.groupBy(list, pairIn))
+    starts[pair] = [...(starts[pair] ?? []), new RegExp(all.join('|'), flags)]
+/** Whether there are some. */
+const isStart = Uint8Array.from({ length: 1 << 14 }, (_, pair) => (starts[pair] ? 1 : 0))
+
+/** The last two characters of names of secrets. */
+const isNameEnd = new Uint8Array(1 << 14)
+for (const end of [
+  ...['rd', 'ds', 'ss', 'wd', 'se', 'es', 'de', 'rt', 'ts', 'ey', 'ys', 'id', 'et', 'al', 'ls', 'ng', 'gs', 'en', 'ns'],
+  ...['on', 'ie', 'in', 'vv', 'v2', 'vc', 'c2', 'tp', 'sn', 'ty', 'er', 'th', 'wt'],
+])
+  isNameEnd[pairIn(end)] = 1
+
+/** What characters are for the pass. All others separate words. */
+const [SEPARATOR, LETTER, DIGIT, SEARCHED, ESCAPE] = [0, 1, 2, 3, 4]
+const [COLON, HYPHEN, DOT, TAG, JSON_START, FOREIGN] = [5, 6, 7, 8, 9, 10]
+const kinds = new Uint8Array(128)
+for (const [characters, kind] of [
+  ['abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ', LETTER],
+  ['0123456789', DIGIT],
+  // Addresses, parameters, percent-encoding: such texts are searched.
+  ['@%=', SEARCHED],
+  ['\\', ESCAPE],
+  [':', COLON],
+  ['-', HYPHEN],
+  ['.', DOT],
+  ['<', TAG],
+  ['{[', JSON_START],
+] as const)
+  for (const character of characters) kinds[character.charCodeAt(0)] = kind
+
+const BACKSLASH = 92
+
+/**
+ * Whether a text certainly contains nothing that `detect` finds, neither as it stands nor in any JSON inside it, however deep. It may be
+ * the text of a body, or the bytes of one with a character each, but not events, which send a text in pieces.
+ * @example
+ * isPlain('{"messages":[{"role":"user","content":"Hi"}]}') // => true
+ * isPlain('{"metadata":{"password":"x"}}') // => false
+ */
+export function isPlain(text: string): boolean {
+  let before = SEPARATOR
+  let escaped = -1
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    const kind = code < 128 ? (kinds[code] ?? SEPARATOR) : FOREIGN
+    // The letter of an escape may be part of a word instead, so that a word may begin with it, or behind it.
+    const follows = at === escaped ? SEPARATOR : before
+    before = kind
+    if (kind === SEPARATOR || (kind === LETTER && follows === LETTER)) continue
+    if (kind === LETTER) {
+      if (beginsSecret(text, at, follows !== DIGIT)) return false
+    } else if (kind === ESCAPE) {
+      if (!isUsualEscape(text, at)) return false
+      escaped = at + 2
+    } else if (mayFind(text, at, kind, follows)) return false
+  }
+  return true
+}
+
+/** Whether something may be found that a character begins, or that is recognized by it. */
+function mayFind(text: string, at: number, kind: number, follows: number): boolean {
+  switch (kind) {
+    case DIGIT:
+      return follows !== LETTER && follows !== DIGIT && beginsNumber(text, at)
+    case SEARCHED:
+      return true
+    case COLON:
+      return followsName(text, at)
+    case HYPHEN:
+      return isMatch(KEY_PART, text, at) || (follows !== LETTER && follows !== DIGIT && isMatch(FLAG, text, at))
+    case DOT:
+      return isMatch(AFTER_DOT, text, at)
+    case TAG:
+      return text[at + 1] === '/' || text[at + 1] === '\\'
+    case JSON_START:
+      return followsJson(text, at)
+    default:
+      return foldsToAscii(text.charCodeAt(at), text.charCodeAt(at + 1))
+  }
+}
+
+function isMatch(pattern: RegExp, text: string, at: number): boolean {
+  pattern.lastIndex = at
+  return pattern.test(text)
+}
+/** Keys of OpenAI, of which other letters may stand in front, and the end of those of Mailchimp. */
+const KEY_PART = /(?<=sk)-(?:proj|svcacct|admin|\w{20}T3Blbk)|-us\d/y
+/** Parameters of commands. */
+const FLAG = /--?(?:pass|token|secret|api-key|access-token|auth-token|u)/y
+/** Tokens of Terraform and Discord, which begin with any letters. */
+const AFTER_DOT = /\.(?:atlasv1\.|[\w-]{6}\.[\w-]{27})/y
+/** Account numbers, and numbers of persons with letters in front. */
+const IBAN = /[a-z]{2}\d\d/iy
+const PERSONAL = /[A-Z]{2} ?\d\d|[A-Z]{6}\d\d/y
+
+function beginsSecret(text: string, at: number, mayBePersonal: boolean): boolean {
+  const first = text.charCodeAt(at)
+  const second = text.charCodeAt(at + 1)
+  if (!(second < 128)) return false
+  const pair = pairOf(first, second)
+  if (isStart[pair] === 1 && isAnyMatch(starts[pair] ?? [], text, at)) return true
+  if (!mayBePersonal) return false
+  if (isDigit(text.charCodeAt(at + 2)) && isMatch(IBAN, text, at)) return true
+  return first <= UPPER_Z && second <= UPPER_Z && isMatch(PERSONAL, text, at)
+}
+const isDigit = (code: number): boolean => code >= 48 && code <= 57
+
+function isAnyMatch(patterns: readonly RegExp[], text: string, at: number): boolean {
+  for (const pattern of patterns) if (isMatch(pattern, text, at)) return true
+  return false
+}
+
+/** Digits of the shortest number that is found, and what may stand between two of them. */
+const MIN_DIGITS = 7
+const MAX_GAP = 4
+const IN_NUMBER = '-. ()/\\'
+/** The times of responses, which are not telephone numbers. */
+const CREATED = /(?<="created(?:_at)?": ?)\d{10}(?=[,}])/y
+
+function beginsNumber(text: string, start: number): boolean {
+  let digits = 0
+  let gap = 0
+  for (let at = start; at < text.length && digits < MIN_DIGITS && gap < MAX_GAP; at++) {
+    if (isDigit(text.charCodeAt(at))) {
+      digits++
+      gap = 0
+    } else if (IN_NUMBER.includes(text[at] ?? '')) gap++
+    else break
+  }
+  return digits >= MIN_DIGITS && !isMatch(CREATED, text, start)
+}
+
+/** Whether backslashes escape a quotation mark, a slash or white space, so that words around stay what they are. */
+function isUsualEscape(text: string, at: number): boolean {
+  const next = text[at + 1] ?? ''
+  if (next === '\\') return true
+  const isFirst = text.charCodeAt(at - 1) !== BACKSLASH
+  return next === '"' || next === '/' || (isFirst && next !== '' && 'nrtbf'.includes(next))
+}
+
+/** The position of the last character that is no white space or quotation mark, escaped or not. */
+function skipSpace(text: string, end: number): number {
+  let at = end
+  for (; at >= 0; at--) {
+    const code = text.charCodeAt(at)
+    const isSkipped = code <= 32 || code >= 128 || code === BACKSLASH || code === 34 || code === 39 || code === 96
+    if (!isSkipped && text.charCodeAt(at - 1) !== BACKSLASH) break
+  }
+  return at
+}
+
+const MAX_NAME = 80
+/** Letters, digits, `_`, and what separates words. */
+const isInName = (code: number): boolean => {
+  const kind = kinds[code]
+  return kind === LETTER || kind === DIGIT || kind === HYPHEN || kind === DOT || code === 95 || code <= 32
+}
+const SECRET_ACCESS_KEY = /secret_?access_?key$/i
+
+/** Whether a colon follows a name that may be that of a secret. */
+function followsName(text: string, colon: number): boolean {
+  const last = skipSpace(text, colon - 1)
+  if (last < 1 || isNameEnd[pairOf(text.charCodeAt(last - 1), text.charCodeAt(last))] !== 1) return false
+  let start = last
+  while (start > 0 && last - start < MAX_NAME && isInName(text.charCodeAt(start - 1))) start--
+  // White space that is escaped is part of a name, too.
+  const outside = text.charCodeAt(start - 1)
+  if (outside === BACKSLASH || outside >= 128) return true
+  return mayBeName(text.slice(start, last + 1))
+}
+
+// By name: bodies repeat few names.
+const names = new Map<string, boolean>()
+const MAX_NAMES = 500
+
+/** Whether a name, or its last word, may be that of a secret. Lists of tokens are one text in pieces. */
+function mayBeName(name: string): boolean {
+  const cached = names.get(name)
+  if (cached !== undefined) return cached
+  const word = name.slice(name.search(/[\w-]+$/))
+  const may = name === 'tokens' || mayNameSecret(name) || mayNameSecret(word) || SECRET_ACCESS_KEY.test(name)
+  if (names.size >= MAX_NAMES) names.clear()
+  names.set(name, may)
+  return may
+}
+
+/** Whether another JSON value ends before one begins: lines of JSON may send a text in pieces. */
+function followsJson(text: string, start: number): boolean {
+  const last = text[skipSpace(text, start - 1)]
+  return last === '}' || last === ']'
+}
+
+/** Whether a character, or the first two bytes of one, is a letter for patterns: U+017F is an `s`, and U+212A a `k`. */
+const foldsToAscii = (code: number, next: number): boolean =>
+  code === 0x17f || code === 0x212a || (code === 0xc5 && next === 0xbf) || (code === 0xe2 && next === 0x84)

@@ -1,0 +1,245 @@
+// A text that is taken for plain is not searched: no detector may find anything in it.
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { detectAll } from '../../src/cassettes/detect.ts'
+import { isPlain } from '../../src/cassettes/plain.ts'
+import { createRedactor } from '../../src/cassettes/redact.ts'
+import { KEY_FORMS, NAMES_OF_SECRETS } from '../../src/lib/secrets.ts'
+import { PLANTED } from '../support/planted-secrets.ts'
+import { runs } from '../support/property.ts'
+
+const detected = (text: string) => detectAll(text, { personalNames: false })
+
+/** Personal data, and secrets that are recognized by the words around them. */
+const OTHERS = [
+  ...['jo@example.org', '4111 1111 1111 1111', '4111111111111111', 'NL91 ABNA 0417 1643 00', 'gb82west12345698765432'],
+  ...['123-45-6789', 'ssn 123 45 6789', 'AB 12 34 56 C 7', 'bsn 111222333', 'pesel 44051401359', '390.533.447-05'],
+  ...['X1234567L', '12345678Z', 'RSSMRA85T10A562S', '+31 20 123 4567', '(212) 555-0123', 'call me at 020 123 4567'],
+  ...['Bearer abc123def456', 'Basic dXNlcjpwYXNzd29yZA==', 'Authorization: Token abcdef123', 'Set-Cookie: a=b; c=d'],
+  ...['https://user:hunter2x@example.org/', 'https://abcdefghijklmnop1234@example.org', 'mongodb://a:hunter2x@b/c'],
+  ...[
+    'password: hunter22',
+    'the PASSWORD is hunter22',
+    'api key is now abc123def',
+    'pin code was 1234',
+    'db-password : "x y z"',
+  ],
+  ...['my public key: ab12cd34ef56gh78', 'secretAccessKey: x1', `mysecretaccesskey: ${'a1B2'.repeat(10)}`],
+  ...[
+    '--password hunter22',
+    '-u admin:hunter22',
+    '--api-key abc123def',
+    '<password>hunter22</password>',
+    'token => a1b2c3d4e5f6g7h8',
+  ],
+  ...[
+    'connectionString: Server1',
+
+    'client-secret: abc1',
+    'xsk-proj-'.concat('a1'.repeat(37), 'T3BlbkFJ', 'b2'.repeat(37)),
+  ],
+  ...[
+    `https://discord.com/api/webhooks/${'1a'.repeat(12)}`,
+    `${'ab'.repeat(16)}-us12`,
+    `${'ab'.repeat(7)}.atlasv1.${'xy'.repeat(12)}`,
+  ],
+  ...[`M${'ab'.repeat(12)}.abcdef.${'ab'.repeat(14)}`],
+]
+const SECRETS = [...Object.values(PLANTED), ...OTHERS]
+
+const json = (value: unknown) => JSON.stringify(value)
+/** How a text stands in a body. */
+const PLACES: readonly ((text: string) => string)[] = [
+  (text) => text,
+  (text) => `a ${text} b`,
+  (text) => `é${text}é`,
+  (text) => `\n\t${text}\n`,
+  (text) => json({ note: text }),
+  (text) => json({ [text]: 1 }),
+  (text) => json([[{ a: [`x\n${text}\ny`] }]]),
+  (text) => json({ a: json({ b: `x "${text}"`, c: json([text]) }) }),
+  (text) => json({ a: `C:\\new\\${text}` }),
+  (text) => json({ a: text }).replaceAll('/', '\\/'),
+  (text) => json({ a: text }).replace(/[a-z]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  (text) => `see /x?a=1&q=${encodeURIComponent(text)}#y`,
+  (text) => `q=${encodeURIComponent(text)}&a=b`,
+]
+
+/** What is redacted in a body by all detectors: where names are redacted, none takes the shortcut. */
+const isRedacted = (body: string) => {
+  const redactor = createRedactor({ paths: ['no.such.field'], personalNames: true, keys: [] })
+  return redactor.text(body) !== body
+}
+
+/** Words and marks that patterns look for, and parts of secrets. */
+const MARKS = [
+  ...[
+    'password',
+    'Password',
+    'api',
+    'key',
+    'token',
+    'tokens',
+    'secret',
+    'connection',
+    'string',
+    'pin',
+    'code',
+    'auth',
+    'cookie',
+  ],
+  ...[
+    'is',
+    'was',
+    'sk',
+    'sk-',
+    'gh',
+    'ghp_',
+    'SK',
+    'eyJ',
+    'Bearer',
+    'Basic',
+    'BEGIN',
+    '-----',
+    'PRIVATE KEY',
+    '--',
+    '-u',
+    '</',
+    '<',
+  ],
+  ...[
+    ':',
+    ' : ',
+    '=',
+    '=>',
+    ' ',
+    '\n',
+    '\t',
+    '\u00a0',
+    '"',
+    "'",
+    '\\',
+    '\\n',
+    '\\"',
+    '/',
+    '//',
+    '.',
+    '-',
+    '_',
+    '@',
+    '%41',
+    '+',
+    '&',
+    '?',
+  ],
+  ...[
+    '1',
+    '12',
+    '1234',
+    '1234567',
+    'a1b2c3d4',
+    'abcdef',
+    'AB',
+    'ABCDEF',
+    'NL91',
+    'é',
+    '\u017f',
+    '\u212a',
+    '{',
+    '}',
+    '[',
+    ']',
+    ',',
+  ],
+  ...['"created":1764136000', '"password":', '"key":"', '"tokens":[', 'call', 'ssn', 'bsn'],
+]
+const part = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom(...MARKS) },
+  { weight: 1, arbitrary: fc.constantFrom(...SECRETS) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(...SECRETS).chain((text) => fc.nat(text.length).map((end) => text.slice(0, end))),
+  },
+  { weight: 2, arbitrary: fc.string({ unit: 'binary', maxLength: 8 }) },
+)
+const anyText = fc.array(part, { maxLength: 12 }).map((parts) => parts.join(''))
+const anyBody = fc.tuple(anyText, fc.constantFrom(...PLACES)).map(([text, place]) => place(text))
+
+describe('plain text', () => {
+  test.each(SECRETS)('never contains %p, in any place', (secret) => {
+    expect(detected(secret)).not.toEqual([])
+    for (const place of PLACES) {
+      const body = place(secret)
+      if (isRedacted(body)) expect({ body, isPlain: isPlain(body) }).toEqual({ body, isPlain: false })
+    }
+  })
+
+  test.each(KEY_FORMS)('never contains a key of the kind %s', (_, form) => {
+    // The generator knows no conditions on what follows.
+    const source = form.source.replace(/\(\?[=!].*?\)/g, '')
+    fc.assert(
+      fc.property(fc.stringMatching(new RegExp(`^(?:${source})$`)), fc.constantFrom(...PLACES), (key, place) => {
+        const body = place(key)
+        if (isPlain(body)) expect({ body, isRedacted: isRedacted(body) }).toEqual({ body, isRedacted: false })
+      }),
+    )
+  })
+
+  test.each(NAMES_OF_SECRETS)('never contains a name of the kind %s', (_, name) => {
+    const names = fc.stringMatching(new RegExp(`^(?:${name})$`))
+    fc.assert(
+      fc.property(
+        names,
+        fc.constantFrom('', 'x_', 'x-', 'x ', 'x.', 'x\n', 'The '),
+        fc.constantFrom('', '_', ' ', '-'),
+        (words, first, gap) => {
+          const named = first + words.replaceAll('_', gap)
+          for (const body of [
+            json({ [named]: 'abc123def456' }),
+            `${named}: abc123def456`,
+            json({ a: `${named}: "abc123def456"` }),
+          ])
+            if (isPlain(body)) expect({ body, isRedacted: isRedacted(body) }).toEqual({ body, isRedacted: false })
+        },
+      ),
+    )
+  })
+
+  test('contains nothing that a detector finds', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        if (isPlain(text)) expect({ text, found: detected(text) }).toEqual({ text, found: [] })
+      }),
+      { numRuns: runs(10_000) },
+    )
+  })
+
+  test('contains nothing that is redacted when it is a body, as text and as bytes', () => {
+    fc.assert(
+      fc.property(anyBody, (body) => {
+        const bytes = Buffer.from(body).toString('latin1')
+        if (!/^\ufeff?[\r\n]*(?:data|event|id|retry)?:/.test(body) && (isPlain(body) || isPlain(bytes)))
+          expect({ body, isRedacted: isRedacted(body) }).toEqual({ body, isRedacted: false })
+      }),
+      { numRuns: runs(10_000) },
+    )
+  })
+
+  test.each([
+    json({
+      model: 'gpt-4o',
+      messages: [{ role: 'user', content: 'Say "hello",\nplease.' }],
+      max_completion_tokens: 40,
+    }),
+    json({
+      id: 'chatcmpl-BxTq9Zk4',
+      created: 1_764_136_000,
+      usage: { prompt_tokens: 23, total_tokens: 43 },
+      logprobs: null,
+    }),
+    '/v1/chat/completions',
+  ])('is recognized when no word is suspicious: %s', (text) => {
+    expect(isPlain(text)).toBe(true)
+    expect(isRedacted(text)).toBe(false)
+  })
+})
