@@ -52,9 +52,8 @@ export async function onAnswer(
 /** Changes the events of a stream. `reason` explains why the fault was not triggered by its end. */
 export const changeStream = (
   next: NextReply,
-  context: FaultContext,
+  { reason, ...context }: FaultContext & { reason?: string },
   change: BlockChange,
-  reason?: string,
 ): Promise<Reply> =>
   onAnswer(next, context, {
     form: 'stream',
@@ -186,7 +185,7 @@ export const changeJson = (
   { whole, stream, reason }: { whole(value: JsonObject): JsonObject | undefined; stream: BlockChange; reason: string },
 ): Promise<Reply> =>
   context.stream
-    ? changeStream(next, context, stream, reason)
+    ? changeStream(next, { ...context, reason }, stream)
     : changeWhole(next, context, (text) => {
         const other = whole(asObject(parsedJson(text)) ?? {})
         if (!other) context.skipped(reason)

@@ -7,17 +7,12 @@ export const missingDone = defineFault({
   type: 'missing-done',
   summary: 'A stream ends without its last event: [DONE], response.completed, or message_stop.',
   apply: (_, next, context) =>
-    changeStream(
-      next,
-      context,
-      async function* (blocks) {
-        // A compatible API ends its streams as its provider does.
-        const last = context.words === undefined ? undefined : context.operation.events?.last
-        for await (const { kind, text, data } of blocks) {
-          if (kind === 'done' || (data && last?.(data))) context.triggered()
-          else yield text
-        }
-      },
-      'the stream has no last event',
-    ),
+    changeStream(next, { ...context, reason: 'the stream has no last event' }, async function* (blocks) {
+      // A compatible API ends its streams as its provider does.
+      const last = context.words === undefined ? undefined : context.operation.events?.last
+      for await (const { kind, text, data } of blocks) {
+        if (kind === 'done' || (data && last?.(data))) context.triggered()
+        else yield text
+      }
+    }),
 })

@@ -73,7 +73,7 @@ const gemini = { context: 1_048_576, maxOutput: 65_536, reads: hearing }
 export const googleProvider = defineProvider({
   name: 'google',
   // Checked on 26 November 2026.
-  history: historyRules('chat', [
+  history: historyRules({ form: 'chat' }, [
     {
       problem: 'call-without-result',
       models: /^gemini-/,

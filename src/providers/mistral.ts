@@ -45,7 +45,7 @@ const mistralError = errorFormat(({ problem, model, limit, requested, id }) => (
 export const mistralProvider = defineProvider({
   name: 'mistral',
   // Checked on 26 November 2026.
-  history: historyRules('chat', [
+  history: historyRules({ form: 'chat' }, [
     {
       problem: 'call-without-result',
       source: 'https://github.com/camel-ai/camel/issues/1467',

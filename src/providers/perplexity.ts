@@ -7,7 +7,7 @@ import { historyRules } from './rules/rule.ts'
 export const perplexityProvider = defineProvider({
   name: 'perplexity',
   // Checked on 26 November 2026.
-  history: historyRules('chat', [
+  history: historyRules({ form: 'chat' }, [
     {
       problem: 'roles-not-alternating',
       source: 'https://github.com/perplexityai/api-discussion/issues/265',

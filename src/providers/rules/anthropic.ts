@@ -7,7 +7,7 @@ const unanswered = ({ index, ids }: HistoryProblem) =>
   `messages.${index}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${ids.join(', ')}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`
 
 /** Rules of Anthropic's messages. Consecutive messages of one role are one turn, and any role may come first. */
-export const anthropicHistory = historyRules('messages', [
+export const anthropicHistory = historyRules({ form: 'messages' }, [
   {
     problem: 'empty-conversation',
     source: 'https://github.com/langgenius/dify/issues/25953',

@@ -6,7 +6,7 @@ const place = ({ index }: HistoryProblem, field: string) => `messages.[${index}]
 
 /** Rules of OpenAI's chat completions and responses. */
 export const openaiHistory: readonly HistoryRule[] = [
-  ...historyRules('chat', [
+  ...historyRules({ form: 'chat' }, [
     {
       problem: 'empty-conversation',
       source: 'https://github.com/CopilotKit/CopilotKit/issues/529',
@@ -68,57 +68,53 @@ export const openaiHistory: readonly HistoryRule[] = [
       }),
     },
   ]),
-  ...historyRules(
-    'responses',
-    [
-      {
-        problem: 'unknown-response',
-        source: 'https://github.com/router-for-me/CLIProxyAPI/issues/2954',
-        message: ({ ids }) => `Previous response with id '${ids[0]}' not found.`,
-        error: () => ({ param: 'previous_response_id', code: 'previous_response_not_found' }),
-      },
-      {
-        problem: 'unknown-item',
-        source: 'https://github.com/can1357/oh-my-pi/issues/41',
-        message: ({ ids }) =>
-          `Item with id '${ids[0]}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`,
-        error: () => ({ status: 404 }),
-      },
-      {
-        problem: 'duplicate-item',
-        source: 'https://github.com/OpenRouterTeam/ai-sdk-provider/issues/254',
-        message: ({ ids }) =>
-          `Duplicate item found with id ${ids[0]}. Remove duplicate items from your input and try again.`,
-      },
-      {
-        problem: 'call-without-result',
-        source: 'https://github.com/livekit/agents/issues/5092',
-        message: ({ ids, found }) => `No tool output found for ${found} call ${ids[0]}.`,
-      },
-      {
-        problem: 'result-without-call',
-        source: 'https://github.com/microsoft/vscode/issues/320060',
-        message: ({ ids, found }) => `No tool call found for ${found} call output with call_id ${ids[0]}.`,
-      },
-      {
-        problem: 'reasoning-without-item',
-        source: 'https://github.com/continuedev/continue/issues/10428',
-        message: ({ ids }) => `Item '${ids[0]}' of type 'reasoning' was provided without its required following item.`,
-      },
-      {
-        problem: 'item-without-reasoning',
-        source: 'https://github.com/mastra-ai/mastra/issues/8738',
-        message: ({ ids }) =>
-          `Item '${ids[0]}' of type 'function_call' was provided without its required 'reasoning' item: '${ids[1]}'.`,
-      },
-      {
-        problem: 'changed-encrypted-content',
-        source: 'https://github.com/openai/codex/issues/8128',
-        message: ({ found = '' }) =>
-          `The encrypted content ${found.slice(0, 4)}...${found.slice(-4)} could not be verified.`,
-        error: () => ({ code: 'invalid_encrypted_content', param: null }),
-      },
-    ],
-    { param: 'input' },
-  ),
+  ...historyRules({ form: 'responses', param: 'input' }, [
+    {
+      problem: 'unknown-response',
+      source: 'https://github.com/router-for-me/CLIProxyAPI/issues/2954',
+      message: ({ ids }) => `Previous response with id '${ids[0]}' not found.`,
+      error: () => ({ param: 'previous_response_id', code: 'previous_response_not_found' }),
+    },
+    {
+      problem: 'unknown-item',
+      source: 'https://github.com/can1357/oh-my-pi/issues/41',
+      message: ({ ids }) =>
+        `Item with id '${ids[0]}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`,
+      error: () => ({ status: 404 }),
+    },
+    {
+      problem: 'duplicate-item',
+      source: 'https://github.com/OpenRouterTeam/ai-sdk-provider/issues/254',
+      message: ({ ids }) =>
+        `Duplicate item found with id ${ids[0]}. Remove duplicate items from your input and try again.`,
+    },
+    {
+      problem: 'call-without-result',
+      source: 'https://github.com/livekit/agents/issues/5092',
+      message: ({ ids, found }) => `No tool output found for ${found} call ${ids[0]}.`,
+    },
+    {
+      problem: 'result-without-call',
+      source: 'https://github.com/microsoft/vscode/issues/320060',
+      message: ({ ids, found }) => `No tool call found for ${found} call output with call_id ${ids[0]}.`,
+    },
+    {
+      problem: 'reasoning-without-item',
+      source: 'https://github.com/continuedev/continue/issues/10428',
+      message: ({ ids }) => `Item '${ids[0]}' of type 'reasoning' was provided without its required following item.`,
+    },
+    {
+      problem: 'item-without-reasoning',
+      source: 'https://github.com/mastra-ai/mastra/issues/8738',
+      message: ({ ids }) =>
+        `Item '${ids[0]}' of type 'function_call' was provided without its required 'reasoning' item: '${ids[1]}'.`,
+    },
+    {
+      problem: 'changed-encrypted-content',
+      source: 'https://github.com/openai/codex/issues/8128',
+      message: ({ found = '' }) =>
+        `The encrypted content ${found.slice(0, 4)}...${found.slice(-4)} could not be verified.`,
+      error: () => ({ code: 'invalid_encrypted_content', param: null }),
+    },
+  ]),
 ]

@@ -87,9 +87,8 @@ interface ListedRule extends Pick<HistoryRule, 'problem' | 'models' | 'source'> 
 
 /** The rules of a provider for one form of requests. `error` are the fields that its errors have in common. */
 export const historyRules = (
-  form: RequestForm,
+  { form, ...error }: { form: RequestForm } & Partial<RequestRejection>,
   rules: readonly ListedRule[],
-  error: Partial<RequestRejection> = {},
 ): readonly HistoryRule[] =>
   rules.map(({ message, error: own, ...rule }) => ({
     ...rule,
