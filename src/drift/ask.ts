@@ -54,9 +54,8 @@ export function askProviders(
 }
 
 /** The recorded path and query at the configured address. */
-function addressOf({ baseUrl = '' }: Upstream, { path }: UpstreamRequest): string {
-  return new URL(path, new URL(baseUrl).origin).href
-}
+const addressOf = ({ baseUrl = '' }: Upstream, { path }: UpstreamRequest): string =>
+  new URL(path, new URL(baseUrl).origin).href
 
 function contentOf(
   upstream: Upstream,

@@ -93,9 +93,8 @@ function hangText(
 }
 
 /** Whether a run prints a line about an error that the baseline does not print. */
-function showsError(run: ObservedRun, { printed }: Baseline): boolean {
-  return printedLines(run).some((line) => !printed.has(line) && REPORTS_ERROR.test(line))
-}
+const showsError = (run: ObservedRun, { printed }: Baseline): boolean =>
+  printedLines(run).some((line) => !printed.has(line) && REPORTS_ERROR.test(line))
 /** Words of error messages, stack traces and test runners; and the statuses of HTTP errors. */
 const REPORTS_ERROR =
   /error|exception|fail|traceback|panic|fatal|abort|refus|reject|denied|invalid|unauthori[sz]ed|unavailable|unable|cannot|could not|too (?:long|many)|exceed|rate.?limit|overloaded|time[d -]?out|filter|(?:status|code|http)\D{0,10}[45]\d\d\b|[✗✘×]/i

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks'
 import type { Exchange } from '../../../contract/core/exchange.ts'
 import type { StoredTrace } from '../../../contract/core/trace.ts'
+import { parsedJson } from '../../../lib/values.ts'
 import { responseSayings, type Saying } from '../../../views/sayings.ts'
 import { endText, eventsIn, responseHead, type SentEvent, textIn, visible } from '../../../views/wire-text.ts'
 import { spanText } from '../state/format.ts'
@@ -103,11 +104,7 @@ const AROUND = 22
 /** Whether the data of an event can be parsed. */
 function isSound(event: string): boolean {
   const data = event.split('\n').flatMap((line) => (line.startsWith('data: ') ? [line.slice(6)] : []))
-  try {
-    return data[0] === '[DONE]' || typeof JSON.parse(data.join('\n')) === 'object'
-  } catch {
-    return false
-  }
+  return data[0] === '[DONE]' || typeof parsedJson(data.join('\n')) === 'object'
 }
 
 /** An event: only the difference if it resembles the previous one; all of it if it cannot be parsed. */
