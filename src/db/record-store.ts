@@ -82,7 +82,16 @@ function readsOf(database: Query) {
     .orderBy(asc(liveRecords.seq))
     .limit(param('limit'))
     .prepare()
-  return { byId, byKey, seqById, older, newer }
+  const keyed = once(() =>
+    database
+      .select({ ...ROW, workspace: liveRecords.workspace })
+      .from(liveRecords)
+      // No key is empty. This form uses the index of keys.
+      .where(and(eq(liveRecords.kind, param('kind')), gt(liveRecords.key, '')))
+      .orderBy(asc(liveRecords.seq))
+      .prepare(),
+  )
+  return { byId, byKey, seqById, older, newer, keyed }
 }
 
 /** The write statements of a database. */
@@ -186,13 +195,9 @@ export function recordStore(
     page: (filter) => pageOf(reads, fieldsOf, filter),
     inList: (filter, id) => seqOf(reads, filter, id) !== undefined,
     keyed: (kind) =>
-      database
-        .select({ ...ROW, workspace: liveRecords.workspace })
-        .from(liveRecords)
-        // No key is empty. This form uses the index of keys.
-        .where(and(eq(liveRecords.kind, kind), gt(liveRecords.key, '')))
-        .orderBy(asc(liveRecords.seq))
-        .all()
+      reads
+        .keyed()
+        .all({ kind })
         .flatMap((row) => readableRow(() => ({ workspace: row.workspace, body: fieldsOf(row) }))),
     mentions: (workspace, field, value) =>
       database

@@ -1,6 +1,7 @@
 // Traces in SQLite: written once, listed newest first.
 import type { ExchangeNote } from '../contract/core/exchange-note.ts'
 import type { StoredTrace, TraceRecord } from '../contract/core/trace.ts'
+import { once } from '../lib/once.ts'
 import { MAX_NUMBER, readableRow, readRow } from './damaged-rows.ts'
 import { longTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
@@ -104,8 +105,10 @@ const withRendered = (row: TraceRow) => ({ ...row, rendered: row.rendered ?? AS_
 function readsOf({ connection, long, numbers }: TraceReads): Omit<TraceStore, keyof TraceWrites | keyof TraceWindows> {
   const seqOf = numbers.find
   const evidenceOf = evidenceReader({ connection, long })
+  const oneRow = once(() => connection.prepare(`SELECT ${TRACE_COLUMNS} FROM traces WHERE seq = ?`))
+  const evidenceSince = once(() => connection.prepare(`${EVIDENCE} WHERE seq > ? ORDER BY seq`))
   const rowOf = (id: string) => {
-    const row = connection.prepare(`SELECT ${TRACE_COLUMNS} FROM traces WHERE seq = ?`).get(seqOf(id) ?? -1)
+    const row = oneRow().get(seqOf(id) ?? -1)
     return row ? withRendered(row as TraceRow) : undefined
   }
   const number = (sql: string) => Number(connection.prepare(sql).pluck().get() ?? 0)
@@ -177,8 +180,7 @@ function readsOf({ connection, long, numbers }: TraceReads): Omit<TraceStore, ke
       return connection.prepare(sql).pluck().get(first, text) as string | undefined
     },
     *since(seq) {
-      const rows = connection.prepare(`${EVIDENCE} WHERE seq > ? ORDER BY seq`).all(seq) as EvidenceRow[]
-      for (const row of rows) yield* readableRow(() => evidenceOf(row))
+      for (const row of evidenceSince().all(seq) as EvidenceRow[]) yield* readableRow(() => evidenceOf(row))
     },
     bySeq(seq) {
       const row = connection.prepare(`${EVIDENCE} WHERE seq = ?`).get(seq) as EvidenceRow | undefined

@@ -1,11 +1,11 @@
 // The loop of an agent: the journal of any mix of turns equals that of a small model of it, teams work for each other, and everything is
 // reproducible.
-import { afterAll, describe, expect, test } from 'bun:test'
+import { afterAll, describe, expect } from 'bun:test'
 import fc from 'fast-check'
 import type { StoredTrace } from '../../src/contract/core/trace.ts'
 import { type AgentSession, agentSession, type ModelTurn, results, type StrictTask, story } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
-import { runs } from '../support/property.ts'
+import { property, runs, test } from '../support/property.ts'
 import type { Json } from '../support/workspace.ts'
 
 const app = createTestApp({ seed_file: ['none'] })
@@ -58,42 +58,46 @@ function reference(moves: readonly Move[], reactions: readonly Reaction[]): { jo
 const openIds = ({ status }: StrictTask) =>
   (status.message?.parts ?? []).flatMap((part) => (part.kind === 'tool_call' ? [part.tool_call_id] : []))
 
-test('property: any mix of calls, errors and continuations takes the same steps as the reference and ends in the same states', async () => {
-  const move = fc.oneof(
-    { weight: 2, arbitrary: fc.constant<Move>('text') },
-    { weight: 1, arbitrary: fc.constant<Move>('error') },
-    { weight: 3, arbitrary: fc.array(fc.constantFrom('date', 'client', 'nothing'), { minLength: 1, maxLength: 3 }) },
-  )
-  const reaction = fc.constantFrom<Reaction>('results', 'user')
-  const moves = fc.array(move as fc.Arbitrary<Move>, { minLength: 1, maxLength: 6 })
-  await fc.assert(
-    fc.asyncProperty(moves, fc.array(reaction, { maxLength: 3 }), async (script, reactions) => {
-      const one = agentSession(app)
-      await one.begin(script.map(turnOf))
-      await one.ok('POST', '/v2/tools', { key: 'look_up', function: { name: 'look_up' } })
-      const tools = [{ type: 'current_date' }, { type: 'function', key: 'look_up' }]
-      await one.agent({ settings: { tools, max_iterations: MAX_COUNT } })
-      const tasks = [await one.ask('Go.')]
-      for (const how of reactions) {
-        const last = tasks.at(-1) as StrictTask
-        const open = openIds(last)
-        const message =
-          how === 'results' && open.length > 0 ? results(...open.map((id): [string, string] => [id, 'ok'])) : 'On.'
-        tasks.push(await one.ask(message, { task_id: last.id }))
-      }
-      const traces = await Promise.all(tasks.map((task) => traceOf(one, task)))
-      const expected = reference(script, reactions)
-      expect({
-        states: tasks.map(({ status }) => status.state as string),
-        journal: traces
-          .flatMap(({ task }) => task?.steps ?? [])
-          .map(({ kind, name, outcome }) => `${kind} ${name} ${outcome}`),
-      }).toEqual(expected)
-      await one.call('DELETE', `/_understudy/sessions/${one.name}`)
-    }),
-    { numRuns: runs(40) },
-  )
-}, 60_000)
+property(
+  'property: any mix of calls, errors and continuations takes the same steps as the reference and ends in the same states',
+  async () => {
+    const move = fc.oneof(
+      { weight: 2, arbitrary: fc.constant<Move>('text') },
+      { weight: 1, arbitrary: fc.constant<Move>('error') },
+      { weight: 3, arbitrary: fc.array(fc.constantFrom('date', 'client', 'nothing'), { minLength: 1, maxLength: 3 }) },
+    )
+    const reaction = fc.constantFrom<Reaction>('results', 'user')
+    const moves = fc.array(move as fc.Arbitrary<Move>, { minLength: 1, maxLength: 6 })
+    await fc.assert(
+      fc.asyncProperty(moves, fc.array(reaction, { maxLength: 3 }), async (script, reactions) => {
+        const one = agentSession(app)
+        await one.begin(script.map(turnOf))
+        await one.ok('POST', '/v2/tools', { key: 'look_up', function: { name: 'look_up' } })
+        const tools = [{ type: 'current_date' }, { type: 'function', key: 'look_up' }]
+        await one.agent({ settings: { tools, max_iterations: MAX_COUNT } })
+        const tasks = [await one.ask('Go.')]
+        for (const how of reactions) {
+          const last = tasks.at(-1) as StrictTask
+          const open = openIds(last)
+          const message =
+            how === 'results' && open.length > 0 ? results(...open.map((id): [string, string] => [id, 'ok'])) : 'On.'
+          tasks.push(await one.ask(message, { task_id: last.id }))
+        }
+        const traces = await Promise.all(tasks.map((task) => traceOf(one, task)))
+        const expected = reference(script, reactions)
+        expect({
+          states: tasks.map(({ status }) => status.state as string),
+          journal: traces
+            .flatMap(({ task }) => task?.steps ?? [])
+            .map(({ kind, name, outcome }) => `${kind} ${name} ${outcome}`),
+        }).toEqual(expected)
+        await one.call('DELETE', `/_understudy/sessions/${one.name}`)
+      }),
+      { numRuns: runs(40) },
+    )
+  },
+  60_000,
+)
 
 const traceOf = async ({ ok }: AgentSession, { metadata }: StrictTask) =>
   (await ok('GET', `/_understudy/traces/${metadata?.trace_id}`)) as unknown as StoredTrace

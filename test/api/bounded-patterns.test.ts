@@ -1,11 +1,11 @@
 // Patterns of fixtures and scenarios end, whatever they are and whatever they meet.
-import { afterAll, expect, test } from 'bun:test'
+import { afterAll, expect } from 'bun:test'
 import fc from 'fast-check'
 import { boundedRegex, RegexLimit, regexBudget } from '../../src/lib/bounded-regex.ts'
 import { globRegex } from '../../src/lib/match.ts'
 import { testApps } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
-import { runs } from '../support/property.ts'
+import { property, runs, test } from '../support/property.ts'
 
 const { appWith, close } = testApps()
 const app = appWith()
@@ -115,7 +115,7 @@ const part = fc.letrec((tie) => ({
   ),
 })).any as fc.Arbitrary<string>
 
-test("pattern: matches and captures as the runtime's RegExp does", () => {
+property("pattern: matches and captures as the runtime's RegExp does", () => {
   const text = fc
     .array(fc.constantFrom('a', 'b', 'A', ' ', 'é', '😀', '\n'), { maxLength: 10 })
     .map((all) => all.join(''))
@@ -147,7 +147,7 @@ test('pattern: does not repeat empty parts forever', () => {
   expect(performance.now() - before).toBeLessThan(1_000)
 })
 
-test('glob: matches as its regular expression does', () => {
+property('glob: matches as its regular expression does', () => {
   const piece = fc.string({ unit: fc.constantFrom('a', 'b', '*', '.', '\n'), maxLength: 8 })
   fc.assert(
     fc.property(piece, piece, (glob, text) => {

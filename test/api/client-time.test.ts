@@ -1,10 +1,10 @@
 // Virtual time follows a client that really waits between its calls, and no other.
-import { afterAll, describe, expect, test } from 'bun:test'
+import { afterAll, describe, expect } from 'bun:test'
 import { MIN_PAUSE_MS, withClientTime } from '../../src/cli/run/client-time.ts'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import type { VirtualClock } from '../../src/lib/clock.ts'
 import { testApps } from '../support/app.ts'
-import { runs } from '../support/property.ts'
+import { property, runs, test } from '../support/property.ts'
 import { luckOf } from '../support/simulated-clients.ts'
 
 const { appWith, close } = testApps()
@@ -340,56 +340,59 @@ test('skipped gateway waits: are reported while parallel calls wait as well', as
 })
 
 const RUNS = runs(40)
-test('property: the clock never runs ahead of the clients, nor far behind one that waited to repeat a call', async () => {
-  for (let seed = 1; seed <= RUNS; seed++) {
-    const luck = luckOf(seed)
-    const { ask, begin, pause, clock } = withPauses([])
-    const wait = luck.one(undefined, 1, 2, 5)
-    const limit = { type: 'rate-limit', requests: luck.whole(1, 3), per: '3s' }
-    const scenario = luck.chance(0.5)
-      ? outage(luck.whole(1, 20), wait)
-      : { name: 'limited', rules: [{ name: 'limit', fault: limit }] }
-    await begin(scenario)
-    const problems: string[] = []
-    let now = 0
-    const elapse = (ms: number) => {
-      now += ms
-      pause(ms)
-    }
-    async function* worker(number: number) {
-      yield luck.whole(0, 3_000)
-      for (let item = 0; item < 3; item++) {
-        const isOwn = luck.chance(0.5)
-        const content = isOwn ? `Item ${item} of ${number}` : `Item ${item}`
-        let failed: { at: number; passed: number; told: number } | undefined
-        for (let count = 0; count < 8; count++) {
-          const answer = await ask({ messages: [{ role: 'user', content }] })
-          await answer.text()
-          const passed = clock().passed()
-          if (passed > now) problems.push(`ahead: ${passed} after ${now}`)
-          // Equal calls of others may have been taken for its repetitions.
-          if (failed && isOwn) {
-            const waited = now - failed.at
-            const went = passed - failed.passed
-            if (waited >= 350 && waited - went >= 350) problems.push(`behind: ${went} in ${waited}`)
-            if (waited >= 350 && waited >= failed.told && went < failed.told)
-              problems.push(`told ${failed.told}: ${went}`)
-          }
-          if (answer.ok) break
-          const told = 1_000 * Number(answer.headers.get('retry-after') ?? 0)
-          failed = { at: now, passed, told }
-          yield Math.max(told, luck.whole(0, 4_000))
-        }
-        yield luck.whole(0, 300)
+property(
+  'property: the clock never runs ahead of the clients, nor far behind one that waited to repeat a call',
+  async () => {
+    for (let seed = 1; seed <= RUNS; seed++) {
+      const luck = luckOf(seed)
+      const { ask, begin, pause, clock } = withPauses([])
+      const wait = luck.one(undefined, 1, 2, 5)
+      const limit = { type: 'rate-limit', requests: luck.whole(1, 3), per: '3s' }
+      const scenario = luck.chance(0.5)
+        ? outage(luck.whole(1, 20), wait)
+        : { name: 'limited', rules: [{ name: 'limit', fault: limit }] }
+      await begin(scenario)
+      const problems: string[] = []
+      let now = 0
+      const elapse = (ms: number) => {
+        now += ms
+        pause(ms)
       }
+      async function* worker(number: number) {
+        yield luck.whole(0, 3_000)
+        for (let item = 0; item < 3; item++) {
+          const isOwn = luck.chance(0.5)
+          const content = isOwn ? `Item ${item} of ${number}` : `Item ${item}`
+          let failed: { at: number; passed: number; told: number } | undefined
+          for (let count = 0; count < 8; count++) {
+            const answer = await ask({ messages: [{ role: 'user', content }] })
+            await answer.text()
+            const passed = clock().passed()
+            if (passed > now) problems.push(`ahead: ${passed} after ${now}`)
+            // Equal calls of others may have been taken for its repetitions.
+            if (failed && isOwn) {
+              const waited = now - failed.at
+              const went = passed - failed.passed
+              if (waited >= 350 && waited - went >= 350) problems.push(`behind: ${went} in ${waited}`)
+              if (waited >= 350 && waited >= failed.told && went < failed.told)
+                problems.push(`told ${failed.told}: ${went}`)
+            }
+            if (answer.ok) break
+            const told = 1_000 * Number(answer.headers.get('retry-after') ?? 0)
+            failed = { at: now, passed, told }
+            yield Math.max(told, luck.whole(0, 4_000))
+          }
+          yield luck.whole(0, 300)
+        }
+      }
+      await runOn(
+        elapse,
+        Array.from({ length: luck.whole(1, 12) }, (_, number) => worker(number)),
+      )
+      expect({ seed, problems, jumped: clock().jumped }).toEqual({ seed, problems: [], jumped: 0 })
     }
-    await runOn(
-      elapse,
-      Array.from({ length: luck.whole(1, 12) }, (_, number) => worker(number)),
-    )
-    expect({ seed, problems, jumped: clock().jumped }).toEqual({ seed, problems: [], jumped: 0 })
-  }
-})
+  },
+)
 
 /** A stream of numbers from 0 to 1 that repeats. */
 function chances(seed: number) {

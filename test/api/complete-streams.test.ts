@@ -1,11 +1,11 @@
 // A stream whose events are all known is sent in one write: its bytes and its trace are those of the same stream sent event by event.
-import { afterAll, expect, test } from 'bun:test'
+import { afterAll, expect } from 'bun:test'
 import fc from 'fast-check'
 import type { Reply } from '../../src/contract/core/reply.ts'
 import { dataEvent, type EventBatch, type EventStream, StreamEvent } from '../../src/lib/sse.ts'
 import { createTestApp, type TestApp } from '../support/app.ts'
 import { bodyOf, CHAT } from '../support/chat.ts'
-import { runs } from '../support/property.ts'
+import { property, runs, test } from '../support/property.ts'
 
 const apps: TestApp[] = []
 afterAll(() => Promise.all(apps.map((app) => app.close())))
@@ -50,7 +50,7 @@ async function outcomeIn(app: TestApp) {
   return { status: answer.status, headers: [...answer.headers], text: answer.text, trace, sent: sent.json() }
 }
 
-test('complete stream: is sent and recorded like one whose events arrive one by one', async () => {
+property('complete stream: is sent and recorded like one whose events arrive one by one', async () => {
   const streams = fc.array(anyEvent, { maxLength: 200, size: 'max' })
   await fc.assert(
     fc.asyncProperty(streams, async (between) => {

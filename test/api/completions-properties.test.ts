@@ -1,11 +1,11 @@
 // Legacy completions with generated requests: every valid one is answered in full, every invalid field is named.
-import { afterAll, expect, test } from 'bun:test'
+import { afterAll, expect } from 'bun:test'
 import fc from 'fast-check'
 import { decodeTokens, VOCABULARIES } from '../../src/lib/tokens.ts'
 import { createTestApp, eventsOf } from '../support/app.ts'
 import { notOf, oneOf, routingFields, routingMistakes } from '../support/arbitrary.ts'
 import { errorOf } from '../support/errors.ts'
-import { runs } from '../support/property.ts'
+import { property, runs } from '../support/property.ts'
 import { strictCompletion } from '../support/strict/completions.ts'
 
 const OLDER = 'openai/gpt-3.5-turbo-instruct'
@@ -47,40 +47,43 @@ function promptsOf(prompt: string | number[] | string[] | number[][], model: str
   return list.map((one) => (typeof one === 'string' ? one : decodeTokens(one as number[], vocabulary)))
 }
 
-test('property: any valid completion request gets the same valid response, whole and streamed, and usage that adds up', async () => {
-  await fc.assert(
-    fc.asyncProperty(valid, async (body) => {
-      const answer = await app.post(PATH, body)
-      expect(answer.status).toBe(200)
-      const { choices, usage } = strictCompletion(answer.json())
-      const prompts = promptsOf(body.prompt, body.model)
-      const n = body.n ?? 1
-      expect(choices.map(({ index }) => index)).toEqual(Array.from({ length: prompts.length * n }, (_, at) => at))
-      const stops = [body.stop ?? []].flat().filter((stop) => stop !== '')
-      for (const [at, choice] of choices.entries()) {
-        const echoed = body.echo ? (prompts[Math.floor(at / n)] ?? '') : ''
-        expect(choice.text).toStartWith(echoed)
-        for (const stop of stops) expect(choice.text.slice(echoed.length)).not.toContain(stop)
-      }
-      const { prompt_tokens = 0, completion_tokens = 0, total_tokens = 0 } = usage ?? {}
-      expect(total_tokens).toBe(prompt_tokens + completion_tokens)
-      expect(completion_tokens).toBeLessThanOrEqual(choices.length * (body.max_tokens ?? 16))
+property(
+  'property: any valid completion request gets the same valid response, whole and streamed, and usage that adds up',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(valid, async (body) => {
+        const answer = await app.post(PATH, body)
+        expect(answer.status).toBe(200)
+        const { choices, usage } = strictCompletion(answer.json())
+        const prompts = promptsOf(body.prompt, body.model)
+        const n = body.n ?? 1
+        expect(choices.map(({ index }) => index)).toEqual(Array.from({ length: prompts.length * n }, (_, at) => at))
+        const stops = [body.stop ?? []].flat().filter((stop) => stop !== '')
+        for (const [at, choice] of choices.entries()) {
+          const echoed = body.echo ? (prompts[Math.floor(at / n)] ?? '') : ''
+          expect(choice.text).toStartWith(echoed)
+          for (const stop of stops) expect(choice.text.slice(echoed.length)).not.toContain(stop)
+        }
+        const { prompt_tokens = 0, completion_tokens = 0, total_tokens = 0 } = usage ?? {}
+        expect(total_tokens).toBe(prompt_tokens + completion_tokens)
+        expect(completion_tokens).toBeLessThanOrEqual(choices.length * (body.max_tokens ?? 16))
 
-      const streamed = await app.post(PATH, { ...body, stream: true, stream_options: { include_usage: true } })
-      const events = eventsOf(streamed.text)
-      expect(events.pop()).toBe('[DONE]')
-      const chunks = events.map(strictCompletion)
-      expect(chunks.at(-1)?.usage).toEqual(usage)
-      const parts = chunks.flatMap((chunk) => chunk.choices)
-      const joined = choices.map(({ index }) => {
-        const own = parts.filter((part) => part.index === index)
-        return { index, text: own.map((part) => part.text).join(''), finish_reason: own.at(-1)?.finish_reason }
-      })
-      expect(joined).toEqual(choices)
-    }),
-    { numRuns: runs(100) },
-  )
-})
+        const streamed = await app.post(PATH, { ...body, stream: true, stream_options: { include_usage: true } })
+        const events = eventsOf(streamed.text)
+        expect(events.pop()).toBe('[DONE]')
+        const chunks = events.map(strictCompletion)
+        expect(chunks.at(-1)?.usage).toEqual(usage)
+        const parts = chunks.flatMap((chunk) => chunk.choices)
+        const joined = choices.map(({ index }) => {
+          const own = parts.filter((part) => part.index === index)
+          return { index, text: own.map((part) => part.text).join(''), finish_reason: own.at(-1)?.finish_reason }
+        })
+        expect(joined).toEqual(choices)
+      }),
+      { numRuns: runs(100) },
+    )
+  },
+)
 
 const number = (...wrong: number[]) => fc.oneof(notOf('number'), fc.constantFrom(...wrong))
 const mistakes = oneOf({
@@ -103,7 +106,7 @@ const mistakes = oneOf({
   stream_options: fc.oneof(notOf('object'), fc.constantFrom({}, { include_usage: 'yes' })),
 })
 
-test('property: any invalid field of a completion request is rejected by name', async () => {
+property('property: any invalid field of a completion request is rejected by name', async () => {
   await fc.assert(
     fc.asyncProperty(valid, mistakes, async (body, [field, wrong]) => {
       const answer = await app.post(PATH, { ...body, [field]: wrong })

@@ -1,5 +1,5 @@
 // POST /v2/router/embeddings: requests, responses and errors.
-import { afterAll, expect, test } from 'bun:test'
+import { afterAll, expect } from 'bun:test'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { encode } from 'gpt-tokenizer/encoding/cl100k_base'
 import { countTokens, VOCABULARIES } from '../../src/lib/tokens.ts'
 import { createTestApp, type TestApp } from '../support/app.ts'
 import { notOf, oneOf, routingFields, routingMistakes } from '../support/arbitrary.ts'
-import { runs } from '../support/property.ts'
+import { property, runs, test } from '../support/property.ts'
 import { strictEmbeddings } from '../support/strict/embeddings.ts'
 
 const PATH = '/v2/router/embeddings'
@@ -177,7 +177,7 @@ const valid = fc.record(
   { requiredKeys: ['input', 'model'] },
 )
 
-test('property: any valid embedding request gets a valid response', async () => {
+property('property: any valid embedding request gets a valid response', async () => {
   await fc.assert(
     fc.asyncProperty(valid, async (body) => {
       const { data, usage } = await embeddings(body)
@@ -206,7 +206,7 @@ const mistakes = oneOf({
   user: notOf('string'),
 })
 
-test('property: any invalid field of an embedding request is rejected by name', async () => {
+property('property: any invalid field of an embedding request is rejected by name', async () => {
   await fc.assert(
     fc.asyncProperty(valid, mistakes, async (body, [field, wrong]) => {
       const answer = await app.post(PATH, { ...body, [field]: wrong })

@@ -1,6 +1,6 @@
 // The exchange of a client's connection is stored with the trace, byte by byte and with its times, whichever API was called; and a trace
 // shows the headers of its call without their secrets.
-import { afterAll, expect, test } from 'bun:test'
+import { afterAll, expect } from 'bun:test'
 import fc from 'fast-check'
 import type { Exchange } from '../../src/contract/core/exchange.ts'
 import type { StoredTrace } from '../../src/contract/core/trace.ts'
@@ -10,7 +10,7 @@ import { bytesIn } from '../../src/views/wire-text.ts'
 import { accepted } from '../support/accepted.ts'
 import { type Answer, createTestApp, type TestApp, testApps } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
-import { runs } from '../support/property.ts'
+import { property, runs, test } from '../support/property.ts'
 
 const { appWith, close } = testApps()
 const app = appWith()
@@ -100,7 +100,7 @@ const BODIES: [string, Uint8Array<ArrayBuffer>][] = [
   ['a lone surrogate', Buffer.from([...Buffer.from('{"model":"'), 0xf0, 0x9f, 0x98, 34, 125])],
   ['an escaped lone surrogate', Buffer.from('{"model":"gpt-4o","messages":[{"role":"user","content":"\\ud800"}]}')],
 ]
-test.each(BODIES)('exchange body: is kept as received for %s', async (_, body) => {
+property.each(BODIES)('exchange body: is kept as received for %s', async (_, body) => {
   const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body }
   const { request } = await exchangeOf(app, idOf(await app.fetch('/v1/chat/completions', init)))
   expect(Buffer.from(bytesIn(request?.body ?? {})).toString('base64')).toBe(Buffer.from(body).toString('base64'))
@@ -374,14 +374,14 @@ test('header allowance: grants a number of calls a second, and saves up unused o
   expect([taken(1_000), taken(1_000), taken(2_000), taken(2_050), taken(60_000)]).toEqual([20, 0, 10, 0, 20])
 })
 
-test('front coding: stores similar texts as differences and reads them unchanged', () => {
+property('front coding: stores similar texts as differences and reads them unchanged', () => {
   const texts = fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('aa', 'aaa', 'aba', 'a', '')))
   fc.assert(fc.property(texts, (given) => expect(frontDecoded(frontCoded(given, 1e6))).toEqual(given)))
   expect(frontDecoded(frontCoded(['abc', 'abd', 'x'.repeat(100)], 50))).toEqual(['abc', 'abd', 'x'.repeat(22)])
   expect(frontDecoded(frontCoded(['abd'], 50, 'abc'), 'abc')).toEqual(['abd'])
 })
 
-test('property: front coding keeps no character that the previous text has at the same end', () => {
+property('property: front coding keeps no character that the previous text has at the same end', () => {
   const text = fc.string({ unit: fc.constantFrom('a', 'b', '\u{1f600}'), maxLength: 6 })
   fc.assert(
     fc.property(fc.array(text, { maxLength: 8 }), (given) => {

@@ -1,10 +1,10 @@
 // Pruning saves runs and changes no case, and two explorations of a program find the same.
-import { beforeAll, expect, test } from 'bun:test'
+import { beforeAll, expect } from 'bun:test'
 import type { FailureModeName } from '../../src/contract/core/exploration.ts'
 import type { Exploration, ExploreOptions } from '../../src/exploration/explore.ts'
 import { CallFailure, calling, exploreProgram, jsonOf, type Model, user } from '../support/explore.ts'
 import type { Program } from '../support/programs/surroundings.ts'
-import { runs } from '../support/property.ts'
+import { property, runs } from '../support/property.ts'
 
 /** Asks with three tries, unless the request itself is wrong. */
 async function patient({ ask, wait }: Model, content: string): Promise<void> {
@@ -91,7 +91,7 @@ const ALL: [Name, { saved: number; verdicts: string[] }][] = [
 /** An exploration takes half a second and each program three: a quick run has two of the programs. */
 const NAMES = ALL.slice(0, Math.max(2, runs(ALL.length)))
 
-test.each(NAMES)(
+property.each(NAMES)(
   'explore of %s: finds the same cases with and without pruning, in fewer runs',
   (name, { saved, verdicts }) => {
     const [pruned, whole] = [explorationOf(name, 'first'), explorationOf(name, 'whole')]
@@ -103,7 +103,7 @@ test.each(NAMES)(
   },
 )
 
-test.each(NAMES)('explore of %s: finds the same in two explorations, however many runs are parallel', (name) => {
+property.each(NAMES)('explore of %s: finds the same in two explorations, however many runs are parallel', (name) => {
   const told = (exploration: Exploration) => {
     const { cases, problems, ...others } = jsonOf(exploration)
     const scenarios = exploration.cases.map(({ scenario }) => scenario)

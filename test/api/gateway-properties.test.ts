@@ -1,9 +1,9 @@
 // Any settings and any failing providers: the targets, tries, waits and the end are those of a ten-line reference.
-import { afterAll, expect, test } from 'bun:test'
+import { afterAll, expect } from 'bun:test'
 import fc from 'fast-check'
 import type { StoredTrace } from '../../src/contract/core/trace.ts'
 import { chance } from '../../src/lib/chance.ts'
-import { runs } from '../support/property.ts'
+import { property, runs } from '../support/property.ts'
 import {
   A,
   B,
@@ -119,66 +119,79 @@ function play(seed: number) {
   }
 }
 
-test('property: attempts have the order, number, waits and end of the reference', async () => {
-  const seed = 3
-  const { make } = play(seed)
-  let calls = 0
-  await fc.assert(
-    fc.asyncProperty(call, async (one) => {
-      const seq = ++calls
-      const trace = await make(one)
-      const { plan, attempts } = trace
-      const [first = ''] = plan
-      expect(plan).toEqual([first, ...one.fallbacks])
-      if (one.balanced) expect(one.balanced as string[]).toContain(first)
-      else expect(first).toBe(A)
-
-      const luck = (position: number, number: number) => chance(seed, 'default', 'retry', seq, position, number)
-      const lines = reference(one, first, luck)
-      expect(attempts.map((a) => `${a.target} ${a.number} ${a.wait_ms} ${a.outcome} ${a.status}`)).toEqual(lines)
-      expect(lines.length).toBeLessThanOrEqual(
-        (1 + (one.retry ? (one.retry.count ?? 3) : 0)) * (1 + one.fallbacks.length),
-      )
-
-      const last = attempts.at(-1)
-      expect([trace.outcome, trace.status, trace.model]).toEqual([last?.outcome, last?.status, last?.target] as never)
-      expect((trace.response as { choices: object[] } | null)?.choices ?? null).toEqual(
-        trace.outcome === 'succeeded'
-          ? [expect.objectContaining({ message: expect.objectContaining({ content: 'Yes.' }) })]
-          : null,
-      )
-      const spent = attempts.map(({ wait_ms, outcome }) => wait_ms + (outcome === 'timed_out' ? TIMEOUT : 0))
-      expect(trace.duration_ms).toBe(spent.reduce((sum, ms) => sum + ms, 0))
-    }),
-    { seed: 5, numRuns: runs(400) },
-  )
-}, 60_000)
-
-test('property: the same seed gives the same traces to the last byte, and another seed gives others', async () => {
-  const calls = fc.sample(call, { seed: 6, numRuns: runs(40) })
-  const traces = async (seed: number) => {
+property(
+  'property: attempts have the order, number, waits and end of the reference',
+  async () => {
+    const seed = 3
     const { make } = play(seed)
-    const made: StoredTrace[] = []
-    for (const one of calls) made.push(await make(one))
-    return JSON.stringify(made)
-  }
-  const [one, again, other] = [await traces(1), await traces(1), await traces(2)]
-  expect(again).toBe(one)
-  expect(other).not.toBe(one)
-}, 60_000)
+    let calls = 0
+    await fc.assert(
+      fc.asyncProperty(call, async (one) => {
+        const seq = ++calls
+        const trace = await make(one)
+        const { plan, attempts } = trace
+        const [first = ''] = plan
+        expect(plan).toEqual([first, ...one.fallbacks])
+        if (one.balanced) expect(one.balanced as string[]).toContain(first)
+        else expect(first).toBe(A)
 
-test('property: a stream cut after its first content is never retried, whatever the settings', async () => {
-  const cut = { step: streams(ROLE, said('Half')), outcome: 'disconnected', status: 502 }
-  const { make } = play(4)
-  await fc.assert(
-    fc.asyncProperty(call, fc.nat(3), async (one, before) => {
-      const failing = one.behaviours.filter(({ outcome }) => outcome !== 'succeeded').slice(0, before)
-      const trace = await make({ ...one, stream: true, behaviours: [...failing, cut] })
-      const reachedIt = trace.attempts.length > failing.length
-      expect(trace.attempts.length).toBeLessThanOrEqual(failing.length + 1)
-      expect(trace.status === 200).toBe(reachedIt)
-      if (reachedIt) expect(trace).toMatchObject({ outcome: 'disconnected', error: { code: 'provider_disconnected' } })
-    }),
-    { seed: 7, numRuns: runs(100) },
-  )
-}, 60_000)
+        const luck = (position: number, number: number) => chance(seed, 'default', 'retry', seq, position, number)
+        const lines = reference(one, first, luck)
+        expect(attempts.map((a) => `${a.target} ${a.number} ${a.wait_ms} ${a.outcome} ${a.status}`)).toEqual(lines)
+        expect(lines.length).toBeLessThanOrEqual(
+          (1 + (one.retry ? (one.retry.count ?? 3) : 0)) * (1 + one.fallbacks.length),
+        )
+
+        const last = attempts.at(-1)
+        expect([trace.outcome, trace.status, trace.model]).toEqual([last?.outcome, last?.status, last?.target] as never)
+        expect((trace.response as { choices: object[] } | null)?.choices ?? null).toEqual(
+          trace.outcome === 'succeeded'
+            ? [expect.objectContaining({ message: expect.objectContaining({ content: 'Yes.' }) })]
+            : null,
+        )
+        const spent = attempts.map(({ wait_ms, outcome }) => wait_ms + (outcome === 'timed_out' ? TIMEOUT : 0))
+        expect(trace.duration_ms).toBe(spent.reduce((sum, ms) => sum + ms, 0))
+      }),
+      { seed: 5, numRuns: runs(400) },
+    )
+  },
+  60_000,
+)
+
+property(
+  'property: the same seed gives the same traces to the last byte, and another seed gives others',
+  async () => {
+    const calls = fc.sample(call, { seed: 6, numRuns: runs(40) })
+    const traces = async (seed: number) => {
+      const { make } = play(seed)
+      const made: StoredTrace[] = []
+      for (const one of calls) made.push(await make(one))
+      return JSON.stringify(made)
+    }
+    const [one, again, other] = [await traces(1), await traces(1), await traces(2)]
+    expect(again).toBe(one)
+    expect(other).not.toBe(one)
+  },
+  60_000,
+)
+
+property(
+  'property: a stream cut after its first content is never retried, whatever the settings',
+  async () => {
+    const cut = { step: streams(ROLE, said('Half')), outcome: 'disconnected', status: 502 }
+    const { make } = play(4)
+    await fc.assert(
+      fc.asyncProperty(call, fc.nat(3), async (one, before) => {
+        const failing = one.behaviours.filter(({ outcome }) => outcome !== 'succeeded').slice(0, before)
+        const trace = await make({ ...one, stream: true, behaviours: [...failing, cut] })
+        const reachedIt = trace.attempts.length > failing.length
+        expect(trace.attempts.length).toBeLessThanOrEqual(failing.length + 1)
+        expect(trace.status === 200).toBe(reachedIt)
+        if (reachedIt)
+          expect(trace).toMatchObject({ outcome: 'disconnected', error: { code: 'provider_disconnected' } })
+      }),
+      { seed: 7, numRuns: runs(100) },
+    )
+  },
+  60_000,
+)

@@ -1,5 +1,5 @@
 // Generated image requests: valid ones are answered as declared, invalid ones are rejected by name.
-import { afterAll, expect, test } from 'bun:test'
+import { afterAll, expect } from 'bun:test'
 import fc from 'fast-check'
 import sharp from 'sharp'
 import { ImageResult } from '../../src/contract/router/images.ts'
@@ -7,7 +7,7 @@ import { createTestApp } from '../support/app.ts'
 import { notOf, oneOf, routingFields, routingMistakes } from '../support/arbitrary.ts'
 import { errorOf } from '../support/errors.ts'
 import { A, B, browse, bytesOf, C, draw, IMAGES } from '../support/images.ts'
-import { runs } from '../support/property.ts'
+import { property, runs } from '../support/property.ts'
 
 const app = createTestApp()
 afterAll(app.close)
@@ -80,29 +80,33 @@ const valid = fc.oneof(
   ),
 )
 
-test('property: any valid image request returns the requested number of files in size and format', async () => {
-  await fc.assert(
-    fc.asyncProperty(valid, async (body) => {
-      const { answer, data, usage } = await draw(app, body)
-      expect(ImageResult.parse(answer.json())).toEqual(answer.json() as ImageResult)
-      expect(data).toHaveLength(body.n ?? 1)
-      const { n: _, ...one } = body
-      const again = (await draw(app, one)).data[0]
-      for (const [index, { url, b64_json }] of data.entries()) {
-        const asked = body.response_format ?? (body.model === C ? 'b64_json' : 'url')
-        expect([url !== undefined, b64_json !== undefined]).toEqual([asked === 'url', asked === 'b64_json'])
-        const file = url ? Buffer.from(await (await browse(app, url)).bytes()) : bytesOf({ b64_json })
-        const { width, height, format } = await sharp(file).metadata()
-        const size = body.size == null || body.size === 'auto' ? '1024x1024' : body.size
-        expect([`${width}x${height}`, format as string]).toEqual([size, body.output_format ?? 'png'])
-        if (index === 0 && b64_json) expect(again?.b64_json).toBe(b64_json)
-      }
-      expect(usage !== undefined).toBe(body.model === C)
-      if (usage) expect(usage.total_tokens).toBe((usage.input_tokens ?? 0) + (usage.output_tokens ?? 0))
-    }),
-    { numRuns: runs(15) },
-  )
-}, 60_000)
+property(
+  'property: any valid image request returns the requested number of files in size and format',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(valid, async (body) => {
+        const { answer, data, usage } = await draw(app, body)
+        expect(ImageResult.parse(answer.json())).toEqual(answer.json() as ImageResult)
+        expect(data).toHaveLength(body.n ?? 1)
+        const { n: _, ...one } = body
+        const again = (await draw(app, one)).data[0]
+        for (const [index, { url, b64_json }] of data.entries()) {
+          const asked = body.response_format ?? (body.model === C ? 'b64_json' : 'url')
+          expect([url !== undefined, b64_json !== undefined]).toEqual([asked === 'url', asked === 'b64_json'])
+          const file = url ? Buffer.from(await (await browse(app, url)).bytes()) : bytesOf({ b64_json })
+          const { width, height, format } = await sharp(file).metadata()
+          const size = body.size == null || body.size === 'auto' ? '1024x1024' : body.size
+          expect([`${width}x${height}`, format as string]).toEqual([size, body.output_format ?? 'png'])
+          if (index === 0 && b64_json) expect(again?.b64_json).toBe(b64_json)
+        }
+        expect(usage !== undefined).toBe(body.model === C)
+        if (usage) expect(usage.total_tokens).toBe((usage.input_tokens ?? 0) + (usage.output_tokens ?? 0))
+      }),
+      { numRuns: runs(15) },
+    )
+  },
+  60_000,
+)
 
 const wrongWord = fc.oneof(notOf('string'), fc.constantFrom('', 'none', 'AUTO', '1x1'))
 const mistakes = oneOf({
@@ -123,7 +127,7 @@ const mistakes = oneOf({
   metadata: notOf('object'),
 })
 
-test('property: an invalid field of an image request is a 400 that names it', async () => {
+property('property: an invalid field of an image request is a 400 that names it', async () => {
   await fc.assert(
     fc.asyncProperty(valid, mistakes, async (body, [field, wrong]) => {
       const answer = await app.post(IMAGES, { ...body, [field]: wrong })

@@ -1,11 +1,11 @@
 // Anthropic and Google through their model packages: whatever they send, a call ends properly, without an internal error, and has its
 // trace; what cannot be read says so.
-import { afterAll, expect, test } from 'bun:test'
+import { afterAll, expect } from 'bun:test'
 import fc from 'fast-check'
 import { type Change, changeArbitrary, changedBy } from '../support/arbitrary-answers.ts'
 import { HELLO } from '../support/forward.ts'
 import { dataIn, oddProvider } from '../support/odd-provider.ts'
-import { runs } from '../support/property.ts'
+import { property, runs, test } from '../support/property.ts'
 
 const RUNS = runs(60)
 const PATH = '/v2/router/chat/completions'
@@ -66,7 +66,7 @@ for (const [kind, whole, events] of ROWS) {
     return trace
   }
 
-  test(`property: odd whole responses to model packages never cause a server error (${kind})`, () =>
+  property(`property: odd whole responses to model packages never cause a server error (${kind})`, () =>
     fc.assert(
       fc.asyncProperty(fc.array(changeArbitrary, { maxLength: 3 }), async (changes) => {
         const sent = changes.reduce<unknown>(changedBy, whole)
@@ -76,9 +76,10 @@ for (const [kind, whole, events] of ROWS) {
         if (changes.length === 0) expect(outcome).toBe('succeeded')
       }),
       { numRuns: RUNS },
-    ))
+    ),
+  )
 
-  test(`property: odd streams to model packages never cause a server error (${kind})`, () =>
+  property(`property: odd streams to model packages never cause a server error (${kind})`, () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(fc.nat(events.length - 1), changeArbitrary), { maxLength: 3 }),
@@ -94,7 +95,8 @@ for (const [kind, whole, events] of ROWS) {
         },
       ),
       { numRuns: RUNS },
-    ))
+    ),
+  )
 }
 
 test('model package: makes a response unreadable when it throws', async () => {

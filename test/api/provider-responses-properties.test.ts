@@ -1,11 +1,11 @@
 // Whatever a provider does to its responses (fields dropped, nulled, retyped, added), a client's stream ends properly, no call is an
 // internal error, and every call has its trace; what passes, passes byte for byte.
-import { afterAll, expect, test } from 'bun:test'
+import { afterAll, expect } from 'bun:test'
 import fc from 'fast-check'
 import { type Change, changeArbitrary, changedBy } from '../support/arbitrary-answers.ts'
 import { HELLO } from '../support/forward.ts'
 import { dataIn, oddProvider } from '../support/odd-provider.ts'
-import { runs } from '../support/property.ts'
+import { property, runs } from '../support/property.ts'
 
 const odd = oddProvider()
 afterAll(odd.close)
@@ -181,7 +181,7 @@ async function hold(answer: Awaited<ReturnType<typeof odd.whole>>) {
 let calls = 0
 for (const [name, { path, body, whole, events = [] }] of Object.entries(ROWS)) {
   const { stream_options: _, ...asked } = body as Json
-  test(`property: odd whole responses never cause a server error (${name})`, () =>
+  property(`property: odd whole responses never cause a server error (${name})`, () =>
     fc.assert(
       fc.asyncProperty(changes, async (all) => {
         const text = JSON.stringify(apply(whole, all))
@@ -198,10 +198,11 @@ for (const [name, { path, body, whole, events = [] }] of Object.entries(ROWS)) {
         expect(dataIn(again.text).at(-1)).toBe('[DONE]')
       }),
       { numRuns: RUNS },
-    ))
+    ),
+  )
 
   if (events.length === 0) continue
-  test(`property: odd streams never cause a server error (${name})`, () =>
+  property(`property: odd streams never cause a server error (${name})`, () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(fc.nat(events.length - 1), changeArbitrary), { minLength: 1, maxLength: 3 }),
@@ -227,5 +228,6 @@ for (const [name, { path, body, whole, events = [] }] of Object.entries(ROWS)) {
         },
       ),
       { numRuns: 2 * RUNS },
-    ))
+    ),
+  )
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import type { z } from 'zod'
 import { resources } from '../../src/resources/index.ts'
-import { runs } from '../support/property.ts'
+import { property, runs } from '../support/property.ts'
 import { emptyFolder } from '../support/server.ts'
 import { strictError } from '../support/strict/workspace.ts'
 import {
@@ -225,7 +225,7 @@ test('record ids: are the same for the same calls and seed, and differ with anot
   expect(await ids(1)).not.toEqual(await ids(2))
 })
 
-test('property: pages of a list together are the list, with nothing twice or missing', async () => {
+property('property: pages of a list together are the list, with nothing twice or missing', async () => {
   const pages = workspaceOf(app, { 'x-understudy-session': 'pages' })
   const total = 23
   for (let count = 0; count < total; count++) await pages.ok('POST', '/v2/contacts', { external_id: `user-${count}` })

@@ -1,11 +1,11 @@
 // The inverse of a response: as the reply of a fixture it gives the same response again, for all six operations.
-import { afterAll, describe, expect, test } from 'bun:test'
+import { afterAll, describe, expect } from 'bun:test'
 import fc from 'fast-check'
 import { asTemplate, fill } from '../../src/answers/template.ts'
 import { assembled } from '../../src/contract/core/assembly.ts'
 import { allOperations } from '../../src/endpoints/index.ts'
 import { createTestApp, eventsOf } from '../support/app.ts'
-import { runs } from '../support/property.ts'
+import { property, runs, test } from '../support/property.ts'
 import { fileOf, formOf, speak } from '../support/translations.ts'
 
 const app = createTestApp()
@@ -156,7 +156,7 @@ const ROWS: [string, string, Json, fc.Arbitrary<unknown>][] = [
 ]
 
 describe('response from the script of a response', () => {
-  test.each(ROWS)('is the same for %s', (_, name, body, scripts) =>
+  property.each(ROWS)('is the same for %s', (_, name, body, scripts) =>
     fc.assert(
       fc.asyncProperty(scripts, async (script) => {
         const first = await answerTo(name, body, asTemplate(script))
@@ -170,7 +170,7 @@ describe('response from the script of a response', () => {
 })
 
 describe('stream from the script of a stream', () => {
-  test.each(ROWS.filter(([, name, { n }]) => operationOf(name).events && !n))(
+  property.each(ROWS.filter(([, name, { n }]) => operationOf(name).events && !n))(
     'is the same for %s',
     (_, name, body, scripts) => {
       const operation = operationOf(name)
@@ -219,7 +219,7 @@ test('script: does not exist for an invalid response', () => {
   }
 })
 
-test('script: escapes braces so that they are no templates', () => {
+property('script: escapes braces so that they are no templates', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom('{', '}', '\n', 'a', '=', '<', '%', '>', '#', '/') }), (value) => {
       expect(fill(asTemplate({ content: [value] }), () => ({ a: 'wrong' }), undefined)).toEqual({ content: [value] })

@@ -1,11 +1,11 @@
 // Model responses to any valid request, and to any with one invalid field.
-import { afterAll, describe, expect, test } from 'bun:test'
+import { afterAll, describe, expect } from 'bun:test'
 import { Ajv } from 'ajv'
 import fc from 'fast-check'
 import type { ModelResponse } from '../../src/contract/router/responses-answer.ts'
 import { createTestApp } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'
-import { runs } from '../support/property.ts'
+import { property, runs } from '../support/property.ts'
 import { type Body, lastResponse, PATH, readEvents, whole } from '../support/responses.ts'
 import { StrictEvent } from '../support/strict/responses.ts'
 
@@ -117,7 +117,7 @@ function checkForm(body: Body, response: ModelResponse): void {
 }
 
 describe('property: any valid responses request', () => {
-  test(
+  property(
     'gets a valid response, and the same in a stream',
     async () => {
       const property = fc.asyncProperty(request, async (body) => {
@@ -177,7 +177,7 @@ const wrong: Record<string, unknown[]> = {
 }
 
 describe('property: responses request with one invalid field', () => {
-  test.each(Object.keys(wrong))(
+  property.each(Object.keys(wrong))(
     'is rejected with the name of %s',
     async (field) => {
       for (const value of wrong[field] ?? []) {
@@ -192,7 +192,7 @@ describe('property: responses request with one invalid field', () => {
     PATIENCE,
   )
 
-  test(
+  property(
     'never causes a server error',
     async () => {
       const property = fc.asyncProperty(

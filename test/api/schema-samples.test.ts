@@ -1,5 +1,5 @@
 // Schemas in requests: a sample is made only when an answer is generated, and what cannot be made is said with its place.
-import { afterAll, describe, expect, test } from 'bun:test'
+import { afterAll, describe, expect } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { endWorkers } from '../../src/workers/pool.ts'
 import { judgement } from '../support/ajv.ts'
 import { type TestApp, testApps } from '../support/app.ts'
-import { runs } from '../support/property.ts'
+import { property, runs, test } from '../support/property.ts'
 
 const { appWith, close } = testApps()
 const folder = mkdtempSync(join(tmpdir(), 'samples-'))
@@ -105,7 +105,7 @@ describe('sample of a pattern', () => {
     .array(fc.tuple(piece, count), { minLength: 1, maxLength: 5 })
     .map((parts) => parts.map((part) => part.join('')).join(''))
 
-  test('matches any pattern without look-around', async () => {
+  property('matches any pattern without look-around', async () => {
     await fc.assert(
       fc.asyncProperty(body, fc.integer({ min: 0, max: 30 }), async (body, minLength) => {
         const schema = wordOf({ pattern: `^${body}.*$`, minLength })
@@ -116,7 +116,7 @@ describe('sample of a pattern', () => {
     )
   })
 
-  test('matches any pattern with look-around, or a fixture is requested', async () => {
+  property('matches any pattern with look-around, or a fixture is requested', async () => {
     const look = fc.constantFrom('(?=.*z)', '(?=.{12,}$)', '(?!.*zzzz)', '(?=.*\\d)', '(?=.*zz)')
     const pattern = fc.tuple(look, look, body).map(([one, other, body]) => `^${one}${other}${body}.*$`)
     await fc.assert(

@@ -1,5 +1,5 @@
 // A long text is counted and split part by part: its parts have together the tokens of the whole.
-import { afterAll, describe, expect, test } from 'bun:test'
+import { afterAll, describe, expect } from 'bun:test'
 import fc from 'fast-check'
 import { precountTokens, presplitText } from '../../src/answers/precount-tokens.ts'
 import { countCached, splitPlan, tokenChunks } from '../../src/answers/text-answer.ts'
@@ -8,8 +8,8 @@ import { countTokens, encodeTokens, splitTokens } from '../../src/lib/tokens.ts'
 import { packTexts, unpackTexts } from '../../src/workers/packed-texts.ts'
 import { endWorkers } from '../../src/workers/pool.ts'
 import { type Answer, eventsOf, testApps } from '../support/app.ts'
+import { property, test } from '../support/property.ts'
 import { emptyFolder } from '../support/server.ts'
-import '../support/property.ts'
 
 const { appWith, close } = testApps()
 afterAll(async () => {
@@ -28,7 +28,7 @@ const texts = fc
   )
   .map((parts) => parts.join(' a word'))
 
-test('property: text parts have the tokens of the whole and join to it', () => {
+property('property: text parts have the tokens of the whole and join to it', () => {
   fc.assert(
     fc.property(texts, fc.integer({ min: 1, max: 40 }), (text, size) => {
       const parts = splitByWords(text, size)
@@ -44,7 +44,7 @@ test('splitByWords: cuts words into parts of the requested size, and not a text 
   expect(splitByWords('word'.repeat(1_000), 1_000)).toHaveLength(1)
 })
 
-test('packed texts: are the same when unpacked', () => {
+property('packed texts: are the same when unpacked', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'binary' })), (list) => {
       expect(unpackTexts(packTexts(list))).toEqual(list)

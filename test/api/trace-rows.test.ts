@@ -1,6 +1,6 @@
 // A stored trace is small and reads as it was: whatever it contains, whatever its session's clock shows, in whatever order calls end,
 // however many are kept, and after any restart.
-import { expect, test } from 'bun:test'
+import { expect } from 'bun:test'
 import fc from 'fast-check'
 import { AttemptRecord, TraceRecord } from '../../src/contract/core/trace.ts'
 import { openClone, template } from '../../src/db/open.ts'
@@ -10,7 +10,7 @@ import { createWriter } from '../../src/db/writer.ts'
 import { ulidOf } from '../../src/lib/ids.ts'
 import { createTestApp } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
-import { runs } from '../support/property.ts'
+import { property, runs, test } from '../support/property.ts'
 import { TEXTS, TRACE, usage } from '../support/stored-traces.ts'
 
 const text = fc.string()
@@ -99,7 +99,7 @@ const notes = fc.record({
   client: maybe(client),
 })
 
-test('trace row: reads the record and its notes as they were written, to the order of their fields', () => {
+property('trace row: reads the record and its notes as they were written, to the order of their fields', () => {
   expect(Object.keys(TraceRecord.shape).sort()).toEqual(Object.keys(record).sort())
   expect(Object.keys(AttemptRecord.shape).sort()).toEqual(Object.keys(attempt).sort())
   fc.assert(
@@ -138,7 +138,7 @@ const exchange = fc.record(
   },
   { requiredKeys: [], noNullPrototype: true },
 )
-test('trace row: reads the exchange as it was written', () => {
+property('trace row: reads the exchange as it was written', () => {
   fc.assert(
     fc.property(exchange, (note) => {
       expect(unpackedExchange(packedExchange(note as never) ?? '')).toEqual(note as never)
@@ -150,7 +150,7 @@ test('trace row: reads the exchange as it was written', () => {
 /** A clock that stands still, goes, jumps ahead and is set back. */
 const steps = fc.array(fc.constantFrom(0, 0, 0, 1, 1, 40, 1e6, -1, -1e6), { minLength: 1, maxLength: 700 })
 
-test('property: trace ids are found for any clock and order, after restarts, and only when visible', async () => {
+property('property: trace ids are found for any clock and order, after restarts, and only when visible', async () => {
   await fc.assert(
     fc.asyncProperty(
       steps,

@@ -1,10 +1,10 @@
-import { afterAll, expect, test } from 'bun:test'
+import { afterAll, expect } from 'bun:test'
 import fc from 'fast-check'
 import { TranslationScript } from '../../src/contract/router/translations.ts'
 import { charactersOf, segmentsOf } from '../../src/endpoints/audio/timeline.ts'
 import { createTestApp } from '../support/app.ts'
 import { notOf, oneOf, routingFields, routingMistakes } from '../support/arbitrary.ts'
-import { runs } from '../support/property.ts'
+import { property, runs } from '../support/property.ts'
 import { strictTranslation } from '../support/strict/translations.ts'
 import { fileOf, media, send, speak } from '../support/translations.ts'
 
@@ -47,7 +47,7 @@ const expectTimes = (times: number[], length: number) => {
   for (const time of times) expect(time).toBeWithin(0, length + 1e-9)
 }
 
-test('property: any valid translation form gets a valid response within the length of the file', async () => {
+property('property: any valid translation form gets a valid response within the length of the file', async () => {
   await fc.assert(
     fc.asyncProperty(valid, async (form) => {
       const answer = await send(app, form)
@@ -107,7 +107,7 @@ const mistakes: Record<string, fc.Arbitrary<unknown>> = {
   ),
 }
 
-test('property: an invalid translation field is a 4xx that names it', async () => {
+property('property: an invalid translation field is a 4xx that names it', async () => {
   await fc.assert(
     fc.asyncProperty(valid, oneOf(mistakes), async (form, [field, wrong]) => {
       const text = typeof wrong === 'string' && field in routing && field !== 'model' ? JSON.stringify(wrong) : wrong
@@ -126,7 +126,7 @@ const segment = fc
   .chain((said) => fc.tuple(times, times).map(([a, b]) => ({ ...said, start: a, end: b })))
   .filter(({ start = 0, end }) => end === undefined || end >= start)
 
-test('property: fixture segments are laid over the file in order without a loss', () => {
+property('property: fixture segments are laid over the file in order without a loss', () => {
   const options = fc.record({
     diarize: fc.boolean(),
     num_speakers: fc.integer({ min: 1, max: 32 }),

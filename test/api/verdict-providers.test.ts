@@ -1,5 +1,5 @@
 // A client's own fallback to another provider: whatever SDK writes the request in whatever encoding, it asks the same.
-import { afterAll, describe, expect, test } from 'bun:test'
+import { afterAll, describe, expect } from 'bun:test'
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'
 import Anthropic from '@anthropic-ai/sdk'
@@ -11,7 +11,7 @@ import type { Verification } from '../../src/contract/core/verification.ts'
 import { readQuestion } from '../../src/lib/question.ts'
 import { createTestApp } from '../support/app.ts'
 import { fetchInto } from '../support/clients.ts'
-import { runs } from '../support/property.ts'
+import { property, runs, test } from '../support/property.ts'
 
 const app = createTestApp()
 afterAll(app.close)
@@ -408,19 +408,22 @@ const ENCODINGS: Record<string, (talk: Talk) => object> = {
 const idsIn = (talk: Talk) => Object.values(ENCODINGS).map((encode) => readQuestion(JSON.stringify(encode(talk))).id)
 const RUNS = runs(300)
 
-test('property: any conversation is the same question in each encoding, and another one when a word differs', () => {
-  fc.assert(
-    fc.property(talks, fc.nat(), (talk, place) => {
-      const [id] = idsIn(talk)
-      expect(new Set(idsIn(talk)).size).toBe(1)
-      const other = structuredClone(talk)
-      const turn = other.turns[place % (other.turns.length + 1)]
-      if (!turn) other.last += ' x'
-      else if (place % 3 === 0) turn.words = [...turn.words, 'x']
-      else if (place % 3 === 1) turn.call += ' x'
-      else turn.reply += ' x'
-      expect(idsIn(other).includes(id ?? '')).toBe(false)
-    }),
-    { numRuns: RUNS },
-  )
-})
+property(
+  'property: any conversation is the same question in each encoding, and another one when a word differs',
+  () => {
+    fc.assert(
+      fc.property(talks, fc.nat(), (talk, place) => {
+        const [id] = idsIn(talk)
+        expect(new Set(idsIn(talk)).size).toBe(1)
+        const other = structuredClone(talk)
+        const turn = other.turns[place % (other.turns.length + 1)]
+        if (!turn) other.last += ' x'
+        else if (place % 3 === 0) turn.words = [...turn.words, 'x']
+        else if (place % 3 === 1) turn.call += ' x'
+        else turn.reply += ' x'
+        expect(idsIn(other).includes(id ?? '')).toBe(false)
+      }),
+      { numRuns: RUNS },
+    )
+  },
+)

@@ -1,13 +1,13 @@
 // The verdict on tasks of agents: their number, their final states, and whether their client has read them. No client that has is
 // reported.
-import { afterAll, describe, expect, test } from 'bun:test'
+import { afterAll, describe, expect } from 'bun:test'
 import fc from 'fast-check'
 import { reportLines } from '../../src/cli/print/report.ts'
 import type { Verification } from '../../src/contract/core/verification.ts'
 import { agentSession, results, taskBody } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
 import { plainLines } from '../support/cli.ts'
-import { runs } from '../support/property.ts'
+import { property, runs, test } from '../support/property.ts'
 import {
   COMPLIANT,
   ENDINGS,
@@ -28,7 +28,7 @@ const gaveUp = ({ findings }: Verification) =>
   findings.map(({ kind, severity, message, count }) => ({ kind, severity, message, count }))
 
 describe.each(Object.keys(COMPLIANT))('task client that %s', (manner) => {
-  test('is not reported, however its tasks end', async () => {
+  property('is not reported, however its tasks end', async () => {
     const one = await taskSession(app)
     await Promise.all(ENDINGS.map((ending) => COMPLIANT[manner]?.(one, ending)))
     expect((await quiet(one)).findings).toEqual([])
@@ -56,31 +56,35 @@ describe.each(Object.keys(VIOLATING))('violating task client that %s', (manner) 
   })
 })
 
-test('property: any mix of task clients is reported for exactly the tasks given up', async () => {
-  const client = fc.record({
-    ending: fc.constantFrom(...ENDINGS),
-    manner: fc.constantFrom(...Object.keys(COMPLIANT), ...Object.keys(VIOLATING)),
-  })
-  await fc.assert(
-    fc.asyncProperty(fc.array(client, { minLength: 1, maxLength: 8 }), async (clients) => {
-      const one = await taskSession(app)
-      await Promise.all(clients.map(({ ending, manner }) => ({ ...COMPLIANT, ...VIOLATING })[manner]?.(one, ending)))
-      const expected: Record<string, number> = {}
-      for (const { ending, manner } of clients) {
-        // A list shows the tasks of others too.
-        const listed = clients.some((other) => other.manner === 'reads the list' && other.ending === ending)
-        if (manner in VIOLATING && !listed) expected[stateOf(ending)] = (expected[stateOf(ending)] ?? 0) + 1
-      }
-      const { findings } = await quiet(one)
-      const sure = findings.map(({ message, count }) => [/\((.*)\)/.exec(message)?.[1] ?? '', count] as const)
-      for (const [state, count] of sure) expect(count).toBeLessThanOrEqual(countOf(clients, state))
-      for (const [state, count] of Object.entries(expected))
-        expect(Object.fromEntries(sure)[state] ?? 0).toBeGreaterThanOrEqual(count)
-      await one.call('DELETE', `/_understudy/sessions/${one.name}`)
-    }),
-    { numRuns: runs(12) },
-  )
-}, 60_000)
+property(
+  'property: any mix of task clients is reported for exactly the tasks given up',
+  async () => {
+    const client = fc.record({
+      ending: fc.constantFrom(...ENDINGS),
+      manner: fc.constantFrom(...Object.keys(COMPLIANT), ...Object.keys(VIOLATING)),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(client, { minLength: 1, maxLength: 8 }), async (clients) => {
+        const one = await taskSession(app)
+        await Promise.all(clients.map(({ ending, manner }) => ({ ...COMPLIANT, ...VIOLATING })[manner]?.(one, ending)))
+        const expected: Record<string, number> = {}
+        for (const { ending, manner } of clients) {
+          // A list shows the tasks of others too.
+          const listed = clients.some((other) => other.manner === 'reads the list' && other.ending === ending)
+          if (manner in VIOLATING && !listed) expected[stateOf(ending)] = (expected[stateOf(ending)] ?? 0) + 1
+        }
+        const { findings } = await quiet(one)
+        const sure = findings.map(({ message, count }) => [/\((.*)\)/.exec(message)?.[1] ?? '', count] as const)
+        for (const [state, count] of sure) expect(count).toBeLessThanOrEqual(countOf(clients, state))
+        for (const [state, count] of Object.entries(expected))
+          expect(Object.fromEntries(sure)[state] ?? 0).toBeGreaterThanOrEqual(count)
+        await one.call('DELETE', `/_understudy/sessions/${one.name}`)
+      }),
+      { numRuns: runs(12) },
+    )
+  },
+  60_000,
+)
 
 const countOf = (clients: readonly { ending: string; manner: string }[], state: string) =>
   clients.filter(({ ending, manner }) => manner in VIOLATING && stateOf(ending) === state).length

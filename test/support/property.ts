@@ -1,4 +1,5 @@
 // How often properties are run, and with which seed: FC_RUNS and FC_SEED of the environment change both for every test alike.
+import { test as anyTest } from 'bun:test'
 import { configureGlobal } from 'fast-check'
 
 /** Runs of a property that names no number. */
@@ -25,3 +26,9 @@ export const SEED: number = positive('FC_SEED', 1)
 export const runs = (full: number): number => Math.ceil(full * share)
 
 configureGlobal({ seed: SEED, numRuns: runs(USUAL_RUNS) })
+
+/** A test whose number of runs is a share of its full number. */
+export const property: typeof anyTest = anyTest
+
+/** A test in a file with properties that is none: `npm run test:rest` leaves it out, as `npm test` has run it in full. */
+export const test: typeof anyTest = process.env.PROPERTIES === 'only' ? (anyTest.skip as typeof anyTest) : anyTest

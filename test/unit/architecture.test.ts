@@ -243,10 +243,10 @@ const testFiles = [...new Glob('**/*.test.ts').scanSync(tests)]
   .sort()
   .map((file): [file: string, text: string] => [file, readFileSync(join(tests, file), 'utf8')])
 
-/** The titles in calls of `test` and `describe`, of their variants and of the tables of `each`. */
+/** The titles in calls of `test`, `property` and `describe`, of their variants and of the tables of `each`. */
 const titlesIn = (text: string): string[] => {
   const title =
-    /(?:(?<!\.)\b(?:test|describe)(?:\.\w+)*|\))\(\s*(?:'((?:\\.|[^'\\\n])*)'|"((?:\\.|[^"\\\n])*)"|`((?:\\.|[^`\\])*)`)/g
+    /(?:(?<!\.)\b(?:test|property|describe)(?:\.\w+)*|\))\(\s*(?:'((?:\\.|[^'\\\n])*)'|"((?:\\.|[^"\\\n])*)"|`((?:\\.|[^`\\])*)`)/g
   return [...text.matchAll(title)].map((match) => (match[1] ?? match[2] ?? match[3] ?? '').replace(/\$\{[^}]*\}/g, ''))
 }
 
@@ -256,7 +256,7 @@ function outerTitlesIn(text: string): string[] {
   return text.split(/\n(?=\S)/).flatMap((part) => {
     // The end of a table belongs to the statement that begins with it.
     if (!/^[\])}]/.test(part)) statement = part
-    return /^test\b/.test(statement) ? titlesIn(part).slice(0, 1) : []
+    return /^(?:test|property)\b/.test(statement) ? titlesIn(part).slice(0, 1) : []
   })
 }
 

@@ -1,5 +1,5 @@
 // Cassettes that cannot be used: each problem has the file, the line and what was expected. And what check says of the others.
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { afterEach, beforeEach, describe, expect } from 'bun:test'
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -8,7 +8,7 @@ import { readCassette } from '../../src/cassettes/read.ts'
 import type { Interaction } from '../../src/contract/core/cassette.ts'
 import { answered, chatInteraction, frame, newHeader, writeCassette } from '../support/cassettes.ts'
 import { runCommand } from '../support/cli.ts'
-import { runs } from '../support/property.ts'
+import { property, runs, test } from '../support/property.ts'
 import { emptyFolder } from '../support/server.ts'
 
 let folder = emptyFolder()
@@ -248,14 +248,14 @@ describe('name of a cassette', () => {
     '*?"<>|',
   ]
 
-  test('is valid on every file system and its own for every session', () => {
+  property('is valid on every file system and its own for every session', () => {
     const names = NAMES.map(cassetteName)
     expect(new Set(names.map((name) => name.toLowerCase().normalize('NFC'))).size).toBe(NAMES.length)
     for (const name of names)
       expect(name).toMatch(/^(?!(?:con|prn|aux|nul|com\d|lpt\d)\.)[a-z0-9][a-z0-9._~-]{0,90}\.yaml$/)
   })
 
-  test('never leaves the folder, and is unique, for any text', () => {
+  property('never leaves the folder, and is unique, for any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (one, other) => {
         expect(cassetteFile('/c', one)).toMatch(/^\/c\/[a-z0-9][a-z0-9._~-]*\.yaml$/)
@@ -265,7 +265,7 @@ describe('name of a cassette', () => {
     )
   })
 
-  test('holds every name in one folder', async () => {
+  property('holds every name in one folder', async () => {
     for (const session of NAMES) await writeCassette(folder.path, newHeader(session), [chatInteraction({ session })])
     for (const session of NAMES)
       expect(readCassette(cassetteFile(folder.path, session)).header.session).toBe(session.toWellFormed())

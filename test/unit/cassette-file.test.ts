@@ -1,5 +1,5 @@
 // Cassettes as files: every byte of a response and every value of a request is read again as it was written.
-import { afterAll, expect, test } from 'bun:test'
+import { afterAll, expect } from 'bun:test'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -7,7 +7,7 @@ import { cassetteFile } from '../../src/cassettes/names.ts'
 import { readCassette } from '../../src/cassettes/read.ts'
 import type { Interaction, RecordedAttempt } from '../../src/contract/core/cassette.ts'
 import { answered, chatInteraction, frame, newHeader, writeCassette } from '../support/cassettes.ts'
-import { runs } from '../support/property.ts'
+import { property, runs, test } from '../support/property.ts'
 import { emptyFolder } from '../support/server.ts'
 
 const folder = emptyFolder()
@@ -177,7 +177,7 @@ const values = fc.letrec((tie) => ({
   object: fc.dictionary(texts, tie('value'), { maxKeys: 5 }),
 })).value
 
-test('cassette: keeps every byte of every frame, and every value of a request', async () => {
+property('cassette: keeps every byte of every frame, and every value of a request', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(values, fc.array(attempt, { minLength: 1, maxLength: 3 })), { maxLength: 4 }),

@@ -1,5 +1,5 @@
 // A composed stream is written without being read again: its texts and its whole response are those that reading would give.
-import { expect, test } from 'bun:test'
+import { expect } from 'bun:test'
 import fc from 'fast-check'
 import { assembled } from '../../src/contract/core/assembly.ts'
 import type { AttemptContext, RenderedAnswer } from '../../src/contract/core/operation.ts'
@@ -7,7 +7,7 @@ import type { ChatRequest } from '../../src/contract/router/chat-request.ts'
 import type { TextScript } from '../../src/contract/router/script.ts'
 import { composeChat } from '../../src/endpoints/chat/answer.ts'
 import { chatAssembly } from '../../src/endpoints/chat/assemble.ts'
-import { runs } from '../support/property.ts'
+import { property, runs, test } from '../support/property.ts'
 
 const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constantFrom('', 'two words', '"\\\n\u2028é😀'))
 const call = fc.record(
@@ -37,7 +37,7 @@ const requests = fc.record(
   { requiredKeys: [] },
 )
 
-test('composed stream: has the whole response that reading its events gives', () => {
+property('composed stream: has the whole response that reading its events gives', () => {
   const answerContext = { id: 'ID', now: 0, model: 'openai/gpt-4o', keyValues: { get: () => undefined } }
   let known = 0
   fc.assert(
@@ -59,7 +59,7 @@ test('composed stream: has the whole response that reading its events gives', ()
   expect(known).toBeGreaterThan(runs(500))
 })
 
-test('composed JSON of a text response: equals that of its body', () => {
+property('composed JSON of a text response: equals that of its body', () => {
   const counts = fc.record({ prompt_tokens: fc.nat(9), completion_tokens: fc.nat(9) }, { requiredKeys: [] })
   const models = fc.constantFrom('openai/gpt-4o', 'openai/o3-mini', 'own/"quoted"')
   let written = 0
@@ -82,7 +82,7 @@ test('composed JSON of a text response: equals that of its body', () => {
   expect(written).toBeGreaterThan(runs(100))
 })
 
-test('composed choice: is the same alone and beside another, cached or not', () => {
+property('composed choice: is the same alone and beside another, cached or not', () => {
   const answerContext = { id: 'ID', now: 0, model: 'openai/gpt-4o', keyValues: { get: () => undefined } }
   const firstChoice = (request: object, script: TextScript) => {
     const asked = { model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hi' }], stream: true, ...request }

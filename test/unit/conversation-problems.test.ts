@@ -1,12 +1,12 @@
 // The finders of broken conversations, on values of any shape and size.
-import { describe, expect, test } from 'bun:test'
+import { describe, expect } from 'bun:test'
 import fc from 'fast-check'
 import type { EarlierResponses } from '../../src/contract/core/history.ts'
 import { findChatProblems } from '../../src/providers/rules/chat-problems.ts'
 import { chatOfItems, messagesOfChat } from '../../src/providers/rules/convert.ts'
 import { findMessagesProblems } from '../../src/providers/rules/messages-problems.ts'
 import { findItemProblems } from '../../src/providers/rules/responses-problems.ts'
-import { runs } from '../support/property.ts'
+import { property, runs, test } from '../support/property.ts'
 
 const NOTHING: EarlierResponses = {
   missing: undefined,
@@ -85,7 +85,7 @@ const message = fc.record(
 )
 
 describe.each(Object.entries(finders))('%s', (_, find) => {
-  test('values of any shape: have problems at places that exist', () => {
+  property('values of any shape: have problems at places that exist', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(message, odd), { maxLength: 8 }), (values) => {
         for (const { index, ids } of find(values)) {

@@ -1,8 +1,8 @@
 // What the built-in guardrails find in texts, and above all what they do not: each type of personal data beside its look-alikes.
-import { describe, expect, test } from 'bun:test'
+import { describe, expect } from 'bun:test'
 import fc from 'fast-check'
 import { builtIns } from '../../src/guardrails/index.ts'
-import { runs } from '../support/property.ts'
+import { property, runs, test } from '../support/property.ts'
 
 const check = (name: string, ...texts: string[]) => {
   const guardrail = builtIns.find((one) => one.name === name)
@@ -116,7 +116,7 @@ describe('personal data check', () => {
     expect(await pii(...texts)).toBe(`it contains ${IBAN}, ${EMAIL}, ${IP}`)
   })
 
-  test('finds data within any surrounding text', async () => {
+  property('finds data within any surrounding text', async () => {
     const around = fc.stringMatching(/^[a-z ]{0,20}$/)
     const kinds = fc.constantFrom(...FOUND.filter(([kind]) => kind === EMAIL || kind === CARD || kind === IBAN))
     await fc.assert(
@@ -127,7 +127,7 @@ describe('personal data check', () => {
     )
   })
 
-  test('does not find a number with a wrong check digit', async () => {
+  property('does not find a number with a wrong check digit', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 9 }), async (off) => {
         const last = (1 + off) % 10

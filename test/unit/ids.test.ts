@@ -1,9 +1,9 @@
 // Ids equal those of the package ulid for the same time and randomness.
-import { expect, test } from 'bun:test'
+import { expect } from 'bun:test'
 import fc from 'fast-check'
 import { ulid } from 'ulid'
 import { ulidOf } from '../../src/lib/ids.ts'
-import { runs } from '../support/property.ts'
+import { property, runs } from '../support/property.ts'
 
 /** The same id, each digit asked for by a function. */
 function slowly(seed: number, now: number, purpose: string, count: number): string {
@@ -17,7 +17,7 @@ function slowly(seed: number, now: number, purpose: string, count: number): stri
   })
 }
 
-test('id: is the ULID of its time and of the hashes of its purpose and number', () => {
+property('id: is the ULID of its time and of the hashes of its purpose and number', () => {
   const instant = fc.oneof(fc.integer({ min: 1, max: 2 ** 48 - 1 }), fc.constantFrom(1, 2 ** 40 - 1, 2 ** 40))
   fc.assert(
     fc.property(fc.nat(), instant, fc.string(), fc.nat(), (seed, now, purpose, count) => {

@@ -1,8 +1,8 @@
 // JSON that is read in slices equals the JSON that the runtime reads at once, and invalid JSON is invalid in both.
-import { describe, expect, spyOn, test } from 'bun:test'
+import { describe, expect, spyOn } from 'bun:test'
 import fc from 'fast-check'
 import { NestedTooDeep, parseInSlices, TooManyValues } from '../../src/lib/json-reading.ts'
-import { runs } from '../support/property.ts'
+import { property, runs, test } from '../support/property.ts'
 
 const NOT_VALID = Symbol('http_error')
 const atOnce = (text: string): unknown => {
@@ -32,7 +32,7 @@ async function same(text: string): Promise<void> {
 }
 
 describe('parseInSlices', () => {
-  test('equals JSON.parse for any value, written in any way', async () => {
+  property('equals JSON.parse for any value, written in any way', async () => {
     const spaced = fc.tuple(fc.jsonValue({ maxDepth: 6 }), fc.constantFrom('', ' ', '\n\t'))
     await fc.assert(
       fc.asyncProperty(spaced, async ([value, space]) => same(JSON.stringify(value, null, space))),
@@ -40,7 +40,7 @@ describe('parseInSlices', () => {
     )
   })
 
-  test('equals JSON.parse for long texts with escapes, wherever they are', async () => {
+  property('equals JSON.parse for long texts with escapes, wherever they are', async () => {
     const piece = fc.constantFrom(
       'a',
       '\\n',
@@ -74,7 +74,7 @@ describe('parseInSlices', () => {
     expect(longest).toBeLessThan(600_000)
   })
 
-  test('equals JSON.parse for any text of JSON characters, usually invalid', async () => {
+  property('equals JSON.parse for any text of JSON characters, usually invalid', async () => {
     const sign = fc.constantFrom(
       '[',
       ']',
@@ -99,7 +99,7 @@ describe('parseInSlices', () => {
     )
   })
 
-  test('equals JSON.parse for a valid text with something missing or repeated', async () => {
+  property('equals JSON.parse for a valid text with something missing or repeated', async () => {
     const changed = fc.tuple(fc.jsonValue({ maxDepth: 4 }), fc.nat(), fc.nat({ max: 3 }), fc.boolean())
     await fc.assert(
       fc.asyncProperty(changed, async ([value, place, length, twice]) => {

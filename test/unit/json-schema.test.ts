@@ -1,8 +1,8 @@
-import { describe, expect, test } from 'bun:test'
+import { describe, expect } from 'bun:test'
 import fc from 'fast-check'
 import { SchemaError, sampleOf, violations } from '../../src/lib/json-schema/index.ts'
 import { judgement } from '../support/ajv.ts'
-import { runs } from '../support/property.ts'
+import { property, runs, test } from '../support/property.ts'
 import { impossible, randomSchema, satisfiable } from '../support/schemas.ts'
 
 const failureOf = async (schema: unknown) => {
@@ -23,7 +23,7 @@ describe('schema samples', () => {
     }
   })
 
-  test('satisfy any random schema', async () => {
+  property('satisfy any random schema', async () => {
     await fc.assert(
       fc.asyncProperty(randomSchema, fc.string(), async (schema, key) => {
         const sample = await sampleOf(schema, key)

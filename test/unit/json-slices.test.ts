@@ -1,9 +1,9 @@
 // JSON that is written in slices equals the JSON that is written at once.
-import { expect, test } from 'bun:test'
+import { expect } from 'bun:test'
 import fc from 'fast-check'
 import { checksumOf } from '../../src/lib/canonical.ts'
 import { checksumInSlices, jsonInSlices } from '../../src/lib/json-slices.ts'
-import '../support/property.ts'
+import { property, test } from '../support/property.ts'
 
 const words = '"quoted" and \\ and 😀 and ü '.repeat(60_000)
 const large = {
@@ -22,7 +22,7 @@ test('JSON in slices: equals JSON.stringify for large values', async () => {
   expect(await checksumInSlices(JSON.parse(JSON.stringify(large)))).toBe(checksumOf(JSON.parse(JSON.stringify(large))))
 })
 
-test('JSON in slices: equals JSON.stringify for any value', async () => {
+property('JSON in slices: equals JSON.stringify for any value', async () => {
   await fc.assert(
     fc.asyncProperty(fc.jsonValue({ noUnicodeString: false }), async (value) => {
       expect(await jsonInSlices(value)).toBe(JSON.stringify(value))

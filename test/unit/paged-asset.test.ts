@@ -1,12 +1,12 @@
 // A shipped file that is read page by page has the bytes of the file wherever they are requested.
-import { afterAll, expect, test } from 'bun:test'
+import { afterAll, expect } from 'bun:test'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { NO_PLACES, writePlaces } from '../../src/build/asset-places.ts'
 import { pagedFile } from '../../src/lib/paged-asset.ts'
-import '../support/property.ts'
+import { property, test } from '../support/property.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'understudy-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -17,7 +17,7 @@ const content = Uint8Array.from({ length: LENGTH }, (_, index) => 1 + ((index * 
 const file = join(folder, 'whole')
 writeFileSync(file, Buffer.concat([Buffer.alloc(OFFSET, 9), content, Buffer.from(`end ${NO_PLACES} end`)]))
 
-test('paged file: contains the requested bytes across pages', () => {
+property('paged file: contains the requested bytes across pages', () => {
   const range = fc.tuple(fc.nat(LENGTH), fc.nat(9_000))
   fc.assert(
     fc.property(fc.array(range, { minLength: 1, maxLength: 8 }), (ranges) => {

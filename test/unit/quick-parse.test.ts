@@ -1,5 +1,5 @@
 // The quick parser of call bodies, fixtures and settings accepts nothing that the schemas reject, and gives the same for the rest.
-import { expect, test } from 'bun:test'
+import { expect } from 'bun:test'
 import { z } from 'zod'
 import { fixtureSchema } from '../../src/backends/fixture/fixture-schema.ts'
 import { embeddedFixtures } from '../../src/backends/fixture/load.ts'
@@ -14,7 +14,7 @@ import { parseRequest, safeParse } from '../../src/schema/validation.ts'
 import { type Schema, schemaValue } from '../fuzz/from-schema.ts'
 import { hostileValue } from '../fuzz/hostile.ts'
 import { type Chance, chanceOf } from '../fuzz/random.ts'
-import { runs } from '../support/property.ts'
+import { property, runs, test } from '../support/property.ts'
 
 /** Over all operations. */
 const BODIES = runs(100_000)
@@ -79,7 +79,7 @@ const messageOf = (run: () => unknown) => {
   }
 }
 
-test.each(operations.map((operation) => [operation.name, operation] as const))(
+property.each(operations.map((operation) => [operation.name, operation] as const))(
   "quick parse of %s bodies: equals the schema's parse",
   (name, operation) => {
     const { request: schema } = operation
@@ -109,7 +109,7 @@ test.each(operations.map((operation) => [operation.name, operation] as const))(
   120_000,
 )
 
-test.each(fixtureSubjects.map((subject) => [subject.name, subject] as const))(
+property.each(fixtureSubjects.map((subject) => [subject.name, subject] as const))(
   "quick parse of %s fixtures: equals the schema's parse",
   (name, subject) => {
     const schema = fixtureSchema(subject)

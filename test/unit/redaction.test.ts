@@ -1,11 +1,11 @@
 // What is recorded holds no secret, wherever it stood, and replay still finds it.
-import { describe, expect, test } from 'bun:test'
+import { describe, expect } from 'bun:test'
 import { recordedHeaders } from '../../src/cassettes/headers.ts'
 import { createRedactor, type Redactor } from '../../src/cassettes/redact.ts'
 import type { RecordedAttempt, UpstreamBody, UpstreamRequest } from '../../src/contract/core/cassette.ts'
 import { cassetteKey } from '../../src/contract/core/cassette-key.ts'
 import { PLANTED, secretPart } from '../support/planted-secrets.ts'
-import { runs } from '../support/property.ts'
+import { property, runs, test } from '../support/property.ts'
 
 const KEY = 'provider-key/with+odd=chars-0123456789'
 const redactor = (paths: string[] = [], personalNames = false) => createRedactor({ paths, personalNames, keys: [KEY] })
@@ -137,7 +137,7 @@ describe('redaction of every kind', () => {
     }
   })
 
-  test.each(Object.keys(PLANTED))('stream: contains no %s when its text is split at every offset', (kind) => {
+  property.each(Object.keys(PLANTED))('stream: contains no %s when its text is split at every offset', (kind) => {
     const secret = PLANTED[kind] ?? ''
     const args = JSON.stringify({ value: secret })
     const text = `is ${secret}. So`

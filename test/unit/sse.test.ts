@@ -1,10 +1,10 @@
 // The reader of server-sent events: whatever the line ends and wherever the bytes are split, the blocks are the stream as received, and
 // their events are those that a browser would see.
-import { describe, expect, test } from 'bun:test'
+import { describe, expect } from 'bun:test'
 import { createParser } from 'eventsource-parser'
 import fc from 'fast-check'
 import { dataEvent, EventTooLong, encodeEvent, type SseBlock, sseReader } from '../../src/lib/sse.ts'
-import { runs } from '../support/property.ts'
+import { property, runs, test } from '../support/property.ts'
 
 const encoder = new TextEncoder()
 /** The blocks of a text whose bytes come in pieces of these lengths. */
@@ -46,7 +46,7 @@ describe('SSE reader', () => {
     }
   })
 
-  test('reads the same however the bytes are split', () => {
+  property('reads the same however the bytes are split', () => {
     const line = fc.constantFrom('data: a', 'data: "\u{1f600}"', 'data:', ': c', 'event: e', 'id: 1', '', 'x')
     const end = fc.constantFrom('\n', '\r\n', '\r')
     const stream = fc.array(fc.tuple(line, end), { maxLength: 12 }).map((lines) => lines.flat().join(''))
@@ -61,7 +61,7 @@ describe('SSE reader', () => {
   })
 })
 
-test('SSE blocks without a parser: are read as the parser would', () => {
+property('SSE blocks without a parser: are read as the parser would', () => {
   const line = fc.constantFrom(
     'data: a',
     'data: ',
@@ -88,7 +88,7 @@ test('SSE blocks without a parser: are read as the parser would', () => {
   )
 })
 
-test('SSE writer: writes what the reader reads', () => {
+property('SSE writer: writes what the reader reads', () => {
   fc.assert(
     fc.property(fc.array(fc.jsonValue(), { maxLength: 5 }), (values) => {
       const text = values.map((data) => encodeEvent(dataEvent(data, { event: 'x' }))).join('')

@@ -1,5 +1,5 @@
 // A response is read as it was stored, and the usual token counts of a record take little room.
-import { expect, test } from 'bun:test'
+import { expect } from 'bun:test'
 import fc from 'fast-check'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import { openClone, template } from '../../src/db/open.ts'
@@ -7,7 +7,7 @@ import { dump } from '../../src/db/snapshot.ts'
 import { traceStore } from '../../src/db/trace-store.ts'
 import { createWriter } from '../../src/db/writer.ts'
 import { ulidOf } from '../../src/lib/ids.ts'
-import { runs } from '../support/property.ts'
+import { property, runs, test } from '../support/property.ts'
 import { TEXTS, TRACE, usage } from '../support/stored-traces.ts'
 
 const object = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3, noNullPrototype: true })
@@ -27,7 +27,7 @@ const answers = (usage: unknown, beside: Record<string, unknown>): string[] => {
   ]
 }
 
-test('trace row: reads every response as it was written, whatever the record contains as well', async () => {
+property('trace row: reads every response as it was written, whatever the record contains as well', async () => {
   const database = openClone(template())
   const writer = createWriter(database)
   const store = traceStore(database, writer)

@@ -1,11 +1,11 @@
 // The bytes of traces are bounded exactly, whatever their sizes, number and order.
-import { expect, test } from 'bun:test'
+import { expect } from 'bun:test'
 import fc from 'fast-check'
 import { openClone, template } from '../../src/db/open.ts'
 import { traceStore } from '../../src/db/trace-store.ts'
 import { createWriter } from '../../src/db/writer.ts'
 import { ulidOf } from '../../src/lib/ids.ts'
-import { runs } from '../support/property.ts'
+import { property, runs } from '../support/property.ts'
 import { TEXTS, TRACE } from '../support/stored-traces.ts'
 
 /** Calls that end in one turn, by the lengths of their answers; some of them in another order than they began. */
@@ -14,7 +14,7 @@ const turns = fc.array(
   { minLength: 1, maxLength: 25 },
 )
 
-test('property: trace storage keeps as many of the newest as fit, and its size is right', async () => {
+property('property: trace storage keeps as many of the newest as fit, and its size is right', async () => {
   await fc.assert(
     fc.asyncProperty(turns, fc.integer({ min: 1, max: 100_000 }), fc.boolean(), async (made, limit, counted) => {
       const database = openClone(template())

@@ -1,10 +1,10 @@
 // Compliant clients have no findings and violating ones do: thousands of simulated clients are judged.
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout } from 'bun:test'
 import type { Finding, FindingKind } from '../../src/contract/core/finding.ts'
 import { judgeClient } from '../../src/verdict/findings.ts'
 import { compliantAgents } from '../support/agent-conversations.ts'
 import { compliantRun } from '../support/compliant-clients.ts'
-import { runs } from '../support/property.ts'
+import { property, runs, test } from '../support/property.ts'
 import { createClient, createWorld, type Day, type Fate, luckOf, OK } from '../support/simulated-clients.ts'
 import {
   backTooEarly,
@@ -33,7 +33,7 @@ const isUnproved = ({ kind, severity }: Finding) => severity === 'warning' && UN
 /** What a correct client may be warned of, since nobody can tell it from others: a retry without any mark or pause, and its last error. */
 const UNPROVED: FindingKind[] = ['swallowed', 'gave-up', 'no-backoff']
 
-test(`compliant clients: have no error in ${COMPLIANT} generated runs, and few warnings`, () => {
+property(`compliant clients: have no error in ${COMPLIANT} generated runs, and few warnings`, () => {
   let calls = 0
   const warned: Partial<Record<FindingKind, number>> = {}
   const accused = seedsUpTo(COMPLIANT).flatMap((seed) => {
@@ -57,7 +57,7 @@ test.each([41_547, 53_263, 89_197])('compliant clients: have no error in run %d,
   expect(judge(compliantRun(seed)).filter((found) => !isUnproved(found))).toEqual([])
 })
 
-test(`compliant agents: have no finding of their conversations in ${COMPLIANT} generated runs`, () => {
+property(`compliant agents: have no finding of their conversations in ${COMPLIANT} generated runs`, () => {
   const kinds: FindingKind[] = ['compaction-loop', 'executed-truncated', 'cache-prefix-broken']
   const accused = seedsUpTo(COMPLIANT).flatMap((seed) => {
     const day = compliantAgents(seed)
@@ -75,7 +75,7 @@ describe(`generated violations in ${VIOLATING} runs each`, () => {
     'retry-storm': ['early-retry', 'gave-up', 'retry-amplification'],
   }
 
-  test.each(Object.keys(plants) as (keyof typeof plants)[])(
+  property.each(Object.keys(plants) as (keyof typeof plants)[])(
     'have their finding and no unexplained other: %s',
     (kind) => {
       const explained = [kind, ...(beside[kind] ?? [])]
@@ -90,7 +90,7 @@ describe(`generated violations in ${VIOLATING} runs each`, () => {
     },
   )
 
-  test('report no more unanswered requests than there are', () => {
+  property('report no more unanswered requests than there are', () => {
     const wrong = seedsUpTo(VIOLATING).flatMap((seed) => {
       const found = judge(violatingRun('gave-up', seed)).filter(({ kind }) => kind === 'gave-up')
       return found.every(({ count }) => count === 1) && found.length === 1 ? [] : [{ seed, found }]
@@ -98,7 +98,7 @@ describe(`generated violations in ${VIOLATING} runs each`, () => {
     expect(wrong.slice(0, 3)).toEqual([])
   })
 
-  test('report a failure that was never repeated as an error', () => {
+  property('report a failure that was never repeated as an error', () => {
     const wrong = seedsUpTo(VIOLATING).flatMap((seed) => {
       const found = judge(neverRepeats(seed)).filter(({ kind }) => kind === 'gave-up')
       return found.length === 1 && found[0]?.severity === 'error' ? [] : [{ seed, found }]
@@ -106,7 +106,7 @@ describe(`generated violations in ${VIOLATING} runs each`, () => {
     expect(wrong.slice(0, 3)).toEqual([])
   })
 
-  test('report each item that a batch loses, even when all items end with the same words', () => {
+  property('report each item that a batch loses, even when all items end with the same words', () => {
     const wrong = seedsUpTo(VIOLATING).flatMap((seed) => {
       const { lost, ...day } = lostItems(seed)
       const found = judge(day).filter(({ kind }) => kind === 'gave-up')
@@ -116,7 +116,7 @@ describe(`generated violations in ${VIOLATING} runs each`, () => {
     expect(wrong.slice(0, 3)).toEqual([])
   })
 
-  test.each([
+  property.each([
     ['a lost part of a batch', lostPart, 'gave-up', 'error'],
     ['half a response taken for a whole one', halfAnswer, 'swallowed', 'warning'],
     ['an API key used again before its wait is over', backTooEarly, 'early-retry', 'error'],
@@ -128,7 +128,7 @@ describe(`generated violations in ${VIOLATING} runs each`, () => {
     expect(wrong.slice(0, 3)).toEqual([])
   })
 
-  test('report all half responses that users receive in sequence', () => {
+  property('report all half responses that users receive in sequence', () => {
     const wrong = seedsUpTo(VIOLATING).flatMap((seed) => {
       const { users, ...day } = halfStories(seed)
       const found = judge(day).filter(({ kind }) => kind === 'swallowed')
@@ -142,7 +142,7 @@ describe(`generated violations in ${VIOLATING} runs each`, () => {
     expect(wrong.slice(0, 3)).toEqual([])
   })
 
-  test('report slow equal calls at once as given up and not as repeats', () => {
+  property('report slow equal calls at once as given up and not as repeats', () => {
     const wrong = seedsUpTo(VIOLATING).flatMap((seed) => {
       const { calls, failed } = slowCrowd(seed)
       const found = judgeClient(calls, { end: 'well' }).findings.map(({ kind, count }) => ({ kind, count }))
@@ -151,7 +151,7 @@ describe(`generated violations in ${VIOLATING} runs each`, () => {
     expect(wrong.slice(0, 3)).toEqual([])
   })
 
-  test('unknown-path', () => {
+  property('unknown-path', () => {
     const missed = seedsUpTo(VIOLATING).filter((seed) => {
       const { calls, accept, end } = compliantRun(seed)
       const path = { method: 'POST', count: 1 + (seed % 9), at: '2025-01-01T00:00:00.000Z' }
