@@ -74,9 +74,9 @@ export async function barriers(page: Page, rules: readonly string[] = WCAG, part
   const { violations } = await page.evaluate(
     ([selector, runOnly]) =>
       (globalThis as unknown as { axe: typeof axe }).axe.run(selector, {
-        ...{ runOnly, preload: false, resultTypes: ['violations'] },
+        ...{ runOnly: [...runOnly], preload: false, resultTypes: ['violations'] },
       }),
-    [part, [...rules]] as const,
+    [part, rules] as const,
   )
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
