@@ -3,9 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import axe from 'axe-core'
 import type { Page } from 'playwright-core'
-import { type InspectorBrowser, inspectorBrowser, screenshotPath } from '../support/inspector.ts'
+import { barriers, type InspectorBrowser, inspectorBrowser, overflow, screenshot, WCAG } from '../support/inspector.ts'
 import { EXECUTABLE, emptyFolder } from '../support/server.ts'
 
 const folder = emptyFolder()
@@ -163,17 +162,9 @@ test.each([
     const one = await browser.open(String(pathToFileURL(FILE)), { width, dark })
     for (const open of [false, true]) {
       if (open) await one.getByRole('link', { name: /^tolerated/ }).click()
-      await one.screenshot({ path: screenshotPath(`explore-${name}${open ? '-cell' : ''}`) })
-      // Scripts of tests are let in by the browser's protocol; the page's policy would not.
-      await one.evaluate(axe.source)
-      const { violations } = await one.evaluate(() =>
-        (globalThis as unknown as { axe: typeof axe }).axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa'] }),
-      )
-      const barriers = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      expect(barriers.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)).toEqual([])
-      expect(
-        await one.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth),
-      ).toBe(0)
+      await screenshot(one, `explore-${name}${open ? '-cell' : ''}`)
+      expect(await barriers(one, dark ? ['color-contrast'] : WCAG)).toEqual([])
+      expect(await overflow(one)).toBe(0)
     }
     await one.context().close()
   },

@@ -1,8 +1,8 @@
 // A web page of another origin changes nothing: checked by its headers, and as a browser sends them.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type Browser, chromium } from 'playwright-core'
+import type { BrowserContext } from 'playwright-core'
 import { send, testApps } from '../support/app.ts'
-import { chromiumPath } from '../support/browser.ts'
+import { chromiumHere } from '../support/browser.ts'
 import { errorOf } from '../support/errors.ts'
 import { emptyFolder, type Server, startServer } from '../support/server.ts'
 
@@ -157,17 +157,17 @@ describe('control API reads', () => {
 describe('origins in a browser', () => {
   const folder = emptyFolder()
   let server: Server
-  let browser: Browser
+  let context: BrowserContext
   let site: Bun.Server<undefined>
   beforeAll(async () => {
     server = await startServer(['--db', ':memory:'], { cwd: folder.path })
     // Another port is another origin, and `localhost` another site than 127.0.0.1.
     const page = () => new Response('<title>a page</title>', { headers: { 'content-type': 'text/html' } })
     site = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: page })
-    browser = await chromium.launch({ executablePath: chromiumPath(), args: ['--no-sandbox', '--disable-gpu'] })
+    context = await (await chromiumHere()).newContext()
   }, 90_000)
   afterAll(async () => {
-    await browser?.close()
+    await context?.close()
     await site?.stop(true)
     await server?.stop()
     folder.remove()
@@ -183,7 +183,7 @@ describe('origins in a browser', () => {
     async (name) => {
       await fetch(`${server.url}${CHAT}`, { method: 'POST', headers, body: JSON.stringify(CHANGES[0]?.[2]) })
       const before = await callsOf()
-      const page = await browser.newPage()
+      const page = await context.newPage()
       await page.goto(`http://${name}:${site.port}/`)
       const sent = await page.evaluate(async (url) => {
         const post = (path: string, body?: string) =>
@@ -215,7 +215,7 @@ describe('origins in a browser', () => {
   )
 
   test("let the server's own page do so", async () => {
-    const page = await browser.newPage()
+    const page = await context.newPage()
     await page.goto(`${server.url}/swagger`)
     const status = await page.evaluate(async () => {
       const answer = await fetch('/_understudy/reset', { method: 'POST' })

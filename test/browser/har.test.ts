@@ -1,14 +1,12 @@
 // Needs a real browser: a HAR as Chromium writes it, with a refused call and one that succeeds, becomes a scenario.
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { type Browser, chromium } from 'playwright-core'
 import { ScenarioFile } from '../../src/scenarios/schema.ts'
-import { chromiumPath, hasChromium } from '../support/browser.ts'
+import { chromiumHere, hasChromium } from '../support/browser.ts'
 import { runCommand } from '../support/cli.ts'
 import { emptyFolder } from '../support/server.ts'
 
 const folder = emptyFolder()
-let browser: Browser
 let calls = 0
 const provider = Bun.serve({
   port: 0,
@@ -20,17 +18,14 @@ const provider = Bun.serve({
     return Response.json({ error: { message: 'Slow down.' } }, { status: 429, headers: { 'retry-after': '1' } })
   },
 })
-beforeAll(async () => {
-  if (hasChromium()) browser = await chromium.launch({ executablePath: chromiumPath() })
-})
 afterAll(async () => {
-  await browser?.close()
   await provider.stop(true)
   folder.remove()
 })
 
 test.skipIf(!hasChromium())('scenario from: reads the HAR of a browser', async () => {
   const path = join(folder.path, 'page.har')
+  const browser = await chromiumHere()
   const context = await browser.newContext({ recordHar: { path } })
   const page = await context.newPage()
   await page.goto(provider.url.href)

@@ -1,7 +1,7 @@
 // The inspector in a real browser, served by the executable: calls as they arrive, filters, one call over time, and actions.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { type InspectorBrowser, inspectorBrowser, screenshotPath } from '../support/inspector.ts'
+import { type InspectorBrowser, inspectorBrowser, screenshot } from '../support/inspector.ts'
 import { emptyFolder, type Server, startServer } from '../support/server.ts'
 
 const folder = emptyFolder()
@@ -111,7 +111,7 @@ test('inspector timeline: shows retries, waits, faults and a fallback against wh
   expect(bars.at(-1)).toStartWith('call client, ')
   expect(await chart.locator('.tag.fault').count()).toBeGreaterThan(0)
   expect(await chart.getByRole('rowgroup', { name: 'Client' }).count()).toBe(1)
-  await page.screenshot({ path: screenshotPath('call') })
+  await screenshot(page, 'call')
   await page.getByRole('tab', { name: 'cURL' }).click()
   const command = await page.getByRole('region', { name: 'Command', exact: true }).textContent()
   expect(command).toContain(`curl -sS '${server.url}/v2/router/chat/completions'`)
@@ -158,7 +158,7 @@ test('inspector: activates another scenario and shows its rules and findings', a
   expect(await page.getByRole('region', { name: 'Rules' }).textContent()).toContain('http-error')
   await page.getByRole('region', { name: 'Verdict' }).waitFor()
   await page.locator('figure.chart canvas').waitFor()
-  await page.screenshot({ path: screenshotPath('scenarios') })
+  await screenshot(page, 'scenarios')
   await scenario.getByRole('combobox').selectOption('outage')
   await scenario.getByRole('button', { name: 'Activate', exact: true }).click()
   await scenario.getByRole('heading', { name: 'outage' }).waitFor()
@@ -176,7 +176,7 @@ test('scenario editor: marks mistakes at their lines, applies a valid text and r
   await scenario.getByText(/^Line \d+: /).waitFor()
   expect(await scenario.locator('.cm-remark').count()).toBe(1)
   expect(await scenario.getByRole('button', { name: 'Apply' }).isDisabled()).toBe(true)
-  await page.screenshot({ path: screenshotPath('scenario-editor') })
+  await screenshot(page, 'scenario-editor')
   await scenario.getByRole('button', { name: 'Revert' }).click()
   await scenario.getByText('Valid', { exact: true }).waitFor()
   await text.press('Control+A')
@@ -206,7 +206,7 @@ test('inspector stream: shows the wire, the events with times, and the assembled
   const events = page.getByRole('table', { name: 'Events with their times from the start of the call' })
   await events.waitFor()
   expect(await events.getByRole('row').nth(1).textContent()).toMatch(/ ?m?sdata: \{"id"/)
-  await page.screenshot({ path: screenshotPath('events') })
+  await screenshot(page, 'events')
   await page.getByRole('radio', { name: 'Raw' }).check()
   expect(await page.getByRole('region', { name: 'Raw response' }).textContent()).toContain('data: [DONE]')
   await page.getByRole('tab', { name: 'Headers' }).click()
@@ -234,7 +234,7 @@ test('inspector direct call: shows the sent bytes, their end, and a command that
   await page.getByRole('tab', { name: 'Response' }).click()
   expect(await page.getByRole('region', { name: 'Raw response' }).textContent()).toBe(got)
   expect(await page.locator('[data-ended]').textContent()).toContain('then the connection was reset')
-  await page.screenshot({ path: screenshotPath('direct') })
+  await screenshot(page, 'direct')
   await page.getByRole('tab', { name: 'Request' }).click()
   expect(await page.getByRole('region', { name: 'Raw request' }).textContent()).toBe(body)
   await page.getByRole('tab', { name: 'cURL' }).click()
@@ -272,7 +272,7 @@ test('inspector task: approves a tool of an agent', async () => {
   await page.getByRole('button', { name: 'Approve' }).click()
   await page.getByRole('button', { name: 'Approve' }).waitFor({ state: 'detached' })
   expect(await page.locator('.decision').count()).toBe(0)
-  await page.screenshot({ path: screenshotPath('agents') })
+  await screenshot(page, 'agents')
 })
 
 test('inspector workspace: shows its records', async () => {

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { accepted } from '../support/accepted.ts'
 import { serveHere } from '../support/cli.ts'
-import { type InspectorBrowser, inspectorBrowser, screenshotPath } from '../support/inspector.ts'
+import { type InspectorBrowser, inspectorBrowser, screenshot } from '../support/inspector.ts'
 import type { Server } from '../support/server.ts'
 
 let server: Server
@@ -128,7 +128,7 @@ test.each([
   const prompt = page.locator('.row.chosen .c-prompt')
   expect(await prompt.textContent()).toContain('Question')
   expect((await prompt.boundingBox())?.width).toBeGreaterThanOrEqual(180)
-  await page.screenshot({ path: screenshotPath(`beside-${name}`) })
+  await screenshot(page, `beside-${name}`)
   for (let at = 0; at < 12; at++) await page.keyboard.press('j')
   await page.locator('.row.chosen[aria-rowindex="52"]').waitFor()
   expect(await rowInView()).toBe(true)

@@ -1,6 +1,7 @@
 // The inspector names an invalid fixture file and the place of the error until it is fixed.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
 import { folderWith } from '../support/fixtures.ts'
 import { type InspectorBrowser, inspectorBrowser } from '../support/inspector.ts'
 import { type Server, startServer } from '../support/server.ts'
@@ -9,6 +10,7 @@ const folder = folderWith({ 'fixtures/chat.completions/a.yaml': 'reply: { conten
 const file = `${folder.path}/fixtures/chat.completions/a.yaml`
 let server: Server
 let browser: InspectorBrowser
+let page: Page
 beforeAll(async () => {
   const args = ['--db', ':memory:', '--fixtures', 'fixtures']
   ;[server, browser] = await Promise.all([startServer(args, { cwd: folder.path }), inspectorBrowser()])
@@ -20,7 +22,7 @@ afterAll(async () => {
 })
 
 test('inspector fixtures: name an invalid file with the line until it is valid again', async () => {
-  const page = await browser.open(`${server.url}/`)
+  page = await browser.open(`${server.url}/`)
   const alert = page.getByRole('alert').filter({ hasText: 'Invalid fixture files' })
   writeFileSync(file, 'reply:\n  contents: two\n')
   await alert.waitFor()
@@ -42,8 +44,11 @@ test.each([
   'inspector address: opens the page when it ends in %s',
   async (fragment) => {
     const before = browser.complaints.length
-    const page = await browser.open(`${server.url}/${fragment}`)
+    // The page begins at the address, and comes to it later.
+    await page.evaluate((hash) => (location.hash = hash), fragment)
+    await page.reload()
     await page.getByRole('navigation').getByText('Calls').waitFor()
+    await page.evaluate(() => (location.hash = '#/start'))
     await page.evaluate((hash) => (location.hash = hash), fragment)
     await page.getByRole('navigation').getByText('Sessions').click()
     await page.waitForFunction(() => location.hash === '#/sessions')

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { accepted } from '../support/accepted.ts'
 import { createTestApp, type TestApp } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
-import { type InspectorBrowser, inspectorBrowser, screenshotPath } from '../support/inspector.ts'
+import { type InspectorBrowser, inspectorBrowser, screenshot } from '../support/inspector.ts'
 import { emptyFolder, type Server, startServer } from '../support/server.ts'
 
 let app: TestApp
@@ -89,7 +89,7 @@ test('inspector generate: shows the fixture as a file, and a session can use it'
   await page.getByRole('tab', { name: 'Generate' }).click()
   const text = page.locator('.editor .cm-content')
   await text.waitFor()
-  await page.screenshot({ path: screenshotPath('make') })
+  await screenshot(page, 'make')
   const fixture = YAML.parse((await text.locator('.cm-line').allTextContents()).join('\n')) as Record<string, object>
   expect(fixture.match).toMatchObject({ model: 'openai/gpt-4o', user: 'How much was it?' })
   await page.getByRole('button', { name: /^Create the session again-/ }).click()
@@ -112,6 +112,6 @@ test('inspector comparison: marks what differs in two requests', async () => {
   const request = page.getByRole('region', { name: 'Request (parsed)', exact: true })
   await request.locator('.cm-changedText').first().waitFor()
   await page.getByRole('region', { name: 'Response (raw)', exact: true }).waitFor()
-  await page.screenshot({ path: screenshotPath('compare') })
+  await screenshot(page, 'compare')
   expect(browser.complaints).toEqual([])
 })

@@ -3,15 +3,19 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { runCommand } from '../support/cli.ts'
-import { type InspectorBrowser, inspectorBrowser, screenshotPath } from '../support/inspector.ts'
-import { emptyFolder, run, type Server, startServer } from '../support/server.ts'
+import { barriers, type InspectorBrowser, inspectorBrowser, overflow, screenshot, WCAG } from '../support/inspector.ts'
+import { emptyFolder, run as runExecutable, type Server, startServer } from '../support/server.ts'
 
 const folder = emptyFolder()
 let server: Server
 let browser: InspectorBrowser
+/** The inspector of the server, with its token. */
+let page: Page
+/** Reports in files. */
+let report: Page
+let run: Page
 
 const headers = {
   'content-type': 'application/json',
@@ -33,7 +37,7 @@ beforeAll(async () => {
   await send('POST', '/_understudy/sessions', { name: 'storm', clock: 'virtual' })
   await send('PUT', '/_understudy/scenario', { name: 'rate-limit-burst' })
   const messages = [{ role: 'user', content: evil }]
-  for (let index = 0; index < 40; index++)
+  for (let index = 0; index < 12; index++)
     await send('POST', '/v2/router/chat/completions', {
       ...{ model: 'openai/gpt-4o', messages, retry: { count: 3 }, stream: true },
     })
@@ -44,24 +48,8 @@ afterAll(async () => {
   folder.remove()
 })
 
-const WCAG = ['wcag2a', 'wcag2aa', 'wcag21aa']
-/** Serious things that the checker has against a page. */
-async function barriers(page: Page, only: readonly string[]): Promise<string[]> {
-  // Scripts of tests are let in by the browser's protocol; the page's policy would not.
-  await page.evaluate(axe.source)
-  const result = await page.evaluate(
-    (values) => (globalThis as unknown as { axe: typeof axe }).axe.run({ runOnly: values }),
-    [...only],
-  )
-  return result.violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
-}
-const overflows = (page: Page) =>
-  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
-
 test('inspector token: is requested once', async () => {
-  const page = await browser.open(`${server.url}/`)
+  page = await browser.open(`${server.url}/`)
   const dialog = page.getByRole('dialog', { name: 'Token required' })
   await dialog.getByLabel('Token').fill('secret')
   await dialog.getByRole('button', { name: 'Use token' }).click()
@@ -71,7 +59,6 @@ test('inspector token: is requested once', async () => {
   expect(await dialog.count()).toBe(0)
   // The browser itself notes a 401.
   browser.complaints.splice(0, browser.complaints.length, ...browser.complaints.filter((one) => !one.includes('401')))
-  await page.context().close()
 })
 
 test('HTML report: opens from disk, without a server and read-only', async () => {
@@ -86,46 +73,44 @@ test('HTML report: opens from disk, without a server and read-only', async () =>
     '--html',
     file,
   ])
-  expect([code, stderr]).toEqual([0, expect.stringContaining('wrote 40 calls')])
+  expect([code, stderr]).toEqual([0, expect.stringContaining('wrote 12 calls')])
   expect(readFileSync(file, 'utf8').split('<script>window.hit').length).toBe(1)
-  const page = await browser.open(`${pathToFileURL(file)}#/calls?session=storm&text=window.hit`)
-  await page.getByText('40 of 40').waitFor()
-  await page.locator('.row').last().dispatchEvent('click')
-  await page.getByRole('table', { name: 'Timeline of the call' }).waitFor()
-  await page.getByRole('tab', { name: 'Request' }).click()
-  expect(await page.getByRole('tabpanel').textContent()).toContain(evil)
-  await page.getByRole('tab', { name: 'Response' }).click()
-  await page.getByRole('radio', { name: 'Raw' }).check()
-  expect(await page.getByRole('region', { name: 'Raw response' }).textContent()).toContain('data: [DONE]')
-  expect(await page.evaluate(() => (globalThis as { hit?: number }).hit)).toBeUndefined()
-  const views = page.getByRole('navigation', { name: 'Views' }).getByRole('link')
+  report = await browser.open(`${pathToFileURL(file)}#/calls?session=storm&text=window.hit`)
+  await report.getByText('12 of 12').waitFor()
+  await report.locator('.row').last().dispatchEvent('click')
+  await report.getByRole('table', { name: 'Timeline of the call' }).waitFor()
+  await report.getByRole('tab', { name: 'Request' }).click()
+  expect(await report.getByRole('tabpanel').textContent()).toContain(evil)
+  await report.getByRole('tab', { name: 'Response' }).click()
+  await report.getByRole('radio', { name: 'Raw' }).check()
+  expect(await report.getByRole('region', { name: 'Raw response' }).textContent()).toContain('data: [DONE]')
+  expect(await report.evaluate(() => (globalThis as { hit?: number }).hit)).toBeUndefined()
+  const views = report.getByRole('navigation', { name: 'Views' }).getByRole('link')
   expect(await views.allTextContents()).toEqual(['Calls', 'Compare', 'Scenarios'])
-  expect(await page.getByRole('link', { name: 'Docs' }).count()).toBe(0)
-  await page.evaluate(() => void (location.hash = '#/scenarios'))
-  await page.getByRole('region', { name: 'Session storm' }).getByText('two refusals', { exact: true }).waitFor()
-  await page.context().close()
+  expect(await report.getByRole('link', { name: 'Docs' }).count()).toBe(0)
+  await report.evaluate(() => void (location.hash = '#/scenarios'))
+  await report.getByRole('region', { name: 'Session storm' }).getByText('two refusals', { exact: true }).waitFor()
 })
 
 test('HTML report: shows what a command did', async () => {
   const file = join(folder.path, 'run.html')
   const ask = `await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', { method: 'POST', headers: { authorization: 'Bearer ' + process.env.OPENAI_API_KEY, 'content-type': 'application/json' }, body: JSON.stringify({ model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hi' }] }) })`
-  await run(
+  await runExecutable(
     ['exec', '--html', file, '--scenario', 'outage', '--scenario', 'bad-key', '--', process.execPath, '-e', ask],
     { cwd: folder.path },
   )
-  const page = await browser.open(String(pathToFileURL(file)))
-  await page.getByRole('heading', { name: '1 of 2 runs failed' }).waitFor()
-  const outage = page.getByRole('region', { name: 'Run outage' })
+  run = await browser.open(String(pathToFileURL(file)))
+  await run.getByRole('heading', { name: '1 of 2 runs failed' }).waitFor()
+  const outage = run.getByRole('region', { name: 'Run outage' })
   await outage.getByRole('heading', { name: 'outage: 1 problem found' }).waitFor()
   expect(await outage.locator('.facts').textContent()).toMatch(/^Exit code0Scenario and seedoutageDuration/)
   const call = outage.getByRole('table', { name: 'Timeline of the run' }).getByRole('row')
   expect(await call.textContent()).toContain('fault injected: the outage')
   await call.getByRole('link').click()
-  await page.getByRole('table', { name: 'Timeline of the call' }).waitFor()
-  await page.evaluate(() => void (location.hash = '#/scenarios'))
-  await page.getByRole('region', { name: 'Session outage: outage' }).waitFor()
-  await page.getByRole('region', { name: 'Session bad-key: bad-key' }).waitFor()
-  await page.context().close()
+  await run.getByRole('table', { name: 'Timeline of the call' }).waitFor()
+  await run.evaluate(() => void (location.hash = '#/scenarios'))
+  await run.getByRole('region', { name: 'Session outage: outage' }).waitFor()
+  await run.getByRole('region', { name: 'Session bad-key: bad-key' }).waitFor()
 })
 
 test('HTML report: begins with the verdict, the command, its exit code and failed sessions', async () => {
@@ -143,38 +128,41 @@ process.exit(7)`,
     scenario,
     'name: once\nrules:\n  - name: first\n    when: { calls: 1 }\n    fault: { type: http-error, status: 503 }\n',
   )
-  await run(['exec', '--html', file, '--scenario', scenario, '--', process.execPath, program], { cwd: folder.path })
+  await runExecutable(['exec', '--html', file, '--scenario', scenario, '--', process.execPath, program], {
+    cwd: folder.path,
+  })
+  const one = await browser.open(String(pathToFileURL(file)))
   for (const width of [1280, 400]) {
-    const page = await browser.open(String(pathToFileURL(file)), { width })
-    const text = (await page.locator('.result').textContent()) ?? ''
+    await one.setViewportSize({ width, height: 860 })
+    const text = (await one.locator('.result').textContent()) ?? ''
     expect(text).toMatch(
       /^FAILThe command failed with exit code 7; 1 of 2 sessions failedCommand.*sessions\.mjsExit code7/,
     )
-    expect(await page.locator('details.session summary').allTextContents()).toEqual([
+    expect(await one.locator('details.session summary').allTextContents()).toEqual([
       'fail b-hasty 1 call, scenario once',
       'pass a-patient 2 calls, scenario once',
     ])
-    expect(await page.locator('details.session[open]').count()).toBe(1)
-    await page.getByText('a-patient').click()
-    await page.getByRole('table', { name: 'Timeline of the run' }).nth(1).waitFor()
-    expect(await overflows(page)).toBe(0)
-    expect(await barriers(page, WCAG)).toEqual([])
-    await page.screenshot({ path: screenshotPath(`result-${width}`) })
-    await page.context().close()
+    if (width === 1280) {
+      expect(await one.locator('details.session[open]').count()).toBe(1)
+      await one.getByText('a-patient').click()
+    }
+    await one.getByRole('table', { name: 'Timeline of the run' }).nth(1).waitFor()
+    expect(await overflow(one)).toBe(0)
+    expect(await barriers(one)).toEqual([])
+    await screenshot(one, `result-${width}`)
   }
+  await one.context().close()
 })
 
 test.each([false, true])('HTML report: has no serious accessibility problem in a file (dark: %p)', async (dark) => {
   const rules = dark ? ['color-contrast'] : WCAG
-  const one = await browser.open(String(pathToFileURL(join(folder.path, 'report.html'))), { dark })
-  await one.locator('.row.good').first().click()
-  await one.getByRole('table', { name: 'Timeline of the call' }).waitFor()
-  expect(await barriers(one, rules)).toEqual([])
-  await one.context().close()
-  const other = await browser.open(`${pathToFileURL(join(folder.path, 'run.html'))}#/scenarios`, { dark })
-  await other.getByRole('region', { name: 'Session outage: outage' }).waitFor()
-  expect(await barriers(other, rules)).toEqual([])
-  await other.context().close()
+  await report.evaluate(() => void (location.hash = '#/calls?session=storm'))
+  await report.locator('.row.good').first().click()
+  await report.getByRole('table', { name: 'Timeline of the call' }).waitFor()
+  for (const one of [report, run]) {
+    await one.emulateMedia({ colorScheme: dark ? 'dark' : 'light' })
+    expect(await barriers(one, rules)).toEqual([])
+  }
 })
 
 const VIEWS = [
@@ -187,7 +175,7 @@ const VIEWS = [
   'start',
 ]
 const TABS = ['Request', 'Response', 'Headers', 'cURL', 'Generate', 'Trace']
-/** What a screen changes is looked at there, and everything on one of them. */
+/** What a screen changes is looked at there, and everything on the first of them. */
 const SCREENS: { name: string; width: number; dark: boolean; rules: string[] }[] = [
   { name: 'wide', width: 1280, dark: false, rules: WCAG },
   {
@@ -198,72 +186,68 @@ const SCREENS: { name: string; width: number; dark: boolean; rules: string[] }[]
   },
   { name: 'dark', width: 1280, dark: true, rules: ['color-contrast'] },
 ]
-test.each(SCREENS)(
-  'inspector on a $name screen: does not overflow and has no serious accessibility problem in any view',
-  async ({ name, width, dark, rules }) => {
-    const page = await browser.open(`${server.url}/`, { width, dark })
-    const dialog = page.getByRole('dialog', { name: 'Token required' })
-    await dialog.getByLabel('Token').fill('secret')
-    await dialog.getByRole('button', { name: 'Use token' }).click()
-    await page.locator('.row').first().waitFor()
-    const found: Record<string, unknown> = {}
-    const look = async (view: string) => {
-      const short = view.replace(/\?.*/, '').replaceAll(' ', '-').toLowerCase()
-      await page.screenshot({ path: screenshotPath(`${name}-${short}`) })
-      const [more, wrong] = [await overflows(page), await barriers(page, rules)]
-      if (more > 0 || wrong.length > 0) found[view] = { overflows: more, wrong }
+test('inspector: does not overflow and has no serious accessibility problem in any view, also on narrow and dark screens', async () => {
+  const found: Record<string, unknown> = {}
+  /** Looks at the part of the page that has changed, on each screen. */
+  const look = async (view: string, part = 'main') => {
+    const short = view.replace(/\?.*/, '').replaceAll(' ', '-').toLowerCase()
+    for (const { name, width, dark, rules } of SCREENS) {
+      await page.setViewportSize({ width, height: 860 })
+      await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light' })
+      await screenshot(page, `${name}-${short}`)
+      const [more, wrong] = [await overflow(page), await barriers(page, rules, part)]
+      if (more > 0 || wrong.length > 0) found[`${view}, ${name}`] = { overflows: more, wrong }
+      expect(await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor)).toBe(
+        dark ? 'rgb(15, 17, 21)' : 'rgb(255, 255, 255)',
+      )
     }
-    const visit = (hash: string) => page.evaluate((one) => void (location.hash = one), `#/${hash}`)
-    for (const view of VIEWS) {
-      await visit(view)
-      await page.locator('main h1, main .row').first().waitFor()
-      if (view === 'compare') await comparePair(page, visit)
-      if (view.startsWith('scenarios')) {
-        await page.getByText('Edit', { exact: true }).click()
-        await page.getByText('Valid', { exact: true }).waitFor()
-      }
-      await look(view)
+    await page.setViewportSize({ width: 1280, height: 860 })
+    await page.emulateMedia({ colorScheme: 'light' })
+  }
+  const visit = (hash: string) => page.evaluate((one) => void (location.hash = one), `#/${hash}`)
+  for (const [index, view] of VIEWS.entries()) {
+    await visit(view)
+    await page.locator('main h1, main .row').first().waitFor()
+    if (view === 'compare') await comparePair(page, visit)
+    if (view.startsWith('scenarios')) {
+      await page.getByText('Edit', { exact: true }).click()
+      await page.getByText('Valid', { exact: true }).waitFor()
     }
-    await visit('calls?session=storm')
-    await page.locator('.row').last().dispatchEvent('click')
-    await page.getByRole('table', { name: 'Timeline of the call' }).waitFor()
-    await page.keyboard.press('x')
-    await page.getByText('1 call selected').waitFor()
-    await look('course')
-    for (const tab of TABS) {
-      await page.getByRole('tab', { name: tab }).click()
-      await page.getByRole('tabpanel', { name: tab }).waitFor()
-      await look(tab)
-    }
-    await page.getByRole('tab', { name: 'Response' }).click()
-    await page.getByRole('radio', { name: 'Events' }).check()
-    await page.getByRole('table', { name: /^Events/ }).waitFor()
-    await look('events')
-    await page.keyboard.press('Escape')
-    await page.keyboard.press('?')
-    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
-    await look('keys')
-    expect(found).toEqual({})
-    expect(await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor)).toBe(
-      dark ? 'rgb(15, 17, 21)' : 'rgb(255, 255, 255)',
-    )
-    await page.context().close()
-  },
-  90_000,
-)
+    await look(view, index === 0 ? 'html' : 'main')
+  }
+  await visit('calls?session=storm')
+  await page.locator('.row').last().dispatchEvent('click')
+  await page.getByRole('table', { name: 'Timeline of the call' }).waitFor()
+  await page.keyboard.press('x')
+  await page.getByText('1 call selected').waitFor()
+  await look('course')
+  for (const tab of TABS) {
+    await page.getByRole('tab', { name: tab }).click()
+    await page.getByRole('tabpanel', { name: tab }).waitFor()
+    await look(tab, '.detail-pane')
+  }
+  await page.getByRole('tab', { name: 'Response' }).click()
+  await page.getByRole('radio', { name: 'Events' }).check()
+  await page.getByRole('table', { name: /^Events/ }).waitFor()
+  await look('events', '.detail-pane')
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('?')
+  await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
+  await look('keys', 'dialog[open]')
+  expect(found).toEqual({})
+}, 90_000)
 
 /** Two calls side by side, chosen by hand. */
 async function comparePair(page: Page, visit: (hash: string) => Promise<void>): Promise<void> {
   const other = page.getByLabel('Call B')
   await other.locator('option').nth(2).waitFor({ state: 'attached' })
   await page.getByLabel('Call A').selectOption({ index: 1 })
-  await other.selectOption({ index: 40 })
+  await other.selectOption({ index: 12 })
   await page.getByRole('region', { name: 'Request (parsed)', exact: true }).waitFor()
   await visit(new URL(page.url()).hash.slice(2))
 }
 
 test('inspector: has no motion when reduced motion is preferred', async () => {
-  const page = await browser.open(`${server.url}/`)
   const moving = await page.evaluate(() => {
     const lasts = (text: string) => text.split(',').some((one) => Number.parseFloat(one) > 0)
     return [...document.querySelectorAll('*')].filter((one) => {
@@ -272,7 +256,6 @@ test('inspector: has no motion when reduced motion is preferred', async () => {
     }).length
   })
   expect(moving).toBe(0)
-  await page.context().close()
 })
 
 test('HTML report: makes no other requests and leaves the console clean', () => {

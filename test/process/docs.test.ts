@@ -8,7 +8,7 @@ import { readConfig } from '../../src/config.ts'
 import { faultKinds } from '../../src/faults/index.ts'
 import { createTestApp } from '../support/app.ts'
 import { runCommand } from '../support/cli.ts'
-import { emptyFolder, run } from '../support/server.ts'
+import { emptyFolder, type Finished, run } from '../support/server.ts'
 
 const ROOT = join(import.meta.dir, '..', '..')
 /** Names of the scenarios in a folder. */
@@ -155,13 +155,20 @@ describe('documentation examples', () => {
 
 describe('documented commands', () => {
   const shown = blocks.filter(({ code }) => code.startsWith('$ understudy '))
+  /** What each command prints: several pages show the same. */
+  const outputs = new Map<string, Promise<Finished>>()
+  const outputOf = (command: string) => {
+    const words = command.slice('$ understudy '.length).split(' ')
+    // What the command of exec prints is beside that of a process alone.
+    const start = words[0] === 'exec' ? run : runCommand
+    const output = outputs.get(command) ?? start(words, { cwd: ROOT })
+    outputs.set(command, output)
+    return output
+  }
   test.each(shown.map((block) => [block.code.split('\n')[0] ?? '', block] as const))(
     'print what the page shows: %s',
     async (command, { code }) => {
-      const words = command.slice('$ understudy '.length).split(' ')
-      // What the command of exec prints is beside that of a process alone.
-      const start = words[0] === 'exec' ? run : runCommand
-      const { stdout, stderr } = await start(words, { cwd: ROOT })
+      const { stdout, stderr } = await outputOf(command)
       const printed = `${stdout}${stderr}`.replace(/[ ]+$/gm, '')
       for (const line of code.split('\n').slice(1)) {
         const [begin = ''] = line.split('...')

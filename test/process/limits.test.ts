@@ -81,6 +81,7 @@ const ROWS: Record<string, Row> = {
   'a value for a schema (`response_format`, tools)': {
     ask: (app) => app.post(CHAT, format(doubling({ not: {} }))),
     gets: [422, 'sample_not_found'],
+    limits: shortJobs(100),
   },
   'a schema': {
     ask(app) {
@@ -97,6 +98,7 @@ const ROWS: Record<string, Row> = {
       return app.post('/v2/evaluators/judge/invoke', { output: '{"x":1}' })
     },
     gets: [422, 'slow_schema'],
+    limits: shortJobs(100),
   },
   'templates of a request or an agent': {
     ask: (app) => app.post(CHAT, bodyOf({ ...user('{{ range(9000000) }}'), template_engine: 'jinja' })),
@@ -128,8 +130,9 @@ const ROWS: Record<string, Row> = {
     limits: shortJobs(20),
   },
   'reading a document': {
-    ask: async (app) => read(app, 'a.docx', await docxOf('<w:p><w:r><w:t>a</w:t></w:r></w:p>'.repeat(400_000))),
+    ask: async (app) => read(app, 'a.docx', await docxOf('<w:p><w:r><w:t>a</w:t></w:r></w:p>'.repeat(100_000))),
     gets: [200, 'failed'],
+    limits: shortJobs(50),
   },
   'cutting a document': {
     ask(app) {
@@ -302,7 +305,7 @@ describe('limit', () => {
   )
 
   test("is enforced for the arguments of an agent's tool", async () => {
-    const session = agentSession(appWith({ seed_file: ['none'] }))
+    const session = agentSession(appWith({ seed_file: ['none'] }, { jobLimits: shortJobs(100) }))
     await session.begin([[{ name: 'place', arguments: { x: 1 } }], 'Done.'])
     const json_schema = { name: 'place', description: 'A place.', schema: doubling() }
     await session.ok('POST', '/v2/tools', { key: 'form', type: 'json_schema', json_schema, path: 'Default' })

@@ -216,13 +216,13 @@ test.skipIf(process.platform !== 'linux')('unreadable session file: is an error 
 
 test.skipIf(process.platform !== 'linux')('more sessions than open files: are all answered', async () => {
   const { args } = own()
-  const server = await startInShell('ulimit -n 256', args)
-  const names = Array.from({ length: 120 }, (_, index) => `s${index}`)
+  const server = await startInShell('ulimit -n 192', args)
+  const names = Array.from({ length: 80 }, (_, index) => `s${index}`)
   for (let first = 0; first < names.length; first += 10) {
     const answers = await Promise.all(names.slice(first, first + 10).map((name) => say(server, name)))
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
   }
-  expect(readdirSync(`/proc/${server.pid}/fd`).length).toBeLessThan(200)
+  expect(readdirSync(`/proc/${server.pid}/fd`).length).toBeLessThan(150)
   // All at once there may be no file for some: they are told so, and that they may call again.
   const burst = await Promise.all([...names, ...names.map((name) => `${name}-new`)].map((name) => say(server, name)))
   for (const answer of burst) {

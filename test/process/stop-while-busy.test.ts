@@ -213,8 +213,8 @@ const ROWS: Record<string, Row> = {
   },
 }
 
-/** Calls that are under way at a time, and servers. */
-const [CALLS, SERVERS] = [4, 3]
+/** Calls of a row that are under way at a time, unless it needs more, and servers. */
+const [CALLS, SERVERS] = [2, 3]
 let free = SERVERS
 const queue: (() => void)[] = []
 /** Runs rows at the same time, but no more of them than the machine can do. */
@@ -266,8 +266,9 @@ describe('SIGTERM', () => {
         const ends: Awaited<ReturnType<typeof ended>>[] = []
         const { promise: first, resolve } = Promise.withResolvers<void>()
         // One after the other, so that some are under way whenever the signal comes.
-        const loops = inList(CALLS, async (loop) => {
-          for (let number = Number(loop); ; number += CALLS) {
+        const calls = Math.max(CALLS, row.jobs ?? 1)
+        const loops = inList(calls, async (loop) => {
+          for (let number = Number(loop); ; number += calls) {
             const end = await ended(row.call(send, number + 1))
             ends.push(end)
             resolve()

@@ -3,6 +3,8 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { junit } from '../../src/cli/print/junit.ts'
 import { runLines } from '../../src/cli/print/report.ts'
 import type { Verification } from '../../src/contract/core/verification.ts'
+import { createEarlierVerdicts } from '../../src/control/earlier.ts'
+import { earlierNotices } from '../../src/verdict/notices.ts'
 import { createTestApp } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
 import { plainLines } from '../support/cli.ts'
@@ -191,18 +193,24 @@ describe('verify with several parts', () => {
   })
 
   test('keeps failed parts when there are very many', async () => {
-    const { fails, call, send, verdict } = inSession('many')
+    const { fails, call, verdict } = inSession('many')
+    await call()
+    let judged = await verdict()
+    const passed = judged
     await fails()
     await call()
-    await send('POST', '/_understudy/reset', {})
+    judged = await verdict()
+    const session = app.understudy.sessions.get('many')
+    const parts = createEarlierVerdicts(() => judged)
     for (let part = 0; part < 1_005; part++) {
-      await send('DELETE', '/_understudy/scenario')
-      await call()
-      await send('POST', '/_understudy/reset', {})
+      parts.before(session, 'reset')()
+      judged = passed
     }
-    const { earlier, notices } = await verdict()
-    expect(earlier.length).toBeLessThanOrEqual(1_000)
+    const earlier = parts.of('many')
+    expect(earlier).toHaveLength(1_000)
     expect(earlier[0]).toMatchObject({ part: 1, verdict: 'fail' })
-    expect(notices.join()).toMatch(/\d+ verdicts on earlier parts of the session were dropped/)
+    expect(earlierNotices(earlier, parts.forgotten('many')).join()).toMatch(
+      /,5 verdicts on earlier parts of the session were dropped/,
+    )
   })
 })

@@ -1,5 +1,7 @@
-// The browser of this machine, for tests that need a real one.
+// The browser of this machine, for tests that need a real one: one for all files that a process runs.
 import { existsSync } from 'node:fs'
+import { type Browser, chromium } from 'playwright-core'
+import { once } from '../../src/lib/once.ts'
 
 const PLACES = [
   '/usr/bin/chromium',
@@ -19,3 +21,8 @@ export function chromiumPath(): string {
   if (!path) throw new Error('no Chromium found: install it, or name it in the variable CHROMIUM')
   return path
 }
+
+/** The browser of this process, which ends with it. Close its contexts, and leave it open for other files. */
+export const chromiumHere: () => Promise<Browser> = once(() =>
+  chromium.launch({ executablePath: chromiumPath(), args: ['--no-sandbox', '--disable-gpu'] }),
+)

@@ -1,6 +1,7 @@
-// The inspector in a real browser: one for a file of tests, with every other host out of reach.
-import { type Browser, chromium, type Page } from 'playwright-core'
-import { chromiumPath } from './browser.ts'
+// The inspector in a real browser, with every other host out of reach.
+import axe from 'axe-core'
+import type { BrowserContext, Page } from 'playwright-core'
+import { chromiumHere } from './browser.ts'
 
 /** What a page is opened with. */
 export interface PageOptions {
@@ -15,21 +16,20 @@ export interface PageOptions {
   ready?: string
 }
 
-/** A browser, and what its pages did that they must not do. */
+/** The pages of a file of tests, and what they did that they must not do. */
 export interface InspectorBrowser {
   /** A page of a size and scheme; nothing that it does may reach another host than `own`. */
   open(url: string, options?: PageOptions): Promise<Page>
   /** Addresses that were asked for elsewhere, and errors and warnings of the console. */
   readonly complaints: string[]
+  /** Closes the pages that are still open. */
   close(): Promise<void>
 }
 
-/** Starts the browser. */
+/** Pages in the browser of this process. */
 export async function inspectorBrowser(): Promise<InspectorBrowser> {
-  const browser: Browser = await chromium.launch({
-    executablePath: chromiumPath(),
-    args: ['--no-sandbox', '--disable-gpu'],
-  })
+  const browser = await chromiumHere()
+  const contexts: BrowserContext[] = []
   const complaints: string[] = []
   return {
     complaints,
@@ -40,6 +40,7 @@ export async function inspectorBrowser(): Promise<InspectorBrowser> {
         reducedMotion: 'reduce',
         javaScriptEnabled: scripts,
       })
+      contexts.push(context)
       const page = await context.newPage()
       page.setDefaultTimeout(60_000)
       const own = new URL(url).host
@@ -59,9 +60,35 @@ export async function inspectorBrowser(): Promise<InspectorBrowser> {
       if (scripts) await page.locator(ready).waitFor()
       return page
     },
-    close: () => browser.close(),
+    close: async () => void (await Promise.all(contexts.map((context) => context.close()))),
   }
 }
 
-/** Where screenshots of a run are kept to be looked at: build output, in no repository. */
-export const screenshotPath = (name: string) => `${import.meta.dir}/../../dist/screenshots/${name}.png`
+/** Rules of accessibility that a page must meet. */
+export const WCAG = ['wcag2a', 'wcag2aa', 'wcag21aa']
+
+/** Serious things that the checker has against the part of a page that a selector names. */
+export async function barriers(page: Page, rules: readonly string[] = WCAG, part = 'html'): Promise<string[]> {
+  // Scripts of tests are let in by the browser's protocol; the page's policy would not. Compiling this one takes long.
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source)
+  const { violations } = await page.evaluate(
+    ([selector, runOnly]) =>
+      (globalThis as unknown as { axe: typeof axe }).axe.run(selector, {
+        ...{ runOnly: [...runOnly], preload: false, resultTypes: ['violations'] },
+      }),
+    [part, rules] as const,
+  )
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
+}
+
+/** How many pixels a page is wider than its window. */
+export const overflow = (page: Page): Promise<number> =>
+  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+
+/** Keeps a picture of a page in `dist/screenshots`, to be looked at, if the variable SCREENSHOTS is set: drawing takes long. */
+export async function screenshot(page: Page, name: string): Promise<void> {
+  const path = `${import.meta.dir}/../../dist/screenshots/${name}.png`
+  if (process.env.SCREENSHOTS) await page.screenshot({ path })
+}

@@ -21,7 +21,7 @@ export const HANG_LIMIT_MS = 6_000
 /** How long a socket is looked at that nothing comes from, in ms. */
 const SILENCE_MS = 2_000
 /** More at once would keep each other waiting. */
-const AT_ONCE = 60
+const AT_ONCE = 30
 
 /** How many questions apps ask where one cannot meet the scenario. */
 const QUESTIONS: Record<string, number> = { 'brown-out': 5, 'token-quota': 4 }
@@ -126,8 +126,17 @@ const at = (base: string, session: string): Connection => ({
   fetch: fetchAlone,
 })
 
-/** Runs every app under every scenario, each in a session of its own of one server. */
-export async function playTable(): Promise<ScenarioTable> {
+const columnOf = ({ kind, stream }: { kind: AppKind; stream: boolean }) => `${stream ? 'streamed' : 'whole'} ${kind}`
+
+/** All columns. */
+export const COLUMNS: readonly string[] = APP_KINDS.flatMap((kind) =>
+  [false, true].map((stream) => columnOf({ kind, stream })),
+)
+
+/** Runs every app under every scenario, or those of `isChosen`, each in a session of its own of one server. */
+export async function playTable(
+  isChosen: (scenario: string, column: string) => boolean = () => true,
+): Promise<ScenarioTable> {
   // The AI SDK would print each field that a model does not know.
   Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false })
   const config = { ...readConfig({ host: '127.0.0.1' }, {}), port: 0, db: ':memory:' }
@@ -143,12 +152,14 @@ export async function playTable(): Promise<ScenarioTable> {
     for (const column of columns) await ask({ ...column, prompt: PROMPT, connection: at(base, 'warm') }, 'careless')
     const hammered: ScenarioCase[] = []
     // One after the other: what is judged is how fast they repeat a call.
+    const columnsOf = (scenario: string) => columns.filter((column) => isChosen(scenario, columnOf(column)))
     for (const scenario of HAMMERED)
-      for (const column of columns) hammered.push(await cellOf(played, { scenario, ...column, manner: 'hammering' }))
+      for (const column of columnsOf(scenario))
+        hammered.push(await cellOf(played, { scenario, ...column, manner: 'hammering' }))
     const isLong = (scenario: string) => (LONG.includes(scenario) ? 0 : 1)
     const scenarios = SCENARIOS.toSorted((one, other) => isLong(one) - isLong(other))
     const cells = scenarios.flatMap((scenario) =>
-      columns.flatMap((column) =>
+      columnsOf(scenario).flatMap((column) =>
         (['careful', 'careless'] as const)
           .filter((manner) => manner === 'careful' || !HAMMERED.includes(scenario))
           .map((manner) => cellOf(played, { scenario, ...column, manner })),
@@ -156,7 +167,9 @@ export async function playTable(): Promise<ScenarioTable> {
     )
     const sockets = scenarios.flatMap((scenario) =>
       (Object.keys(CALLS) as Api[]).flatMap((api) =>
-        [false, true].map((stream) => socketOf(played, { scenario, api, stream })),
+        [false, true]
+          .filter((stream) => columnsOf(scenario).some((one) => APIS[one.kind] === api && one.stream === stream))
+          .map((stream) => socketOf(played, { scenario, api, stream })),
       ),
     )
     return { sockets: await Promise.all(sockets), cells: [...hammered, ...(await Promise.all(cells))] }
@@ -336,15 +349,13 @@ function carefulText(cell: ScenarioCase, own: readonly ScenarioCase[]): string {
 }
 
 /** A row of the page before equal ones are joined: one app, one form of call. */
-interface Row {
+export interface Row {
   column: string
   texts: [socket: string, careful: string, careless: string]
 }
 
-const columnOf = ({ kind, stream }: { kind: AppKind; stream: boolean }) => `${stream ? 'streamed' : 'whole'} ${kind}`
-
 /** The rows of a scenario. */
-function rowsOf(scenario: string, { cells, sockets }: ScenarioTable): Row[] {
+export function rowsOf(scenario: string, { cells, sockets }: ScenarioTable): Row[] {
   const own = cells.filter((cell) => cell.scenario === scenario)
   return own
     .filter(({ manner }) => manner === 'careful')
@@ -355,7 +366,8 @@ function rowsOf(scenario: string, { cells, sockets }: ScenarioTable): Row[] {
       const texts = sockets
         .filter((socket) => socket.scenario === scenario && socket.api === APIS[kind] && socket.stream === stream)
         .map(socketText)
-      return { column: columnOf(careful), texts: [texts.join(''), carefulText(careful, own), careless] }
+      const experienced: Row['texts'] = [texts.join(''), carefulText(careful, own), careless]
+      return { column: columnOf(careful), texts: BY_CHANCE[scenario] ?? experienced }
     })
 }
 
@@ -374,8 +386,6 @@ function columnsText(columns: readonly string[]): [calls: string, apps: string][
 function linesOf(scenario: string, table: ScenarioTable): string[] {
   const line = (calls: string, apps: string, texts: readonly string[]) =>
     `| \`${scenario}\` | ${[calls, apps, ...texts].join(' | ')} |`
-  const byChance = BY_CHANCE[scenario]
-  if (byChance) return [line('both', 'all', byChance)]
   const groups = Map.groupBy(rowsOf(scenario, table), ({ texts }) => texts.join('|'))
   return [...groups.values()].flatMap((group) =>
     columnsText(group.map(({ column }) => column)).map(([calls, apps]) => line(calls, apps, group[0]?.texts ?? [])),
@@ -383,10 +393,35 @@ function linesOf(scenario: string, table: ScenarioTable): string[] {
 }
 
 /** The page of the docs. */
-export const pageText = (table: ScenarioTable): string => `${HEAD}
-${SCENARIOS.flatMap((scenario) => linesOf(scenario, table)).join('\n')}
+export const pageText = (table: ScenarioTable): string =>
+  pageOf(SCENARIOS.flatMap((scenario) => linesOf(scenario, table)))
+
+/** The page with these lines in its table. */
+export const pageOf = (lines: readonly string[]): string => `${HEAD}
+${lines.join('\n')}
 
 ${FOOT}`
+
+/** A line of the page, and the columns that it is about. */
+export interface PageLine {
+  text: string
+  scenario: string
+  columns: string[]
+  texts: string[]
+}
+
+/** The lines of the table in a page. */
+export function linesIn(page: string): PageLine[] {
+  return page.split('\n').flatMap((text) => {
+    const [, scenario = '', calls = '', apps = '', texts = ''] =
+      text.match(/^\| `([\w-]+)` \| (.*?) \| (.*?) \| (.*) \|$/) ?? []
+    if (scenario === '') return []
+    const forms = calls === 'both' ? ['whole', 'streamed'] : [calls]
+    const kinds = apps === 'all' ? APP_KINDS : apps.split(', ')
+    const columns = forms.flatMap((form) => kinds.map((kind) => `${form} ${kind}`))
+    return [{ text, scenario, columns, texts: texts.split(' | ') }]
+  })
+}
 
 const HEAD = `# What apps experience under the shipped scenarios
 
