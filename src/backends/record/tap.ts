@@ -49,7 +49,7 @@ export function tapped(transport: Transport, sink: AttemptSink, limit: number): 
       const sent = await transport(url, init, attempt)
       noted.received(sent.status, sent.headers)
       const isPacked = sent.headers.has('content-encoding')
-      const { status, headers, body } = isPacked ? await readable(sent, attempt.provider) : sent
+      const { status, headers, body } = isPacked ? readable(sent, attempt.provider) : sent
       if (isPacked) noted.received(status, headers)
       if (!body) noted.close('complete')
       return {
@@ -68,7 +68,7 @@ export function tapped(transport: Transport, sink: AttemptSink, limit: number): 
  * A response that can be recorded: decompressed, since compressed bytes may contain secrets, and cannot be reviewed.
  * Providers compress although compression is disabled in requests only if they ignore that.
  */
-const readable = (received: Received, name: string): Promise<Received> =>
+const readable = (received: Received, name: string): Received =>
   guarded({ name, keyOptional: true }, received, Number.POSITIVE_INFINITY)
 
 class ReceivedAttempt implements NotedAttempt {
