@@ -7,7 +7,7 @@ import { type Reply, TimedOut } from '../contract/core/reply.ts'
 import type { CallSequences } from '../contract/core/sequence.ts'
 import { type Clock, withoutLatency } from '../lib/clock.ts'
 import { type Deadline, startDeadline } from '../lib/deadline.ts'
-import type { StreamEvent } from '../lib/sse.ts'
+import { isComplete, type StreamEvent } from '../lib/sse.ts'
 import { conversationOf } from './conversation.ts'
 import { answerAttempt } from './history.ts'
 import { failureOf } from './outcome.ts'
@@ -39,7 +39,9 @@ export async function attempt(callContext: CallContext, tried: AttemptInfo): Pro
       deadline?.stop()
       return { kind: 'succeeded', model, content, from: reply, attempt: record }
     }
-    const events = await prefetch(content.events, deadline, beginsWith(callContext, tried, reply))
+    let { events } = content
+    if (isComplete(events)) deadline?.stop()
+    else events = await prefetch(events, deadline, beginsWith(callContext, tried, reply))
     // Throws here, because nothing else records the end of a call whose client is gone.
     if (callContext.call.aborted) callContext.call.signal.throwIfAborted()
     backendCall.begun = true

@@ -53,8 +53,9 @@ function histogram(name: string, help: string, labels: readonly string[]) {
       const seconds = ms / 1_000
       found.sum += seconds
       found.count++
-      const at = BOUNDS.findIndex((bound) => seconds <= bound)
-      if (at >= 0) found.buckets[at] = (found.buckets[at] ?? 0) + 1
+      let at = 0
+      while (seconds > (BOUNDS[at] ?? Number.POSITIVE_INFINITY)) at++
+      if (at < BOUNDS.length) found.buckets[at] = (found.buckets[at] ?? 0) + 1
     },
     family: (): CountFamily => ({
       ...{ name, help, type: 'histogram' },

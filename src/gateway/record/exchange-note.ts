@@ -29,6 +29,8 @@ interface NoteOptions {
   redact: ((pieces: readonly BodyChunk[]) => readonly BodyChunk[]) | undefined
 }
 
+const unchanged: NonNullable<NoteOptions['redact']> = (pieces) => pieces
+
 /** The note of a call that has ended; undefined for an internal call. */
 export function exchangeNote(
   recording: TraceRecorder,
@@ -38,7 +40,7 @@ export function exchangeNote(
   const { received, unread } = call
   if (!received) return undefined
   const ended = sent?.ended ?? endOf(recording)
-  const redact = redaction ?? ((pieces) => pieces)
+  const redact = redaction ?? unchanged
   const isOfMany = isOrdinary(recording) || (redaction !== undefined && isUnchanged(recording))
   const isDropped = !headers && !sent?.nothing && ended === 'complete' && isOfMany
   const address = addressOf(received.url)

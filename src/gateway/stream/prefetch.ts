@@ -1,6 +1,6 @@
 // Holds back the beginning of a stream until it is known that the attempt succeeds.
 import { type Deadline, unlessAborted } from '../../lib/deadline.ts'
-import { type EventBatch, type EventStream, isComplete, type StreamEvent } from '../../lib/sse.ts'
+import type { EventBatch, EventStream, StreamEvent } from '../../lib/sse.ts'
 
 /** The result of a step, unless the deadline passes first. Needed because not every step observes the signal. */
 export const inTime = <T>(step: T | Promise<T>, deadline: Deadline | undefined): T | Promise<T> =>
@@ -11,14 +11,10 @@ type Begins = (event: StreamEvent) => boolean
 
 /** The same stream, read up to the first event that it may begin with; throws any failure before that event. */
 export async function prefetch(
-  stream: EventStream,
+  stream: Exclude<EventStream, readonly EventBatch[]>,
   deadline: Deadline | undefined,
   begins: Begins,
 ): Promise<EventStream> {
-  if (isComplete(stream)) {
-    deadline?.stop()
-    return stream
-  }
   const source = stream[Symbol.asyncIterator]()
   const buffered: StreamEvent[] = []
   for (;;) {

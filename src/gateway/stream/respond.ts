@@ -160,7 +160,8 @@ function directStream<Item>(
     type: 'direct',
     async pull(controller: ReadableStreamDirectController) {
       let sent = false
-      let isSliceOver = sliceEnd()
+      // What is complete is sent in one slice.
+      let isSliceOver = source && sliceEnd()
       try {
         let step = first ?? (next ? await waitedFor(next) : DONE)
         for (; !step.done; step = source ? await waitedFor(source.next()) : DONE) {
@@ -175,7 +176,7 @@ function directStream<Item>(
             if (typeof flushed !== 'number') await flushed
           }
           // A client that reads fast enough would never let other work run.
-          if (source && isSliceOver()) {
+          if (isSliceOver?.()) {
             await nextTurn()
             isSliceOver = sliceEnd()
           }
