@@ -135,8 +135,9 @@ function bodyNote(
   if (sent?.body) {
     const { pieces: original, times, more } = sent.body
     const pieces = redact(original)
-    const isAnswer = more === 0 && pieces.length === 1 && keptText(pieces[0] ?? '') === before
-    return { times, ...(!isAnswer && { response: keptBytes(pieces, { before, more }) }) }
+    const texts = pieces.map(keptText)
+    const isAnswer = more === 0 && texts.length === 1 && texts[0] === before
+    return isAnswer ? { times } : { times, response: codedBytes(texts, pieces, { before, more }) }
   }
   if (record?.content.kind !== 'events') return undefined
   return { times: record.content.times, response: keptBytes(redact(piecesOf(record.content, record)), { before }) }
@@ -147,9 +148,23 @@ function piecesOf({ events, closing = [] }: SentStream, { complete }: AnswerReco
   return [...events, ...closing, ...(complete ? [DONE_EVENT] : [])].map(encodeEvent)
 }
 
-/** The pieces, up to the size that is kept; `more` bytes followed them. */
-function keptBytes(pieces: readonly BodyChunk[], { before, more = 0 }: { before: string; more?: number }): KeptBytes {
-  const texts = pieces.map(keptText)
+/** What is known of the pieces of a body. */
+interface PieceOptions {
+  /** The text that they may resemble. */
+  before: string
+  /** How many bytes followed them; default: none. */
+  more?: number
+}
+
+const keptBytes = (pieces: readonly BodyChunk[], options: PieceOptions): KeptBytes =>
+  codedBytes(pieces.map(keptText), pieces, options)
+
+/** The texts of pieces, up to the size that is kept. */
+function codedBytes(
+  texts: readonly string[],
+  pieces: readonly BodyChunk[],
+  { before, more = 0 }: PieceOptions,
+): KeptBytes {
   const coded = frontCoded(texts, MAX_CHARACTERS, before)
   const [head, tail, middle] = coded.slice(-3)
   const last = Number(head ?? 0) + Number(tail ?? 0) + String(middle ?? '').length
