@@ -1,6 +1,7 @@
 // The only way to other servers: through the proxy of the environment, except to this machine, which a proxy cannot
 // reach.
 import { isLoopback, isWildcard } from './hosts.ts'
+import { remembering } from './remember.ts'
 
 /** Names of this machine in the forms that programs expect in `NO_PROXY`: some support no ranges, some no brackets. */
 const OWN_HOSTS = ['localhost', '127.0.0.1', '127.0.0.0/8', '::1', '[::1]', '0.0.0.0']
@@ -8,10 +9,10 @@ const OWN_HOSTS = ['localhost', '127.0.0.1', '127.0.0.0/8', '::1', '[::1]', '0.0
 const EVERYTHING = '*'
 
 /** Whether a URL refers to this machine: loopback, or the address that means every interface. */
-function isOfThisMachine(url: string): boolean {
+const isOfThisMachine = remembering((url: string): boolean => {
   const hostname = URL.parse(url)?.hostname
   return hostname !== undefined && (isLoopback(hostname) || isWildcard(hostname))
-}
+})
 
 /**
  * `fetch` that uses no proxy for this machine, whatever `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`

@@ -6,13 +6,13 @@ import type { Reply } from '../../contract/core/reply.ts'
 import { secretFormsOf } from '../../lib/secret-forms.ts'
 import { traceHeaders } from '../../lib/trace-context.ts'
 import { apiOf, missingSetting, type Upstream } from '../../providers/endpoints.ts'
-import { answerCompatible, type CompatibleRoute } from './openai-compatible.ts'
-import { passOn, type Receive } from './pass.ts'
+import { answerCompatible } from './openai-compatible.ts'
+import { passedAddressesOf, passOn } from './pass.ts'
 import { bounded, guarded, MAX_RESPONSE } from './provider-response.ts'
 import { addressesOf, bareModel } from './request.ts'
 import { maskedForms } from './secret-forms.ts'
 import { createSpending, type Spending } from './spending.ts'
-import type { Send, SentAttempt, Transport } from './transport.ts'
+import type { SentAttempt, Transport } from './transport.ts'
 
 /** A backend whose response is always asynchronous. */
 interface ForwardBackend extends Backend {
@@ -33,36 +33,45 @@ export function forwardBackend(
   { spending = createSpending({ calls: undefined, cost: undefined }), maxResponse = MAX_RESPONSE }: ForwardLimits = {},
 ): ForwardBackend {
   /** The reply, with a function that removes the provider's key from texts to be stored. */
-  const redacting = async ({ key }: Upstream, work: Promise<Reply>): Promise<Reply> => {
-    const reply = await work
+  const redacting = ({ key }: Upstream, work: Promise<Reply>): Promise<Reply> => {
     const secrets = secretFormsOf(key)
-    if (secrets.length > 0) reply.redact = (text) => maskedForms(text, secrets)
-    return reply
+    if (secrets.length === 0) return work
+    return work.then((reply) => {
+      reply.redact = (text) => maskedForms(text, secrets)
+      return reply
+    })
   }
-  const byName = new Map(providers.map((upstream) => [upstream.name, upstream]))
-  const addresses = new Map(providers.map((upstream) => [upstream, addressesOf(upstream)]))
-  /** The provider of a call; throws `ApiError` when it cannot be called. */
-  const upstreamOf = (call: Pick<BackendCall, 'model' | 'operation'>): Upstream => {
-    const upstream = byName.get(providerIn(call.model))
-    if (!upstream) throw notForwarded(call.model, byName)
+  const routes = new Map(
+    providers.map((upstream) => [
+      upstream.name,
+      { upstream, addressOf: addressesOf(upstream), passedAddressOf: passedAddressesOf(upstream) },
+    ]),
+  )
+  const routeOf = (model: string) => routes.get(model.slice(0, model.indexOf('/')))
+  /** The way of a call to its provider; throws `ApiError` when it cannot be called. */
+  const checkedRoute = (call: Pick<BackendCall, 'model' | 'operation'>) => {
+    const route = routeOf(call.model)
+    if (!route) throw notForwarded(call.model, [...routes.keys()])
+    const { upstream } = route
     const problem = missingSetting(upstream)
     if (problem) throw new ApiError(400, 'provider_not_configured', problem)
     if (upstream.operations && !upstream.operations.includes(call.operation.name)) {
       throw unsupported(upstream, call, providers)
     }
-    return upstream
+    return route
   }
   const passing: PassingBackend = {
     takes(model, api) {
-      const upstream = byName.get(providerIn(model))
-      return upstream !== undefined && apiOf(upstream) === api
+      const route = routeOf(model)
+      return route !== undefined && apiOf(route.upstream) === api
     },
     async pass(call, request) {
       if (call.signal.aborted) call.signal.throwIfAborted()
-      const upstream = upstreamOf(call)
+      const { upstream, passedAddressOf: addressOf } = checkedRoute(call)
       const sent = attemptOf(upstream, call)
-      const receive: Receive = async (url, init) => bounded(upstream, await transport(url, init, sent), maxResponse)
-      return spending.forward(call, () => redacting(upstream, passOn(upstream, call, request, receive)))
+      const receive = async (url: string, init: RequestInit) =>
+        bounded(upstream, await transport(url, init, sent), maxResponse)
+      return spending.forward(call, () => redacting(upstream, passOn(upstream, call, request, { receive, addressOf })))
     },
   }
   return {
@@ -72,13 +81,22 @@ export function forwardBackend(
       try {
         const { signal } = call
         if (signal.aborted) signal.throwIfAborted()
-        const upstream = upstreamOf(call)
+        const { upstream, addressOf } = checkedRoute(call)
         const sent = attemptOf(upstream, call)
         const added = addedHeaders(upstream, call)
-        const send: Send = async (url, init) =>
-          guarded(upstream, await transport(url, added ? withHeaders(init, added) : init, sent), maxResponse)
-        const route = { send, addressOf: addresses.get(upstream) ?? addressesOf(upstream) }
-        return spending.forward(call, () => redacting(upstream, answered(upstream, call, route)))
+        const send = (url: string, init: RequestInit) => transport(url, added ? withHeaders(init, added) : init, sent)
+        const { modelPackage } = upstream
+        const reply = (): Promise<Reply> => {
+          if (modelPackage) {
+            const respond = async (url: string, init: RequestInit) =>
+              guarded(upstream, await send(url, init), maxResponse)
+            return import('./sdk.ts').then((sdk) => sdk.answerThroughSdk({ ...upstream, modelPackage }, call, respond))
+          }
+          const receive = async (url: string, init: RequestInit) =>
+            bounded(upstream, await send(url, init), maxResponse)
+          return answerCompatible(upstream, call, { receive, addressOf })
+        }
+        return spending.forward(call, () => redacting(upstream, reply()))
       } catch (error) {
         return Promise.reject(error)
       }
@@ -90,8 +108,14 @@ const attemptOf = (
   { name: provider }: Upstream,
   { operation, model, session, clock, signal, expire, isFaulty }: PassedCall,
 ): SentAttempt => ({
-  ...{ provider, operation: operation.name, model: bareModel(model) },
-  ...{ session, clock, signal, expire, isFaulty },
+  provider,
+  operation: operation.name,
+  model: bareModel(model),
+  session,
+  clock,
+  signal,
+  expire,
+  isFaulty,
 })
 
 /** The headers of a client that its provider receives: those of its trace, and those that change what a request means. */
@@ -118,19 +142,11 @@ function withHeaders(init: RequestInit, added: Readonly<Record<string, string>>)
   return { ...init, headers }
 }
 
-const providerIn = (model: string) => model.slice(0, model.indexOf('/'))
-
-function answered(upstream: Upstream, call: BackendCall, route: CompatibleRoute): Promise<Reply> {
-  const { modelPackage } = upstream
-  if (!modelPackage) return answerCompatible(upstream, call, route)
-  return import('./sdk.ts').then((sdk) => sdk.answerThroughSdk({ ...upstream, modelPackage }, call, route.send))
-}
-
-const notForwarded = (model: string, byName: ReadonlyMap<string, Upstream>) =>
+const notForwarded = (model: string, names: readonly string[]) =>
   new ApiError(
     400,
     'provider_not_forwarded',
-    `calls to ${JSON.stringify(model)} are not forwarded: its provider is not one of ${[...byName.keys()].join(', ')}`,
+    `calls to ${JSON.stringify(model)} are not forwarded: its provider is not one of ${names.join(', ')}`,
     { param: 'model' },
   )
 

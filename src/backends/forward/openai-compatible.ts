@@ -2,13 +2,15 @@
 import type { BackendCall } from '../../contract/core/backend.ts'
 import type { Reply } from '../../contract/core/reply.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
+import type { ProviderResponse } from './provider-response.ts'
 import { type AddressOf, outgoing } from './request.ts'
-import { BARE, connected, errorReply, keptHeaders, type Send, unconnected } from './transport.ts'
+import { BARE, connected, errorReply, keptHeaders, unconnected } from './transport.ts'
 import { onlyUsage } from './usage-filter.ts'
 
 /** How to reach an upstream. */
 export interface CompatibleRoute {
-  send: Send
+  /** Sends a request and returns the provider's response, within limits. */
+  receive(url: string, init: RequestInit): Promise<ProviderResponse>
   addressOf: AddressOf
 }
 
@@ -19,31 +21,32 @@ export interface CompatibleRoute {
 export async function answerCompatible(
   upstream: Upstream,
   call: BackendCall,
-  { send, addressOf }: CompatibleRoute,
+  { receive, addressOf }: CompatibleRoute,
 ): Promise<Reply> {
   const { url, headers: sent, body, countsForUs } = outgoing(upstream, call, addressOf)
   const { signal } = call
-  let response: Response
+  let response: ProviderResponse
   try {
-    response = await send(url, { method: 'POST', headers: sent, body, signal })
+    response = await receive(url, { method: 'POST', headers: sent, body, signal })
   } catch (error) {
     throw unconnected(upstream, signal, error)
   }
-  if (!response.ok) return errorReply(upstream, response, signal)
+  const { status, body: received } = response
+  if (status < 200 || status > 299) return errorReply(upstream, response, signal)
   const headers = keptHeaders(response.headers)
   const contentType = headers['content-type'] ?? ''
   const reply: Reply = {
     ...BARE,
-    status: response.status,
+    status,
     headers,
     provider: upstream.name,
-    body: { kind: 'bytes', contentType, bytes: response.body ?? new Uint8Array() },
+    body: { kind: 'bytes', contentType, bytes: received ?? new Uint8Array() },
   }
-  if (countsForUs && response.body && /^text\/event-stream\b/i.test(contentType)) {
+  if (countsForUs && received && /^text\/event-stream\b/i.test(contentType)) {
     const hides = onlyUsage((usage) => {
       reply.usage = usage
     })
-    reply.body = { kind: 'bytes', contentType, bytes: response.body, hides }
+    reply.body = { kind: 'bytes', contentType, bytes: received, hides }
   }
   // Subtitles and plain text: this API returns them as a JSON string. HTML comes from a proxy.
   if (call.operation.body === 'multipart' && !/json|html/i.test(contentType)) {

@@ -4,13 +4,18 @@ import type { BackendCall, RawRequest } from '../../contract/core/backend.ts'
 import type { BytesBody, Reply } from '../../contract/core/reply.ts'
 import { ConnectionFailure } from '../../contract/core/reply.ts'
 import { networkReason } from '../../lib/network-error.ts'
+import { rememberingAll } from '../../lib/remember.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import type { ProviderResponse } from './provider-response.ts'
 import { keyHeaderOf } from './request.ts'
 import { ACCEPTED, BARE, type ChunkReader, isOwn, redirected, UNPACKED, unconnected } from './transport.ts'
 
-/** Sends a request and returns the provider's response, within limits. */
-export type Receive = (url: string, init: RequestInit) => Promise<ProviderResponse>
+/** How to reach an upstream. */
+export interface PassingRoute {
+  /** Sends a request and returns the provider's response, within limits. */
+  receive(url: string, init: RequestInit): Promise<ProviderResponse>
+  addressOf: PassedAddressOf
+}
 
 /**
  * Passes one request on.
@@ -20,26 +25,26 @@ export async function passOn(
   upstream: Upstream,
   { operation, signal }: Pick<BackendCall, 'operation' | 'signal'>,
   request: RawRequest,
-  receive: Receive,
+  { receive, addressOf }: PassingRoute,
 ): Promise<Reply> {
-  const { path, model } = request
   const init = { method: 'POST', headers: sentHeaders(upstream, request), body: bodyFor(request), signal }
   let response: ProviderResponse
   try {
-    response = await receive(passedAddress(upstream, operation.name, { path, model: model.sent }), init)
+    response = await receive(addressOf(operation.name, request.path, request.model.sent), init)
   } catch (error) {
     throw unconnected(upstream, signal, error)
   }
-  const { status } = response
+  const { status, headers } = response
   // Following the redirect would send the key and the client's request to another server.
   if (status >= 300 && status <= 399) return redirected(upstream, response)
+  const contentType = headers.get('content-type') ?? ''
   return {
     ...BARE,
     raw: true,
     status,
-    headers: passedHeaders(response),
-    cookies: response.headers.getSetCookie().map(response.masked),
-    body: await bodyOf(response, signal),
+    headers: passedHeaders(headers),
+    cookies: headers.getSetCookie(),
+    body: { kind: 'bytes', contentType, bytes: await bytesOf(response, signal) },
   }
 }
 
@@ -60,38 +65,36 @@ function sentHeaders(upstream: Upstream, { headers }: RawRequest): Record<string
   return sent
 }
 
-function passedHeaders({ headers, masked }: ProviderResponse): Record<string, string> {
+function passedHeaders(headers: Headers): Record<string, string> {
   const passed: Record<string, string> = {}
   headers.forEach((value, name) => {
-    if (!NOT_PASSED.test(name)) passed[name] = masked(value)
+    if (!NOT_PASSED.test(name)) passed[name] = value
   })
   return passed
 }
 
-/** Returns the URL at the upstream for a request, with its query. */
-function passedAddress(
-  { baseUrl = '', address }: Upstream,
-  operation: string,
-  { path, model }: { path: string; model: string },
-): string {
-  const [pathname = '', search] = path.split(/\?(.*)/s)
-  const url = new URL(address ? address(baseUrl, { operation, path: pathname, model }) : baseUrl)
-  if (!address) url.pathname = url.pathname.replace(/\/$/, '') + pathname
-  for (const [name, value] of new URLSearchParams(search)) url.searchParams.append(name, value)
-  return url.href
-}
+/** Returns the URL for an operation, the path and query of its request, and a model. */
+export type PassedAddressOf = (operation: string, path: string, model: string) => string
+
+/** Returns the URLs of an upstream for requests that are passed on. */
+export const passedAddressesOf = ({ baseUrl = '', address }: Upstream): PassedAddressOf =>
+  rememberingAll((operation: string, path: string, model: string) => {
+    const [pathname = '', search] = path.split(/\?(.*)/s)
+    const url = new URL(address ? address(baseUrl, { operation, path: pathname, model }) : baseUrl)
+    if (!address) url.pathname = url.pathname.replace(/\/$/, '') + pathname
+    for (const [name, value] of new URLSearchParams(search)) url.searchParams.append(name, value)
+    return url.href
+  })
 
 /** A body that arrives in one piece keeps its length; any other is passed on piece by piece. */
-async function bodyOf({ headers, length, masked, body }: ProviderResponse, signal: AbortSignal): Promise<BytesBody> {
-  const contentType = masked(headers.get('content-type') ?? '')
-  if (!body) return { kind: 'bytes', contentType, bytes: new Uint8Array() }
+async function bytesOf({ length, body }: ProviderResponse, signal: AbortSignal): Promise<BytesBody['bytes']> {
+  if (!body) return new Uint8Array()
   // Usually arrives with the headers, so it is read while those are prepared for the client.
   const first = body.read()
   // A failure is thrown again when the pieces are read.
   const begun = first.catch(() => undefined)
   const value = length === undefined ? undefined : (await begun)?.value
-  const whole = value?.byteLength === length ? value : undefined
-  return { kind: 'bytes', contentType, bytes: whole ?? piecesOf(first, body, signal) }
+  return value?.byteLength === length && value ? value : piecesOf(first, body, signal)
 }
 
 /** The pieces; errors are the signal's reason, the provider's own, or a broken connection. */
@@ -116,7 +119,7 @@ async function* piecesOf(
 function bodyFor({ body, headers, model }: RawRequest): Uint8Array<ArrayBuffer> {
   const bytes = body as Uint8Array<ArrayBuffer>
   if (model.named === model.sent) return bytes
-  const text = Buffer.from(bytes).toString('latin1')
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
   const isForm = /^multipart\//i.test(headers.get('content-type') ?? '')
   return Buffer.from(isForm ? formWith(text, model) : jsonWith(text, model), 'latin1')
 }
@@ -128,12 +131,16 @@ const formWith = (text: string, { named, sent }: RawRequest['model']): string =>
 
 /** JSON as bytes, one per character, with another value for its top-level `model`; nested ones stay. */
 function jsonWith(text: string, { named, sent }: RawRequest['model']): string {
+  const isOnly = text.indexOf(MODEL) === text.lastIndexOf(MODEL) && !text.includes(ESCAPED)
   for (const { 0: found, 1: head = '', 2: value = '', index } of text.matchAll(
     /("model"\s*:\s*)("(?:[^"\\]|\\.)*")/g,
   )) {
     if (JSON.parse(value) !== named) continue
     const changed = text.slice(0, index) + head + JSON.stringify(sent) + text.slice(index + found.length)
-    if ((JSON.parse(changed) as { model?: unknown }).model === sent) return changed
+    if (isOnly || (JSON.parse(changed) as { model?: unknown }).model === sent) return changed
   }
   return text
 }
+const MODEL = '"model"'
+/** How JSON may escape a letter of the name: another field may then be the top-level one. */
+const ESCAPED = '\\u006'

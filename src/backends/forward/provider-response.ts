@@ -10,6 +10,7 @@ import {
   createZstdDecompress,
 } from 'node:zlib'
 import { ConnectionFailure, Unreadable } from '../../contract/core/reply.ts'
+import { textOfBytes } from '../../lib/byte-stream.ts'
 import { secretFormsOf } from '../../lib/secret-forms.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { maskedForms, SecretMask } from './secret-forms.ts'
@@ -30,38 +31,49 @@ const UNPACKERS: Record<string, (first: Uint8Array) => Transform> = {
 }
 const MAX_ENCODINGS = 3
 
+/** The body of a provider's response; reading throws `Unreadable` for errors of the provider. */
+interface ProviderBody extends ChunkReader, AsyncIterable<Uint8Array> {}
+
 /** A provider's response that is safe to send to a client. */
-export interface ProviderResponse {
-  status: number
-  /** The original headers; `masked` removes the key from a value. */
-  headers: Headers
-  masked(value: string): string
+export class ProviderResponse {
+  readonly status: number
+  /** The original headers, without the key. */
+  readonly headers: Headers
   /** Announced size of the body; undefined when unknown or decompressed. */
-  length: number | undefined
-  /** The body; reading throws `Unreadable` for errors of the provider. */
-  body: ChunkReader | undefined
+  readonly length: number | undefined
+  readonly body: ProviderBody | undefined
+
+  constructor(status: number, headers: Headers, body?: ProviderBody, length?: number) {
+    this.status = status
+    this.headers = headers
+    this.body = body
+    this.length = length
+  }
+
+  text(): Promise<string> {
+    return textOfBytes(this.body ?? NO_BYTES)
+  }
 }
+const NO_BYTES = new Uint8Array()
 
 /**
  * Applies limits to a response.
  * @param maxBytes maximum size of the decompressed body in bytes
  * @throws Unreadable when the announced size is larger, the compression is unknown, or the status is invalid
  */
-export async function bounded(
+export function bounded(
   upstream: Upstream,
-  { status, headers, body }: Received,
+  { status, headers: original, body }: Received,
   maxBytes: number,
-): Promise<ProviderResponse> {
+): ProviderResponse {
   const secrets = secretFormsOf(upstream.key)
-  const masked = (value: string) => maskedForms(value, secrets)
-  if (!isStatus(status)) {
-    await body?.cancel().catch(() => {})
-    throw new Unreadable(`the response of ${upstream.name} has the status ${status}, which HTTP does not have`)
-  }
-  if (!body) return { status, headers, masked, length: undefined, body: undefined }
   try {
-    const encodings = encodingsOf(upstream, headers)
-    const announced = headers.get('content-length')
+    if (!isStatus(status))
+      throw new Unreadable(`the response of ${upstream.name} has the status ${status}, which HTTP does not have`)
+    const headers = maskedHeaders(original, secrets)
+    if (!body) return new ProviderResponse(status, headers)
+    const encodings = encodingsOf(upstream, original)
+    const announced = original.get('content-length')
     const length = announced === null || encodings.length > 0 ? undefined : Number(announced)
     if (length !== undefined && length > maxBytes) throw tooLarge(upstream, maxBytes)
     const reader = body.getReader()
@@ -71,18 +83,27 @@ export async function bounded(
       for (const encoding of encodings) pieces = unpacked(pieces, { encoding, upstream, maxBytes })
       source = { read: () => pieces.next(), cancel: () => reader.cancel() }
     }
-    return { status, headers, masked, length, body: new BoundedReader(source, secrets, { upstream, maxBytes }) }
+    return new ProviderResponse(status, headers, new BoundedReader(source, secrets, { upstream, maxBytes }), length)
   } catch (error) {
-    await body.cancel().catch(() => {})
+    // A broken body cannot be canceled, and is not needed.
+    void body?.cancel().catch(() => {})
     throw error
   }
 }
 
-/** `bounded` as a `Response`. Throws as `bounded` does. */
-export async function guarded(upstream: Upstream, response: Received, maxBytes: number): Promise<Response> {
-  const { status, headers: original, masked, length, body } = await bounded(upstream, response, maxBytes)
+/** The headers without secrets. */
+function maskedHeaders(original: Headers, secrets: readonly string[]): Headers {
+  if (secrets.length === 0) return original
   const headers = new Headers()
-  for (const [name, value] of original) headers.append(name, masked(value))
+  for (const [name, value] of original) headers.append(name, maskedForms(value, secrets))
+  return headers
+}
+
+/** `bounded` as a `Response`. Throws as `bounded` does. */
+export function guarded(upstream: Upstream, response: Received, maxBytes: number): Response {
+  const { status, headers: bare, length, body } = bounded(upstream, response, maxBytes)
+  const headers = new Headers()
+  for (const [name, value] of bare) headers.append(name, value)
   headers.delete('content-encoding')
   if (length === undefined) headers.delete('content-length')
   return new Response(body ? streamOf(body) : null, { status, headers })
@@ -110,38 +131,49 @@ const tooLarge = ({ name }: Upstream, maxBytes: number) =>
   new Unreadable(`the response of ${name} is larger than ${maxBytes} bytes (--max-response)`)
 
 /** The pieces without secrets, up to the size limit. */
-class BoundedReader implements ChunkReader {
+class BoundedReader implements ProviderBody {
   readonly #source: ChunkReader
-  readonly #mask: SecretMask
+  readonly #mask: SecretMask | undefined
   readonly #bounds: Bounds
   #length = 0
 
   constructor(source: ChunkReader, secrets: readonly string[], bounds: Bounds) {
     this.#source = source
-    this.#mask = new SecretMask(secrets)
+    this.#mask = secrets.length === 0 ? undefined : new SecretMask(secrets)
     this.#bounds = bounds
   }
 
-  async read(): Promise<{ done: boolean; value?: Uint8Array }> {
+  async read(): Promise<IteratorResult<Uint8Array, undefined>> {
     const { upstream, maxBytes } = this.#bounds
     for (;;) {
       const { done, value } = await this.#source.read()
       if (done || !value) {
-        const rest = this.#mask.end()
-        return rest.length > 0 ? { done: false, value: rest } : { done: true }
+        const rest = this.#mask?.end()
+        return rest && rest.length > 0 ? { done: false, value: rest } : { done: true, value: undefined }
       }
       this.#length += value.byteLength
       if (this.#length > maxBytes) {
         await this.cancel().catch(() => {})
         throw tooLarge(upstream, maxBytes)
       }
-      const bytes = this.#mask.next(value)
+      const bytes = this.#mask ? this.#mask.next(value) : value
       if (bytes.length > 0) return { done: false, value: bytes }
     }
   }
 
   cancel(): Promise<void> {
     return this.#source.cancel()
+  }
+
+  /** Not a generator: leaving it during a pending read cancels the body at once. */
+  [Symbol.asyncIterator](): AsyncIterator<Uint8Array, undefined> {
+    return {
+      next: () => this.read(),
+      return: async () => {
+        await this.cancel()
+        return { done: true, value: undefined }
+      },
+    }
   }
 }
 

@@ -11,10 +11,13 @@ import { completionOf, sdkChunks } from './sdk-answer.ts'
 import { embedThroughSdk } from './sdk-embeddings.ts'
 import { sdkFailure, streamFailure } from './sdk-errors.ts'
 import { callOptions } from './sdk-prompt.ts'
-import { BARE, connected, errorReply, keptHeaders, type Send, withoutKey } from './transport.ts'
+import { BARE, connected, errorReply, keptHeaders, withoutKey } from './transport.ts'
 
 /** A provider with a model package. */
 type PackagedUpstream = Upstream & { modelPackage: ModelPackage }
+
+/** Sends a request of one attempt. */
+type Send = (url: string, init: RequestInit) => Promise<Response>
 
 /** Carries a provider's error reply through a package. */
 class ProviderErrorReply extends Error {

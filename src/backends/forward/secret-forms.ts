@@ -19,7 +19,6 @@ export class SecretMask {
 
   /** The bytes that can be passed on after this piece. */
   next(piece: Uint8Array): Uint8Array {
-    if (this.#needles.length === 0) return piece
     let bytes = this.#pending.length > 0 ? Buffer.concat([this.#pending, piece]) : asBuffer(piece)
     for (const needle of this.#needles) bytes = without(bytes, needle)
     const prefixLength = Math.max(...this.#needles.map((needle) => beginningOf(bytes, needle)))

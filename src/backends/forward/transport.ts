@@ -44,9 +44,6 @@ export interface ChunkReader {
 /** Sends one request: over the network, or to what takes its place. */
 export type Transport = (url: string, init: RequestInit, attempt: SentAttempt) => Promise<Received>
 
-/** Sends a request of one attempt. */
-export type Send = (url: string, init: RequestInit) => Promise<Response>
-
 /**
  * Sends requests over the network. Without a timeout, which is the gateway's task; without redirects, which would leak
  * the key; without compression, so that every event is passed on at once. The runtime does not decompress either,
@@ -108,7 +105,11 @@ export const withoutKey = (text: string, key: string | undefined): string => mas
 export const BARE = { usage: null, fixture: null, generated: false } as const
 
 /** The reply for an error response: status and body unchanged, without the key. */
-export async function errorReply(upstream: Upstream, response: Response, signal: AbortSignal): Promise<Reply> {
+export async function errorReply(
+  upstream: Upstream,
+  response: UnusableResponse & Pick<Response, 'text'>,
+  signal: AbortSignal,
+): Promise<Reply> {
   const { status } = response
   if (status < 400) return unusable(upstream, await unusableMessage(upstream, response))
   const headers = keptHeaders(response.headers)
