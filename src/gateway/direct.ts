@@ -67,9 +67,7 @@ async function respond(direct: DirectCall, attempt: DirectAttempt): Promise<Resp
   const connection = faults && (await callContext.call.hold?.find())
   try {
     const reply = await faultyReply(direct, attempt)
-    const own = ownHeaders(callContext.recording, reply)
-    // The reply was created with the headers from before any fault.
-    const headers = { ...own, ...reply.headers, [FAULTS]: own[FAULTS] ?? '' }
+    const headers = headersWith(callContext.recording, reply)
     return await toResponse(await readAlong({ ...reply, headers }, { ...direct, record, model: backendCall.model }), {
       connection,
       clientTimeout,
@@ -90,10 +88,15 @@ async function respond(direct: DirectCall, attempt: DirectAttempt): Promise<Resp
   }
 }
 
-/** The gateway's headers for a call, without a request id when the provider sent none. */
-function ownHeaders(recording: CallContext['recording'], { raw }: Reply): Record<string, string> {
-  const { [REQUEST_ID]: id = '', ...own } = headersOf(recording)
-  return raw ? own : { [REQUEST_ID]: id, ...own }
+/** The gateway's headers for a call and those of its reply. A provider's own reply has only its own request id. */
+function headersWith(recording: CallContext['recording'], { headers: sent, raw }: Reply): Record<string, string> {
+  const own = headersOf(recording)
+  const headers: Record<string, string> = {}
+  for (const name in own) if (!raw || name !== REQUEST_ID) headers[name] = own[name] ?? ''
+  for (const name in sent) headers[name] = sent[name] ?? ''
+  // The reply was created with the headers from before any fault.
+  headers[FAULTS] = own[FAULTS] ?? ''
+  return headers
 }
 
 /** The provider's reply, passed through the faults of the scenario. */

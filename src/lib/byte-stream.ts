@@ -23,7 +23,7 @@ async function* onePiece(bytes: Uint8Array): AsyncGenerator<Uint8Array, undefine
 
 /** The text of a body (UTF-8). A large one is decoded piece by piece, and other calls are answered in between. */
 export async function textOfBytes(bytes: Uint8Array | AsyncIterable<Uint8Array>): Promise<string> {
-  if (bytes instanceof Uint8Array) return new TextDecoder().decode(bytes)
+  if (bytes instanceof Uint8Array) return utf8.decode(bytes)
   const body = byteChunks(bytes)
   const pieces: Uint8Array[] = []
   let length = 0
@@ -32,8 +32,11 @@ export async function textOfBytes(bytes: Uint8Array | AsyncIterable<Uint8Array>)
     length += step.value.byteLength
     if (isLarge({ length })) return largeText(pieces, body)
   }
-  return new TextDecoder().decode(Buffer.concat(pieces))
+  const [first = NO_BYTES] = pieces
+  return utf8.decode(pieces.length > 1 ? Buffer.concat(pieces) : first)
 }
+const utf8 = new TextDecoder()
+const NO_BYTES = new Uint8Array()
 
 async function largeText(first: readonly Uint8Array[], body: AsyncIterator<Uint8Array, undefined>): Promise<string> {
   const decoder = new TextDecoder()

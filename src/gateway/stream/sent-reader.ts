@@ -11,6 +11,8 @@ import { type AnswerRules, read } from './read.ts'
 /** What a client reads from a response: its value or the events so far, and what is wrong with it. */
 export interface SentContent {
   value?: unknown
+  /** The value as JSON, as it was sent. */
+  text?: string | undefined
   events?: StreamEvent[]
   failure?: Failure | undefined
 }
@@ -35,20 +37,35 @@ export const rulesOnWire = (operation: Operation, wire: Wire): AnswerRules => ({
 /** Never aborted: a reader always reads everything that was sent. */
 const NEVER = new AbortController().signal
 
+/** What a client reads from a whole body; `error` is what broke the connection after it, if anything. */
+export function readSent(
+  reply: Pick<Reply, 'status' | 'headers'>,
+  { bytes, contentType }: BytesBody & { bytes: Uint8Array },
+  { error, ...reading }: SentReading & { error?: unknown },
+): Promise<SentContent> {
+  return contentOf(
+    reply,
+    { kind: 'bytes', contentType, bytes: error === undefined ? bytes : brokenAfter(bytes, error) },
+    reading,
+  )
+}
+
+async function* brokenAfter(bytes: Uint8Array, error: unknown): AsyncGenerator<Uint8Array> {
+  yield bytes
+  throw error
+}
+
 /** Reads a response while it is sent, in other turns than those that send it. */
 export class SentReader {
   readonly #pieces = new PieceQueue()
   readonly #read: () => Promise<SentContent>
 
   constructor(
-    { status, headers }: Pick<Reply, 'status' | 'headers'>,
+    reply: Pick<Reply, 'status' | 'headers'>,
     { contentType }: Pick<BytesBody, 'contentType'>,
     reading: SentReading,
   ) {
-    this.#read = once(() => {
-      const body = { kind: 'bytes' as const, contentType, bytes: this.#pieces.all() }
-      return contentOf({ status, headers, body, usage: null, fixture: null, generated: false }, reading)
-    })
+    this.#read = once(() => contentOf(reply, { kind: 'bytes', contentType, bytes: this.#pieces.all() }, reading))
   }
 
   /** Adds the next piece of the body. */
@@ -63,13 +80,18 @@ export class SentReader {
   }
 }
 
-async function contentOf(reply: Reply, { rules, stream, contentBegan }: SentReading): Promise<SentContent> {
+async function contentOf(
+  { status, headers }: Pick<Reply, 'status' | 'headers'>,
+  body: BytesBody,
+  { rules, stream, contentBegan }: SentReading,
+): Promise<SentContent> {
   const events: StreamEvent[] = []
+  const reply = { status, headers, body, usage: null, fixture: null, generated: false }
   try {
     const content = await read(reply, { operation: rules, stream, signal: NEVER })
     if (content.kind === 'whole') {
       contentBegan()
-      return { value: content.value }
+      return { value: content.value, text: content.text }
     }
     for await (const batch of content.events) {
       if (batch.some(({ tokens }) => Boolean(tokens))) contentBegan()

@@ -11,7 +11,7 @@ import { toEnd } from '../through-faults.ts'
 import type { CallContext, CallEnd } from '../types.ts'
 import { SentBody, sentWhole } from './sent-body.ts'
 import { bodyEnd, sentAs } from './sent-end.ts'
-import { rulesOnWire, type SentContent, SentReader } from './sent-reader.ts'
+import { readSent, rulesOnWire, type SentContent, SentReader } from './sent-reader.ts'
 
 /** What a reply is sent with. */
 export interface SentCall {
@@ -34,15 +34,15 @@ export async function readAlong(reply: Reply, sentCall: SentCall): Promise<Reply
   const body = streamBytes(reply)
   const { bytes, announced } = body
   const reading = { rules: rulesOnWire(operation, wire), stream, contentBegan: () => record.contentBegan() }
-  const reader = new SentReader(reply, body, reading)
   if (bytes instanceof Uint8Array) {
-    reader.add(bytes)
-    const content = await reader.end(announced === undefined ? undefined : new ConnectionFailure(CUT_SHORT))
+    const error = announced === undefined ? undefined : new ConnectionFailure(CUT_SHORT)
+    const content = await readSent(reply, { ...body, bytes }, { ...reading, error })
     recording.sent = { ...sentAs({ ...reply, body }), body: sentWhole(bytes), ended: bodyEnd(reply, { signal }) }
     const problem = await endCall(reply, content, sentCall)
     if (problem) throw problem
     return reply
   }
+  const reader = new SentReader(reply, body, reading)
   const sent = new SentBody()
   let begun = false
   const onEnd = async (failure: Failure | undefined, broken: unknown) => {
@@ -80,7 +80,7 @@ function endCall(
 
 /** The provider's response so far, for the trace; undefined when there is none. */
 function passedAnswer(
-  { value, events, failure }: SentContent,
+  { value, text, events, failure }: SentContent,
   { model, record, wire, redact }: Pick<SentCall, 'model' | 'record' | 'wire'> & Pick<Reply, 'redact'>,
 ): AnswerRecord | undefined {
   const { assemble } = wire
@@ -102,7 +102,7 @@ function passedAnswer(
   const content = { kind: 'whole' as const, value }
   return {
     answer: { kind: 'succeeded', model, content, from, attempt: record },
-    content: { kind: 'value', value, text: JSON.stringify(value) },
+    content: { kind: 'value', value, text: text ?? JSON.stringify(value) },
     ...about,
   }
 }
