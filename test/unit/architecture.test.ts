@@ -123,6 +123,31 @@ describe('imports', () => {
     expect(users.filter((file) => !home.test(file))).toEqual([])
   })
 
+  // The streams that `node:zlib` loads took a tenth of a start, and zod as much.
+  test('lead from serve and a chat completion only to libraries that every start needs', () => {
+    const transpiler = new Bun.Transpiler({ loader: 'ts' })
+    const [seen, found] = [new Set<string>(), new Set<string>()]
+    const visit = (file: string) => {
+      if (seen.has(file)) return
+      seen.add(file)
+      for (const { kind, path } of transpiler.scanImports(readFileSync(join(src, file), 'utf8'))) {
+        if (kind !== 'import-statement') continue
+        if (path.endsWith('.ts')) visit(normalize(join(dirname(file), path)))
+        else if (!path.startsWith('.')) found.add(path)
+      }
+    }
+    for (const entry of ['main.ts', 'cli/commands/serve.ts', 'endpoints/chat-completions.ts']) visit(entry)
+    const runtime = ['bun:jsc', 'node:fs', 'node:fs/promises', 'node:os', 'node:path']
+    const libraries = [
+      'better-sqlite3',
+      'commander',
+      'eventsource-parser',
+      'gpt-tokenizer/encodingParams/constants',
+      'mustache',
+    ]
+    expect([...found].filter((name) => !runtime.includes(name) && !libraries.includes(name))).toEqual([])
+  })
+
   /** Modules that a file requires without their types: whatever is taken from one of them is `any`. */
   const untyped = (source: string) => {
     const typed = /lazy<typeof import\('([^']+)'\)>\(\s*\(\) =>\s*require\('\1'\),?\s*\)/g
