@@ -16,7 +16,7 @@ export interface InteractionText {
 }
 
 /** What a document has besides its interaction. */
-interface DocumentOptions {
+export interface DocumentOptions {
   id: string
   /** The JSON body without what stands in an interaction above. */
   reduced: ReducedBody

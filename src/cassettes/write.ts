@@ -7,7 +7,7 @@ import { CASSETTE_FORMAT, type CassetteHeader, type Interaction, type VolatileRu
 import { cassetteKey } from '../contract/core/cassette-key.ts'
 import { printableLine } from '../lib/printable.ts'
 import { FileError } from '../schema/source.ts'
-import { type InteractionText, interactionText } from './document.ts'
+import { type DocumentOptions, type InteractionText, interactionText } from './document.ts'
 import { blobFolder, cassetteFile, renewedFile } from './names.ts'
 import { readStored, type StoredInteraction } from './read.ts'
 import { EarlierBodies } from './repeats.ts'
@@ -23,25 +23,32 @@ export interface CassetteWriter {
   readonly file: string
   /** Appends an interaction. It never rejects: a disk problem is reported once, and the file then stays incomplete. */
   append(interaction: Interaction): Promise<void>
+  /** Gives the recording up: it is reported, and the file stays incomplete. */
+  fail(error: Error): Promise<void>
   /** Ends the recording: marks it as complete, and replaces an older cassette. It never rejects. */
   finish(): Promise<void>
 }
 
 const SEPARATOR = '---\n'
 
-/**
- * Starts the recording of a session. Nothing is thrown: what cannot be written is reported once, in one line.
- * @param report receives the problem
- */
-export function openCassette(folder: string, header: NewHeader, report: (problem: string) => void): CassetteWriter {
-  return new Recording(folder, header, report)
+/** How a cassette is written. */
+interface WriterOptions {
+  /** Receives the problem. */
+  report(problem: string): void
+  /** Composes the documents of interactions. */
+  documentOf?(interaction: Interaction, options: DocumentOptions): InteractionText | Promise<InteractionText>
+}
+
+/** Starts the recording of a session. Nothing is thrown: what cannot be written is reported once, in one line. */
+export function openCassette(folder: string, header: NewHeader, options: WriterOptions): CassetteWriter {
+  return new Recording(folder, header, options)
 }
 
 class Recording implements CassetteWriter {
   readonly file: string
   readonly #folder: string
   readonly #header: NewHeader
-  readonly #report: (problem: string) => void
+  readonly #options: WriterOptions
   /** The file that is written: beside an older cassette, if there is one. */
   #draft: string
   /** Its descriptor: a handle object that nobody closes ends the process when it is collected. */
@@ -56,13 +63,13 @@ class Recording implements CassetteWriter {
   /** The positions of the documents so far, by the order of the older cassette. */
   readonly #positions: number[] = []
 
-  constructor(folder: string, header: NewHeader, report: (problem: string) => void) {
+  constructor(folder: string, header: NewHeader, options: WriterOptions) {
     this.file = cassetteFile(folder, header.session)
     this.#draft = this.file
     this.#folder = folder
     this.#header = header
-    this.#report = report
-    this.#documents = new Documents(header.volatile)
+    this.#options = options
+    this.#documents = this.#newDocuments()
     this.#work = this.#guarded(() => this.#begin())
   }
 
@@ -73,6 +80,14 @@ class Recording implements CassetteWriter {
 
   finish(): Promise<void> {
     return this.#then(() => this.#finish())
+  }
+
+  fail(error: Error): Promise<void> {
+    return this.#then(() => Promise.reject(error))
+  }
+
+  #newDocuments(): Documents {
+    return new Documents(this.#header.volatile, this.#options.documentOf ?? interactionText)
   }
 
   #then(step: () => Promise<void>): Promise<void> {
@@ -93,7 +108,7 @@ class Recording implements CassetteWriter {
       const { session } = this.#header
       const { message } = error as Error
       const what = this.#ended ? `lacks what followed: ${this.file}` : `stays incomplete: ${this.#draft}`
-      this.#report(printableLine(`the recording of session '${session}' ${what}: ${message}`))
+      this.#options.report(printableLine(`the recording of session '${session}' ${what}: ${message}`))
       this.#close()
     }
   }
@@ -141,14 +156,14 @@ class Recording implements CassetteWriter {
     let text = ''
     for (const interaction of this.#arrived.splice(0)) {
       const { renewed, kept, position } = this.#previous?.match(interaction) ?? { renewed: interaction, position: 0 }
-      text += (kept ? this.#documents.kept(kept) : await this.#fresh(renewed)) + SEPARATOR
+      text += (await (kept ? this.#documents.kept(kept) : this.#fresh(renewed))) + SEPARATOR
       this.#positions.push(position)
     }
     if (text !== '') this.#write(text)
   }
 
   async #fresh(interaction: Interaction): Promise<string> {
-    const { text, blobs } = this.#documents.fresh(interaction)
+    const { text, blobs } = await this.#documents.fresh(interaction)
     for (const [name, bytes] of blobs) await writeBlob(blobFolder(this.#folder), name, bytes)
     return text
   }
@@ -168,12 +183,13 @@ class Recording implements CassetteWriter {
       const text = await readFile(this.#draft, 'utf8')
       return text.slice(headerText(this.#header, 'incomplete').length, -SEPARATOR.length)
     }
-    const documents = new Documents(this.#header.volatile)
-    return readStored(this.#draft)
+    const documents = this.#newDocuments()
+    const inOrder = readStored(this.#draft)
       .stored.map((stored, index) => ({ stored, position: this.#positions[index] ?? 0 }))
       .sort((one, other) => one.position - other.position)
-      .map(({ stored }) => SEPARATOR + documents.kept(stored))
-      .join('')
+    const texts: string[] = []
+    for (const { stored } of inOrder) texts.push(SEPARATOR + (await documents.kept(stored)))
+    return texts.join('')
   }
 }
 
@@ -183,34 +199,36 @@ class Documents {
   /** The last number of ids that begin alike. */
   readonly #numbers = new Map<string, number>()
   readonly #rules: readonly VolatileRule[]
-  constructor(rules: readonly VolatileRule[]) {
+  readonly #textOf: NonNullable<WriterOptions['documentOf']>
+  constructor(rules: readonly VolatileRule[], textOf: NonNullable<WriterOptions['documentOf']>) {
     this.#rules = rules
+    this.#textOf = textOf
   }
 
   /** The document of an interaction. */
-  fresh(interaction: Interaction): InteractionText {
+  fresh(interaction: Interaction): InteractionText | Promise<InteractionText> {
     const { body } = interaction.request
     const value = body.kind === 'json' ? body.value : undefined
     const id = this.#newId(cassetteKey(interaction.request, this.#rules))
     const reduced = this.#earlier.reduce(value)
     // The restored body shares what it repeats: a long conversation is in memory once.
     this.#earlier.index(id, this.#earlier.restore(reduced))
-    return interactionText(interaction, { id, reduced })
+    return this.#textOf(interaction, { id, reduced })
   }
 
   /** A document as it is, unless what it repeats is no longer above it. Its binary bodies are in their files. */
-  kept({ id, text, reduced, interaction }: StoredInteraction): string {
+  async kept({ id, text, reduced, interaction }: StoredInteraction): Promise<string> {
     const { request } = interaction
-    if (this.#earlier.has(id)) return this.fresh(interaction).text
+    if (this.#earlier.has(id)) return (await this.fresh(interaction)).text
     let body = request.body
     if (body.kind === 'json') {
       try {
         body = { kind: 'json', value: this.#earlier.restore(reduced) }
       } catch {
-        return this.fresh(interaction).text
+        return (await this.fresh(interaction)).text
       }
       const key = cassetteKey(request, this.#rules)
-      if (cassetteKey({ ...request, body }, this.#rules) !== key) return this.fresh(interaction).text
+      if (cassetteKey({ ...request, body }, this.#rules) !== key) return (await this.fresh(interaction)).text
     }
     this.#earlier.index(id, body.kind === 'json' ? body.value : undefined)
     return text.endsWith('\n') ? text : `${text}\n`

@@ -1,7 +1,7 @@
 // The worker's side: runs one job after another for pool.ts.
 import { heapSize } from 'bun:jsc'
 import { jobs } from './jobs.ts'
-import { JOB_LIMITS } from './limits.ts'
+import { JOB_LIMITS, MUCH_HEAP } from './limits.ts'
 import type { JobOutcome, JobRequest, JobResult } from './pool.ts'
 
 declare const self: Worker
@@ -12,7 +12,8 @@ self.onmessage = async ({ data: { job, ...input } }: MessageEvent<JobRequest>) =
     (value) => ({ value }),
     (error: unknown) => ({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
   )
-  self.postMessage({ ...outcome, heap: heapSize() } satisfies JobOutcome)
+  const heap = heapSize()
+  self.postMessage({ ...outcome, heap } satisfies JobOutcome)
   // No one waits for this. The runtime by itself waits for more garbage than a document leaves.
-  if (!JOB_LIMITS[job].steady) Bun.gc(true)
+  if (!JOB_LIMITS[job].steady || heap > MUCH_HEAP) Bun.gc(true)
 }

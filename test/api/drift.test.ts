@@ -34,7 +34,7 @@ const sent: { url: string; headers: Headers; body: unknown }[] = []
 async function record(session: string, texts: readonly string[]): Promise<void> {
   const problems: string[] = []
   const header = { session, recorded: '2026-11-26', understudy: '1.0.0', volatile: [], redact: [] }
-  const writer = openCassette(join(folder, 'cassettes'), header, (problem) => problems.push(problem))
+  const writer = openCassette(join(folder, 'cassettes'), header, { report: (problem) => problems.push(problem) })
   for (const text of texts) {
     const bytes = new TextEncoder().encode(JSON.stringify(completion))
     const response = {

@@ -255,8 +255,10 @@ describe('scenario from a status page', () => {
 describe('scenario from a cassette', () => {
   test('counts calls, since it has no times between them', async () => {
     const header = { session: 'checkout', recorded: '2026-11-26', understudy: '1.0.0', volatile: [], redact: [] }
-    const writer = openCassette(join(cwd, 'cassettes'), header, (problem) => {
-      throw new Error(problem)
+    const writer = openCassette(join(cwd, 'cassettes'), header, {
+      report: (problem) => {
+        throw new Error(problem)
+      },
     })
     const response = (status: number, ...headers: [string, string][]): RecordedAttempt => ({
       response: {

@@ -54,7 +54,7 @@ export async function writeCassette(
   interactions: readonly Interaction[],
 ): Promise<Cassette & { text: string }> {
   const problems: string[] = []
-  const writer = openCassette(folder, header, (problem) => problems.push(problem))
+  const writer = openCassette(folder, header, { report: (problem) => problems.push(problem) })
   await Promise.all(interactions.map((interaction) => writer.append(interaction)))
   await writer.finish()
   if (problems.length > 0) throw new Error(problems.join('\n'))

@@ -137,7 +137,7 @@ describe('renewed cassette', () => {
 
   test('takes the place of the older one only at its end', async () => {
     const { text, file } = await writeCassette(folder.path, newHeader('s'), [turnOf('a', answered())])
-    const writer = openCassette(folder.path, newHeader('s'), () => {})
+    const writer = openCassette(folder.path, newHeader('s'), { report: () => {} })
     await writer.append(turnOf('b', answered()))
     expect(readFileSync(file, 'utf8')).toBe(text)
     expect(readdirSync(folder.path).sort()).toEqual(['s.yaml', 's~incomplete.yaml'])
@@ -151,7 +151,7 @@ describe('renewed cassette', () => {
 
   test('stays as it is when the recording is ended twice or continued after its end, which is reported', async () => {
     const problems: string[] = []
-    const writer = openCassette(folder.path, newHeader('s'), (problem) => problems.push(problem))
+    const writer = openCassette(folder.path, newHeader('s'), { report: (problem) => problems.push(problem) })
     await writer.append(turnOf('a', answered()))
     await Promise.all([writer.finish(), writer.finish()])
     const text = readFileSync(writer.file, 'utf8')
@@ -166,7 +166,9 @@ describe('renewed cassette', () => {
   test('is reported once when its folder cannot be written', async () => {
     writeFileSync(join(folder.path, 'file'), '')
     const problems: string[] = []
-    const writer = openCassette(join(folder.path, 'file'), newHeader('s'), (problem) => problems.push(problem))
+    const writer = openCassette(join(folder.path, 'file'), newHeader('s'), {
+      report: (problem) => problems.push(problem),
+    })
     await writer.append(turnOf('a', answered()))
     await writer.finish()
     expect(problems).toEqual([

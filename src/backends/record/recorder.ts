@@ -1,5 +1,5 @@
 // Writes what providers have sent into cassettes, one per session. Redaction and writing wait until no response is on its
-// way, so that they slow down none.
+// way, so that they slow down none; what is large is redacted in a worker.
 
 import { recordedHeaders } from '../../cassettes/headers.ts'
 import type { Redactor } from '../../cassettes/redact.ts'
@@ -8,6 +8,7 @@ import type { Interaction, RecordedAttempt, UpstreamRequest, VolatileRule } from
 import { cassetteKey } from '../../contract/core/cassette-key.ts'
 import { nextTurn } from '../../lib/bare-socket.ts'
 import { realClock } from '../../lib/clock.ts'
+import { composeDocument, redactAttempt, redactRequest } from '../../workers/redaction.ts'
 import type { Transport } from '../forward/transport.ts'
 import { type NotedAttempt, tapped } from './tap.ts'
 import { conversationTurn, upstreamRequest } from './upstream-request.ts'
@@ -80,7 +81,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       const exchange = isEnding || open.size === 0 || isFull() ? waiting.shift() : undefined
       if (!exchange) return
       size -= exchange.size
-      await sessionOf(exchange.attempt.session).add(exchange)
+      await sessionOf(exchange.attempt.session).record(exchange)
       await nextTurn()
     }
   }
@@ -171,11 +172,21 @@ class SessionRecording {
     this.#unprocessed.add(exchange)
   }
 
-  /** Records an attempt that has ended. */
-  async add(exchange: NotedAttempt): Promise<void> {
+  /** Records an attempt that has ended. What cannot be redacted is not written, and the cassette stays incomplete. */
+  async record(exchange: NotedAttempt): Promise<void> {
+    try {
+      await this.#add(exchange)
+    } catch (error) {
+      this.#unprocessed.delete(exchange)
+      await this.#open().fail(new Error(`a response cannot be recorded: ${(error as Error).message}`))
+    }
+  }
+
+  async #add(exchange: NotedAttempt): Promise<void> {
     const { provider } = exchange.attempt
     const identified = await this.#identify(exchange)
-    const attempt = this.#redactor.attempt(attemptOf(exchange, (headers) => recordedHeaders(provider, headers)))
+    const original = attemptOf(exchange, (headers) => recordedHeaders(provider, headers))
+    const attempt = await redactAttempt(this.#redactor, original)
     this.#unprocessed.delete(exchange)
     this.#held.push({ ...identified, exchange, attempt })
     const held = this.#held.sort((one, other) => one.exchange.started - other.exchange.started)
@@ -211,7 +222,8 @@ class SessionRecording {
     const known = this.#identified.get(exchange)
     if (known) return known
     const identified = (async () => {
-      const request = this.#redactor.request(await upstreamRequest(exchange))
+      const original = await upstreamRequest(exchange)
+      const request = await redactRequest(this.#redactor, original, bodySize(exchange))
       return { request, key: cassetteKey(request, this.#options.rules) }
     })()
     this.#identified.set(exchange, identified)
@@ -258,15 +270,22 @@ class SessionRecording {
   #open(): CassetteWriter {
     if (this.#writer) return this.#writer
     const { folder, header, cassetteOf, earlier, report } = this.#options
-    const writer = openCassette(folder, header(cassetteOf(this.#name)), (problem) => {
-      this.#problem = problem
-      report(problem)
+    const writer = openCassette(folder, header(cassetteOf(this.#name)), {
+      report: (problem) => {
+        this.#problem = problem
+        report(problem)
+      },
+      documentOf: composeDocument,
     })
     this.#writer = writer
     for (const interaction of earlier?.(this.#name) ?? []) void writer.append(interaction)
     return writer
   }
 }
+
+/** Bytes or characters of the body of a request. Those of a form are not counted: files are recorded by their checksums. */
+const bodySize = ({ init: { body } }: NotedAttempt): number =>
+  typeof body === 'string' || body instanceof Uint8Array ? body.length : 0
 
 /** Statuses after which clients and gateways try again. */
 const mayBeRetried = ({ end, response }: RecordedAttempt): boolean =>

@@ -14,6 +14,10 @@ export type JobName =
   | 'checkText'
   | 'renderTemplates'
   | 'chunkDocument'
+  | 'redactAttempt'
+  | 'redactRequest'
+  | 'redactText'
+  | 'composeDocument'
 
 /** The limits of one kind of job. */
 export interface JobLimit {

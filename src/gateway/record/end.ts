@@ -14,6 +14,7 @@ import { realClock } from '../../lib/clock.ts'
 import { jsonInSlices } from '../../lib/json-slices.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { isLarge } from '../../lib/slices.ts'
+import { parsedJson } from '../../lib/values.ts'
 import type { Call } from '../call.ts'
 import { bugOf, errorOf, type Failure, failureOf, NOT_RECEIVED } from '../outcome.ts'
 import { sentWhole } from '../stream/sent-body.ts'
@@ -100,10 +101,14 @@ async function save(
   const redaction = redactorOf && redactions().traceRedaction(redactorOf(call.session.name))
   let saved: TraceRecord | undefined
   let value: unknown
+  let { request } = recording
   try {
     const guard = new StepGuard()
     const outcome = outcomeOf(recording, result)
-    const { answer, texts } = redactedTexts(recording, await storedAnswer(recording, guard), redaction)
+    const stored = await storedAnswer(recording, guard)
+    const preparing = redaction?.prepare([call.text, recording.rendered, stored.text])
+    if (preparing) await preparing
+    const { answer, texts } = redactedTexts(recording, stored, redaction)
     const original = traceOf(recording, outcome, { usage: answer.usage, guard })
     const record = redaction ? redaction.record(original) : original
     const about = { recording, record, answer, texts, result, redaction, allowance: headers }
@@ -115,6 +120,7 @@ async function save(
     await committed
     saved = record
     value = answer.value
+    if (texts.request !== call.text) request = parsedJson(texts.request) as typeof request
   } catch (error) {
     const storageProblem = storageError(error)
     if (!storageProblem) report(error)
@@ -125,14 +131,12 @@ async function save(
     if (!saved) observers.notify({ type: 'call-lost', session: call.session.name, trace: recording.id })
     call.onEnd?.(saved)
   }
-  const { request } = recording
   if (!observers.active) {
     observers.notify({ type: 'trace-saved', session: saved.session, seq, trace: saved })
     return undefined
   }
   const httpStatus = recording.sent?.nothing || saved.status === 0 ? null : saved.status
-  const shown = redaction ? redaction.value(request) : request
-  const material = { request: shown, answer: value, steps, retained: call.retained, httpStatus }
+  const material = { request, answer: value, steps, retained: call.retained, httpStatus }
   observers.notify({ type: 'trace-saved', session: saved.session, seq, trace: saved }, material)
   return undefined
 }

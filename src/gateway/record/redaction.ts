@@ -1,10 +1,16 @@
 // What is stored and shown of a call while cassettes are recorded or replayed: its texts with placeholders for secrets.
 import type { Redactor } from '../../cassettes/redact.ts'
 import type { TraceRecord } from '../../contract/core/trace.ts'
+import { MAX_REDACTED_AT_ONCE, redactText } from '../../workers/redaction.ts'
 import type { BodyChunk } from '../stream/sent-body.ts'
 
 /** Redacts what is stored of one call. */
 export interface TraceRedaction {
+  /**
+   * Redacts the large ones of some texts in a worker, so that the other functions find them done. One that takes too long is not kept.
+   * Undefined if none is large.
+   */
+  prepare(texts: readonly string[]): Promise<unknown> | undefined
   text(text: string): string
   /** A JSON value, in the form in which its redacted text is. */
   value<Value>(value: Value): Value
@@ -14,7 +20,7 @@ export interface TraceRedaction {
   pieces(pieces: readonly BodyChunk[]): readonly BodyChunk[]
 }
 
-/** Longer texts are not kept: searching them takes longer than other calls may wait. */
+/** Longer texts are not kept: redacting them takes longer than the end of a call may wait. */
 const MAX_TEXT = 2 ** 20
 const NOT_KEPT = 'null'
 
@@ -30,6 +36,14 @@ export function traceRedaction(redactor: Redactor): TraceRedaction {
     return redacted === before ? original : JSON.parse(redacted)
   }
   return {
+    prepare(texts) {
+      const large = new Set(texts.filter(({ length }) => length > MAX_REDACTED_AT_ONCE && length <= MAX_TEXT))
+      if (large.size === 0) return undefined
+      const redacted = [...large].map(async (original) => {
+        known.set(original, await redactText(redactor, original).catch(() => NOT_KEPT))
+      })
+      return Promise.all(redacted)
+    },
     text,
     value,
     record(record) {
@@ -47,7 +61,7 @@ export function traceRedaction(redactor: Redactor): TraceRedaction {
     },
     pieces(pieces) {
       const bytes = pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece))
-      if (bytes.reduce((sum, { length }) => sum + length, 0) > MAX_TEXT) return []
+      if (bytes.reduce((sum, { length }) => sum + length, 0) > MAX_REDACTED_AT_ONCE) return []
       const whole = Buffer.concat(bytes).toString('utf8')
       return text(whole) === whole ? pieces : redactor.pieces(bytes)
     },

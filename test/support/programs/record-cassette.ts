@@ -4,8 +4,10 @@ import { openCassette } from '../../../src/cassettes/write.ts'
 import { answered, chatInteraction, frame, newHeader } from '../cassettes.ts'
 
 const [, , folder = '', size = '1'] = process.argv
-const writer = openCassette(folder, newHeader('killed'), (problem) => {
-  process.stdout.write(`problem ${problem}\n`)
+const writer = openCassette(folder, newHeader('killed'), {
+  report: (problem) => {
+    process.stdout.write(`problem ${problem}\n`)
+  },
 })
 const text = 'x'.repeat(Number(size))
 for (let number = 0; number < 100_000; number++) {
