@@ -55,9 +55,9 @@ function isSaid(name: string): string {
 }
 
 /** The number of two characters, regardless of their case. */
-const pairOf = (first: number, second: number): number => (lower(first) << 7) | lower(second)
-const lower = (code: number): number => (code >= UPPER_A && code <= UPPER_Z ? code | 32 : code)
+const pairOf = (first: number, second: number): number => ((lower[first] ?? 0) << 7) | (lower[second] ?? 0)
 const [UPPER_A, UPPER_Z] = [65, 90]
+const lower = Uint8Array.from({ length: 128 }, (_, code) => (code >= UPPER_A && code <= UPPER_Z ? code | 32 : code))
 const pairIn = (text: string): number => pairOf(text.charCodeAt(0), text.charCodeAt(1))
 
 /** The patterns by their first two characters. */
@@ -112,9 +112,9 @@ export function isPlain(text: string): boolean {
     // The letter of an escape may be part of a word instead, so that a word may begin with it, or behind it.
     const follows = at === escaped ? SEPARATOR : before
     before = kind
-    if (kind === SEPARATOR) continue
+    if (kind === SEPARATOR || (kind === LETTER && follows === LETTER)) continue
     if (kind === LETTER) {
-      if (follows !== LETTER && beginsSecret(text, at, follows !== DIGIT)) return false
+      if (beginsSecret(text, at, follows !== DIGIT)) return false
     } else if (kind === ESCAPE) {
       if (!isUsualEscape(text, at)) return false
       escaped = at + 2
@@ -232,11 +232,22 @@ function followsName(text: string, colon: number): boolean {
   // White space that is escaped is part of a name, too.
   const outside = text.charCodeAt(start - 1)
   if (outside === BACKSLASH || outside >= 128) return true
-  const name = text.slice(start, last + 1)
-  // Lists of tokens are one text in pieces.
-  if (name === 'tokens' || mayNameSecret(name) || SECRET_ACCESS_KEY.test(name)) return true
+  return mayBeName(text.slice(start, last + 1))
+}
+
+// By name: bodies repeat few names.
+const names = new Map<string, boolean>()
+const MAX_NAMES = 500
+
+/** Whether a name, or its last word, may be that of a secret. Lists of tokens are one text in pieces. */
+function mayBeName(name: string): boolean {
+  const cached = names.get(name)
+  if (cached !== undefined) return cached
   const word = name.slice(name.search(/[\w-]+$/))
-  return word !== name && mayNameSecret(word)
+  const may = name === 'tokens' || mayNameSecret(name) || mayNameSecret(word) || SECRET_ACCESS_KEY.test(name)
+  if (names.size >= MAX_NAMES) names.clear()
+  names.set(name, may)
+  return may
 }
 
 /** Whether another JSON value ends before one begins: lines of JSON may send a text in pieces. */

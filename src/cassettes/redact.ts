@@ -17,6 +17,7 @@ import { isPlain } from './plain.ts'
 import {
   editsIn,
   fieldPlace,
+  isEventText,
   namedPlace,
   type Place,
   type Replacement,
@@ -258,7 +259,8 @@ class CassetteRedactor implements Redactor {
   }
 
   text(text: string): string {
-    return this.applied(text, this.find(text))
+    const isKept = !isEventText(text) && this.#isPlain(text, this.#state.shown)
+    return isKept ? text : this.applied(text, this.find(text))
   }
 
   find(text: string): TextRedaction {

@@ -44,7 +44,7 @@ export const fieldPlace = (name: string): Place => ({ name, path: () => [name] }
 
 /** Rewrites a text of any format: events, JSON, lines of JSON, a form, or anything else. */
 export function rewriteBody(view: TextView, rewriting: Rewriting, isStream = false): void {
-  if (isStream || EVENT_START.test(view.text)) rewriteEvents(view, rewriting)
+  if (isStream || isEventText(view.text)) rewriteEvents(view, rewriting)
   else if (rewriting.keeps(view.text)) return
   else if (FORM.test(view.text)) rewriteParameters(view, rewriting, 0, true)
   else rewriteText(view, rewriting, NOWHERE)
@@ -79,6 +79,8 @@ export function rewrittenAddress(address: string, rewriting: Rewriting): string 
 }
 
 const FORM = /^[\w.%+*-]{1,100}=[^&\s=]*(?:&[\w.%+*-]{1,100}=[^&\s=]*)*$/
+/** Whether a text is read as server-sent events. */
+export const isEventText = (text: string): boolean => EVENT_START.test(text)
 const EVENT_START = /^\ufeff?[\r\n]{0,100}(?:data|event|id|retry)?:/
 
 /** Whether a text may be JSON. */

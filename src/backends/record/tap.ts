@@ -48,8 +48,9 @@ export function tapped(transport: Transport, sink: AttemptSink, limit: number): 
     try {
       const sent = await transport(url, init, attempt)
       noted.received(sent.status, sent.headers)
-      const { status, headers, body } = await readable(sent, attempt.provider)
-      noted.received(status, headers)
+      const isPacked = sent.headers.has('content-encoding')
+      const { status, headers, body } = isPacked ? await readable(sent, attempt.provider) : sent
+      if (isPacked) noted.received(status, headers)
       if (!body) noted.close('complete')
       return {
         status,
@@ -67,10 +68,8 @@ export function tapped(transport: Transport, sink: AttemptSink, limit: number): 
  * A response that can be recorded: decompressed, since compressed bytes may contain secrets, and cannot be reviewed.
  * Providers compress although compression is disabled in requests only if they ignore that.
  */
-const readable = async (received: Received, name: string): Promise<Received> =>
-  received.headers.has('content-encoding')
-    ? guarded({ name, keyOptional: true }, received, Number.POSITIVE_INFINITY)
-    : received
+const readable = (received: Received, name: string): Promise<Received> =>
+  guarded({ name, keyOptional: true }, received, Number.POSITIVE_INFINITY)
 
 class ReceivedAttempt implements NotedAttempt {
   readonly url: string
@@ -116,7 +115,6 @@ class ReceivedAttempt implements NotedAttempt {
     this.end = end
     this.endedAt = this.#now()
     this.#signal = undefined
-    if (this.response) this.response.headers = [...this.response.headers]
     this.#sink.ended(this)
   }
 
