@@ -11,7 +11,7 @@ import {
   renumbered,
 } from '../lib/placeholders.ts'
 import { encodedFormsOf } from '../lib/secret-forms.ts'
-import { keyKind, namedSecret, secretParameter, withoutSpans } from '../lib/secrets.ts'
+import { keyKind, MASK, namedSecret, secretParameter, withoutSpans } from '../lib/secrets.ts'
 import { type Detected, detect, MIN_LENGTH } from './detect.ts'
 import { isPlain } from './plain.ts'
 import {
@@ -497,7 +497,11 @@ const fixedPart = (value: string): string =>
 
 /** Values that can be recognized wherever they stand. Short ones and words are replaced only where they were found. */
 const isDistinct = (value: string): boolean =>
-  value.length >= 6 && !/^[A-Za-z]{1,11}$/.test(value) && !/^\d{1,7}$/.test(value) && !value.includes('\0')
+  value.length >= 6 &&
+  !value.includes(MASK) &&
+  !/^[A-Za-z]{1,11}$/.test(value) &&
+  !/^\d{1,7}$/.test(value) &&
+  !value.includes('\0')
 
 const isBlank = (text: string) => /^[\s\0]*$/.test(text) || placeholdersIn(text)[0]?.end === text.length
 
