@@ -1,14 +1,15 @@
-// Large requests and responses are redacted in a worker: with the same result, and nothing is written if that fails.
+// What recordings contain: large requests and responses are redacted in a worker, and numbers of earlier recordings stay.
 import { afterAll, afterEach, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import type { Transport } from '../../src/backends/forward/transport.ts'
 import { createRecorder } from '../../src/backends/record/recorder.ts'
 import { readCassette } from '../../src/cassettes/read.ts'
 import { createRedactor } from '../../src/cassettes/redact.ts'
+import type { Interaction } from '../../src/contract/core/cassette.ts'
 import { nextTurn } from '../../src/lib/bare-socket.ts'
 import { realClock } from '../../src/lib/clock.ts'
 import { endWorkers, workerCounts } from '../../src/workers/pool.ts'
-import { newHeader } from '../support/cassettes.ts'
+import { answered, chatInteraction, frame, newHeader } from '../support/cassettes.ts'
 import { emptyFolder } from '../support/server.ts'
 
 const folder = emptyFolder()
@@ -21,7 +22,7 @@ const mails = (first: number, size: number) =>
   Array.from({ length: size / 20 }, (_, index) => `m${first + (index % 50)}@example.org `).join('')
 
 /** A recorder, and a call that is recorded: what it sends, and what its provider sends. */
-function recording(session: string) {
+function recording(session: string, earlier: readonly Interaction[] = []) {
   const reported: string[] = []
   const redactor = createRedactor(redaction)
   const recorder = createRecorder({
@@ -31,6 +32,7 @@ function recording(session: string) {
     redactorOf: () => redactor,
     cassetteOf: (name) => name,
     limit: 8 * 2 ** 20,
+    earlier: () => earlier,
     report: (line) => reported.push(line),
   })
   const call = async (content: string, response: string) => {
@@ -98,4 +100,13 @@ test('recording: leaves the cassette incomplete and says so once when a worker e
   expect(recorder.recorded()).toMatchObject([{ problem: reported[0] }])
   const { header, interactions } = readCassette(file())
   expect([header.state, interactions.length]).toEqual(['incomplete', 1])
+})
+
+test('recording: numbers no value as an earlier recording has numbered one of a response', async () => {
+  const response = answered(frame(1, '{"a":"<secret:email:1>","b":-1111111111120002}'))
+  const { recorder, call, file } = recording('again', [chatInteraction({ a: 1 }, { attempts: [response] })])
+  await call('c@example.org', 'd@example.org')
+  await recorder.finish()
+  const numbers = readFileSync(file(), 'utf8').match(/<secret:email:\d+>/g)
+  expect(numbers).toEqual(['<secret:email:1>', '<secret:email:3>', '<secret:email:4>'])
 })
