@@ -4,4 +4,5 @@ import { processIo } from './cli/io.ts'
 import { compileAsUsualSoon } from './lib/jit-policy.ts'
 
 compileAsUsualSoon()
-process.exit(await runCli(process.argv.slice(2), processIo()))
+// Not awaited: the runtime gives back the executable's pages that it has read once this module has been evaluated.
+void runCli(process.argv.slice(2), processIo()).then((code) => process.exit(code))

@@ -1,5 +1,4 @@
 // A balancer's notes on calls of a session that other instances have handled.
-import { crc32 } from 'node:zlib'
 import { namedSession } from '../access.ts'
 import { ANSWERED_BY } from '../contract/core/answer-headers.ts'
 import type { Sessions } from '../sessions/sessions.ts'
@@ -12,7 +11,7 @@ const IN_PATH = /^\/_understudy\/sessions\/([^/]+)/
  */
 export function balancerNotes({ instance, loaded }: Pick<Sessions, 'instance' | 'loaded'>): (request: Request) => void {
   if (!instance.named) return () => {}
-  const own = String(crc32(instance.name))
+  const own = String(Bun.hash.crc32(instance.name))
   return (request) => {
     const last = request.headers.get(ANSWERED_BY)
     if (last === null || last === own || !/^[1-9]\d*$/.test(last)) return

@@ -1,7 +1,7 @@
 // The format of a cassette, version 1: a header, then one document for each interaction.
 import { z } from 'zod'
 import { CASSETTE_FORMAT } from '../contract/core/cassette.ts'
-import { VolatileRuleSchema } from '../contract/core/volatile-rule.ts'
+import { VolatileRuleSchema } from '../contract/core/volatile-rule-schema.ts'
 
 /** The first document of a cassette. */
 export const HeaderSchema = z.strictObject({

@@ -1,11 +1,10 @@
 // The process as commands see it: environment, streams and signals. Nothing else in this folder uses the process, so
 // that a command can be run as a function.
-import { styleText } from 'node:util'
 import type { Environment } from '../config.ts'
 import { once } from '../lib/once.ts'
 import { standardErrorLines } from './print/line-writer.ts'
 import { createLog, type Log } from './print/log.ts'
-import { type OutputStream, type Printer, printer } from './print/output.ts'
+import { type OutputStream, type Printer, printer, showsColours } from './print/output.ts'
 import { processStops, type StopSignals } from './run/stop-signals.ts'
 
 /** What a command reads from, prints to and is stopped by. */
@@ -59,7 +58,7 @@ function residentBytes(): number {
 }
 
 function outputStream(stream: () => NodeJS.WriteStream, writeLine: (text: string) => void): OutputStream {
-  const colours = once(() => styleText('red', ' ', { stream: stream() }) !== ' ')
+  const colours = once(() => showsColours(stream()))
   return {
     get isTTY() {
       return stream().isTTY

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
 import { rules } from '../contract/core/rules.ts'
-import { VolatileRuleSchema } from '../contract/core/volatile-rule.ts'
+import { VolatileRuleSchema } from '../contract/core/volatile-rule-schema.ts'
 
 export { Duration, z }
 

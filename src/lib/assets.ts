@@ -2,7 +2,6 @@
 // `assets/` (build/build.ts); a program that runs from source reads them from disk.
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { gunzipSync } from 'node:zlib'
 
 /** True in the compiled executable, whose modules are in a virtual file system. */
 export const isCompiled = import.meta.dir.includes('$bunfs') || import.meta.dir.includes('~BUN')
@@ -21,7 +20,8 @@ export function readAsset(path: string): Uint8Array {
   const bytes = readFileSync(join(root, path))
   // The build compresses some, which keep their names.
   const packed = bytes[0] === 0x1f && bytes[1] === 0x8b && !path.endsWith('.gz')
-  return packed ? gunzipSync(bytes) : bytes
+  // Without `node:zlib`, which loads the streams: no start needs them.
+  return packed ? Bun.gunzipSync(bytes) : bytes
 }
 
 /** Paths of all shipped files below a folder, sorted. */

@@ -1,6 +1,5 @@
 // Files and folders that only the current user can read (0600 and 0700), whatever the umask: they contain the content
 // of calls.
-import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
   closeSync,
@@ -34,7 +33,7 @@ export function writePrivateFile(file: string, content: string | Uint8Array, { s
   }
   // A link stays a link.
   const target = stat ? realpathSync(file) : file
-  const draft = `${target}.${randomBytes(6).toString('hex')}.new`
+  const draft = `${target}.${crypto.getRandomValues(new Uint8Array(6)).toHex()}.new`
   try {
     writeNewPrivateFile(draft, content, { sync })
     renameSync(draft, target)

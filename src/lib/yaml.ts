@@ -2,7 +2,7 @@
 import { lazy } from './lazy.ts'
 
 /** The library's exports. */
-export type Yaml = typeof import('yaml')
+export type Yaml = typeof import('./yaml-library.ts')
 
 /** Loads the library. */
-export const yaml = lazy<typeof import('yaml')>(() => require('yaml'))
+export const yaml = lazy<typeof import('./yaml-library.ts')>(() => require('./yaml-library.ts'))

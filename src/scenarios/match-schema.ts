@@ -1,6 +1,6 @@
 // The schema of a rule's `match`: which attempts and calls it applies to.
 import { z } from 'zod'
-import { bodyMatchSchema, textMatchSchema } from '../contract/core/text-match.ts'
+import { bodyMatchSchema, textMatchSchema } from '../contract/core/text-match-schema.ts'
 
 /** A number, `a-b` or `a+`, as the first and last number. */
 function rangeOf(number: z.ZodInt | z.ZodNumber, digits: string, error: string) {

@@ -45,7 +45,7 @@ export function testIo(
     env,
     stdout: printer(stdout),
     stderr: printer(stderr),
-    log: createLog(() => ({ add: (line) => stderr.writeLine(safeLine(line, stderr.colours)) })),
+    log: createLog(() => ({ add: (line) => stderr.writeLine(safeLine(line, () => stderr.colours)) })),
     signals: {
       onStop(hear) {
         listeners.add(hear)
@@ -143,4 +143,4 @@ export async function serveHere(
 }
 
 /** Lines as they are printed where no colours are shown. */
-export const plainLines = (lines: readonly string[]): string[] => lines.map((line) => safeLine(line, false))
+export const plainLines = (lines: readonly string[]): string[] => lines.map((line) => safeLine(line, () => false))

@@ -93,14 +93,14 @@ test('terminal report: wraps under its beginning and keeps its colors', () => {
     '    error         gave-up: a request',
     '                  never got a response',
   ])
-  expect(safeLine(fitted[3] ?? '', true)).toContain('\u001b[31m')
+  expect(safeLine(fitted[3] ?? '', () => true)).toContain('\u001b[31m')
   // Without colours nothing is left of them.
-  expect(fitted.map((line) => safeLine(line, false))).toEqual(shown)
+  expect(fitted.map((line) => safeLine(line, () => false))).toEqual(shown)
   // The same colour in a text of others is text.
   const foreign = 'of others \u001b[31mred\u001b[39m and more of it'
   expect(
     fittedReport([foreign], 20)
-      .map((line) => safeLine(line, true))
+      .map((line) => safeLine(line, () => true))
       .join(''),
   ).toStartWith('of others \\u001b[31mred')
 })

@@ -70,7 +70,7 @@ export function standardErrorLines(colours: () => boolean): MakeLineWriter {
     })
     return {
       add(added) {
-        const line = safeLine(added, colours())
+        const line = safeLine(added, colours)
         if (length + line.length > MAX_WAITING) {
           dropped++
           return

@@ -1,8 +1,9 @@
 // The only way to standard output and standard error. Much of the output is untrusted text: anything that a terminal or
 // a CI runner would interpret is escaped. Our own colors are marked until then, so that untrusted text cannot imitate
 // them, and are dropped if the stream does not show them.
-import { styleText } from 'node:util'
+import type { styleText } from 'node:util'
 import { processSecret, unguessable } from '../../lib/ids.ts'
+import { lazy } from '../../lib/lazy.ts'
 import { once } from '../../lib/once.ts'
 import { printable, printableJson, printableLine, withoutCommands } from '../../lib/printable.ts'
 
@@ -26,12 +27,18 @@ export interface OutputStream {
 /** Prints on one stream with all text escaped. */
 export type Printer = ReturnType<typeof printer>
 
+// Loaded with the first color.
+const util = lazy<typeof import('node:util')>(() => require('node:util'))
+
+/** Whether a stream of the process shows colors. */
+export const showsColours = (stream: NodeJS.WriteStream): boolean => util().styleText('red', ' ', { stream }) !== ' '
+
 /** Minimum number of columns to which a line is wrapped. */
 const NARROWEST = 40
 
 /** A printer for a stream. */
 export function printer(stream: OutputStream) {
-  const safe = (line: string) => safeLine(line, stream.colours)
+  const safe = (line: string) => safeLine(line, () => stream.colours)
   const lines = (some: readonly string[]) => {
     if (some.length > 0) stream.writeLine(some.map(safe).join('\n'))
   }
@@ -74,23 +81,23 @@ const marks = once(() => new RegExp(`\u001b\\[(\\d+);${secret()}m`))
 
 /** Colors a text. The color is shown if the stream supports it. */
 export const paint = (format: Format, text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
-  styleText(format, ' ', { validateStream: false }).replace(/ |\x1b\[(\d+)m/g, (_, code?: string) =>
-    code === undefined ? text : marked(code),
-  )
+  util()
+    .styleText(format, ' ', { validateStream: false })
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
+    .replace(/ |\x1b\[(\d+)m/g, (_, code?: string) => (code === undefined ? text : marked(code)))
 
 /** A line as shown: untrusted text is visible and on one line, our colors are applied or dropped. */
-const visibleLine = (line: string, colours: boolean): string =>
+const visibleLine = (line: string, colours: () => boolean): string =>
   line
     .split(marks())
-    .map((part, index) => (index % 2 === 0 ? printableLine(part) : colours ? `\u001b[${part}m` : ''))
+    .map((part, index) => (index % 2 === 0 ? printableLine(part) : colours() ? `\u001b[${part}m` : ''))
     .join('')
 
 /** A line wrapped by `wrap`, which receives it as shown. */
 export const wrapVisible = (line: string, wrap: (visible: string) => string[]): string[] =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
-  wrap(visibleLine(line, true)).map((part) => part.replace(/\x1b\[(\d+)m/g, (_, code: string) => marked(code)))
+  wrap(visibleLine(line, () => true)).map((part) => part.replace(/\x1b\[(\d+)m/g, (_, code: string) => marked(code)))
 
-/** A line as printed, with or without our colors. */
-export const safeLine = (line: string, colours: boolean): string =>
+/** A line as printed; whether our colors are shown is asked only if it has some, since that opens the stream. */
+export const safeLine = (line: string, colours: () => boolean): string =>
   withoutCommands(line.includes('\u001b') ? visibleLine(line, colours) : printableLine(line))

@@ -1,37 +1,7 @@
-// The schema of a text match in fixtures and scenarios.
-import { z } from 'zod'
+// The comparison of a text in fixtures and scenarios, whose regular expressions take a limited number of steps.
 import { type RegexBudget, RegexLimit, regexBudget } from '../../lib/bounded-regex.ts'
 import { matchText, type TextMatch } from '../../lib/match.ts'
 import { ApiError } from './error.ts'
-import { rules } from './rules.ts'
-
-/** A text as a whole, or an object that defines the comparison. */
-export const textMatchSchema: z.ZodType<TextMatch> = z.union([
-  z.string(),
-  z
-    .strictObject({
-      equals: z.string().optional(),
-      contains: z.string().optional(),
-      regex: z
-        .string()
-        .check(rules.regex)
-        .optional()
-        .describe('Named groups are captures: `(?<city>\\w+)` is `{{captures.city}}` in the reply.'),
-      ignore_case: z.boolean().optional(),
-    })
-    .refine(rules.hasOneComparison, {
-      error: "must have exactly one of 'equals', 'contains' and 'regex'",
-    }),
-])
-
-/** Names separated by dots, list indexes in brackets. */
-const BODY_PATH = /^(?!\$\.)[^.[\]]+(?:\.[^.[\]]+|\[\d+\])*$/
-
-/** Required values of a body, by path. */
-export const bodyMatchSchema = z.record(
-  z.string().regex(BODY_PATH, { error: 'must be a path such as metadata.tier or messages[0].content' }),
-  z.unknown(),
-)
 
 /** The remaining steps of regular expressions for a call or an attempt, shared by all of them. */
 const budgets = new WeakMap<object, RegexBudget>()

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { isTextMatch } from '../../lib/match.ts'
 import { Duration } from './duration.ts'
 import { type FixtureSubject, TOOL_CALLS } from './fixture-subject.ts'
-import { textMatchSchema } from './text-match.ts'
+import { textMatchSchema } from './text-match-schema.ts'
 
 const ExpectedArgument = z.unknown().superRefine((pattern, context) => {
   if (!isTextMatch(pattern)) return

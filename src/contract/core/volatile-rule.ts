@@ -1,5 +1,4 @@
 // Named rules for fields of a request that change from run to run: their paths, and how they are applied.
-import { z } from 'zod'
 import { isObject, type JsonObject, mapTexts } from '../../lib/values.ts'
 import type { FormField, UpstreamBody, VolatileRule } from './cassette.ts'
 
@@ -51,39 +50,6 @@ export const formatFieldPath = (steps: readonly FieldStep[]): string =>
     if (typeof step !== 'string') return `${path}[${step ?? '*'}]`
     return NAME.test(step) ? `${path}${path && '.'}${step}` : `${path}[${JSON.stringify(step)}]`
   }, '')
-
-const isPattern = (source: string): boolean => {
-  try {
-    new RegExp(source, 'gu')
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** A rule, as `understudy.yaml` and the header of a cassette contain it. */
-export const VolatileRuleSchema = z.strictObject({
-  name: z.string().min(1).describe('Name of the rule, which reports use.'),
-  path: z
-    .string()
-    .refine((path) => parseFieldPath(path) !== undefined, {
-      message: "must be the path of a field, such as 'metadata.run_id' or 'messages[*].content'",
-    })
-    .describe(
-      'Field of the body that changes from run to run, such as `metadata.run_id`; `[*]` is every item of a list.',
-    ),
-  pattern: z
-    .string()
-    .min(1)
-    .refine(isPattern, { message: 'must be a regular expression' })
-    .optional()
-    .describe('Regular expression for the part of the text that changes. Without it, the whole value is not compared.'),
-  operation: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('Operation that the rule applies to, such as `chat.completions`; default: all.'),
-})
 
 /** The mark in place of what is not compared. */
 const markOf = ({ name }: VolatileRule) => `<volatile:${name}>`

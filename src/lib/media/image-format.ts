@@ -12,6 +12,12 @@ export type ImageSource = ImageSpec | ProvidedImage
 
 const FORMATS: Record<string, ImageFormat> = { png: 'png', jpg: 'jpeg', webp: 'webp' }
 
+/**
+ * Width and height of an image file.
+ * @throws Error if it cannot be read
+ */
+export const imageDimensions = (bytes: Uint8Array): { width: number; height: number } => imageSize(bytes)
+
 /** The format of a base64 file, by its content; undefined if it is no PNG, JPEG or WebP. */
 export function imageFormatOf(base64: string): ImageFormat | undefined {
   try {
