@@ -58,7 +58,8 @@ async function checks(tier: Tier | undefined): Promise<number> {
 
 /** The environment of a tier's tests. */
 const ENVIRONMENT: Readonly<Record<Tier, Record<string, string>>> = {
-  fast: { FC_RUNS: process.env.FC_RUNS ?? FAST_SHARE },
+  // Most tests end before optimized code pays: without it they take 6 to 9 % less processor time.
+  fast: { FC_RUNS: process.env.FC_RUNS ?? FAST_SHARE, BUN_JSC_useFTLJIT: '0' },
   rest: { PROPERTIES: 'only' },
   all: {},
 }
