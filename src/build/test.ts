@@ -57,13 +57,12 @@ async function checks(tier: Tier | undefined): Promise<number> {
 }
 
 /** The environment of a tier's tests. */
-const environmentOf = (tier: Tier | undefined): Record<string, string> =>
-  tier === 'fast'
-    ? // Short tests seldom run code often enough: the optimizing compiler took a tenth of the processor time.
-      { FC_RUNS: process.env.FC_RUNS ?? FAST_SHARE, BUN_JSC_useFTLJIT: '0' }
-    : tier === 'rest'
-      ? { PROPERTIES: 'only' }
-      : {}
+const ENVIRONMENT: Readonly<Record<Tier, Record<string, string>>> = {
+  // Most tests end before optimized code pays: without it they take 6 to 9 % less processor time.
+  fast: { FC_RUNS: process.env.FC_RUNS ?? FAST_SHARE, BUN_JSC_useFTLJIT: '0' },
+  rest: { PROPERTIES: 'only' },
+  all: {},
+}
 
 function finish({ passed, failed, failedFiles }: TestTotals): never {
   const { user, system } = process.cpuUsage()
@@ -103,7 +102,7 @@ const code = await program(
     ...(isTier(first) ? typed.slice(1) : typed),
     ...(files ?? []).map((file) => `./${file}`),
   ],
-  environmentOf(tier),
+  tier && ENVIRONMENT[tier],
 )
 const failedChecks = await checking
 const xml = existsSync(report) ? readFileSync(report, 'utf8') : ''

@@ -1,6 +1,12 @@
 // Redacts what is recorded: secrets and personal data become placeholders, numbered within the cassette, and a replayed response gets the
 // request's own values back.
-import type { FormField, RecordedAttempt, UpstreamBody, UpstreamRequest } from '../contract/core/cassette.ts'
+import type {
+  FormField,
+  Interaction,
+  RecordedAttempt,
+  UpstreamBody,
+  UpstreamRequest,
+} from '../contract/core/cassette.ts'
 import { type FieldStep, formatFieldPath, parseFieldPath } from '../contract/core/volatile-rule.ts'
 import {
   hasNoPlaceholder,
@@ -11,7 +17,7 @@ import {
   renumbered,
 } from '../lib/placeholders.ts'
 import { encodedFormsOf } from '../lib/secret-forms.ts'
-import { keyKind, namedSecret, secretParameter, withoutSpans } from '../lib/secrets.ts'
+import { keyKind, MASK, namedSecret, secretParameter, withoutSpans } from '../lib/secrets.ts'
 import { type Detected, detect, MIN_LENGTH } from './detect.ts'
 import { isPlain } from './plain.ts'
 import {
@@ -27,7 +33,7 @@ import {
   rewrittenText,
 } from './rewrite.ts'
 import { type BodyRewriting, rewriteFrames } from './rewrite-frames.ts'
-import { type Edit, edited } from './views.ts'
+import { bytesAsText, type Edit, edited } from './views.ts'
 
 /** What is redacted besides what always is. */
 export interface RedactorOptions {
@@ -76,6 +82,8 @@ export interface Redactor {
    * key is that of the request. A placeholder whose value the request does not have stays.
    */
   restore(attempt: RecordedAttempt, request: UpstreamRequest, recorded: UpstreamRequest): RecordedAttempt
+  /** Leaves the numbers of an interaction that was recorded earlier to its values. */
+  reserve(interaction: Interaction): void
   /** What was replaced until now. */
   report(): RedactionReport
   /** Its options and state, with which a redactor in another thread goes on. */
@@ -300,6 +308,16 @@ class CassetteRedactor implements Redactor {
     return values.size === 0 ? attempt : changedAttempt(attempt, { text: restoring(values) })
   }
 
+  reserve({ request, attempts }: Interaction): void {
+    const reserve = (number: number) => {
+      this.#numbers.reserve(number)
+      return number
+    }
+    for (const { number } of placeholdersOf(request)) reserve(number)
+    for (const { response } of attempts)
+      renumbered(bytesAsText(Buffer.concat(response?.frames.map(({ bytes }) => bytes) ?? [])), reserve)
+  }
+
   report(): RedactionReport {
     return {
       replaced: [...this.#state.counts.values()].map(({ values, ...count }) => ({ ...count, values: values.size })),
@@ -497,7 +515,11 @@ const fixedPart = (value: string): string =>
 
 /** Values that can be recognized wherever they stand. Short ones and words are replaced only where they were found. */
 const isDistinct = (value: string): boolean =>
-  value.length >= 6 && !/^[A-Za-z]{1,11}$/.test(value) && !/^\d{1,7}$/.test(value) && !value.includes('\0')
+  value.length >= 6 &&
+  !value.includes(MASK) &&
+  !/^[A-Za-z]{1,11}$/.test(value) &&
+  !/^\d{1,7}$/.test(value) &&
+  !value.includes('\0')
 
 const isBlank = (text: string) => /^[\s\0]*$/.test(text) || placeholdersIn(text)[0]?.end === text.length
 

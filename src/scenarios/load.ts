@@ -78,18 +78,10 @@ export interface ScenarioSource {
 /** A scenario that never changes. */
 export const fixedSource = (scenario: Scenario): ScenarioSource => ({ scenario, problem: undefined, refresh() {} })
 
-/** The shipped scenarios that were needed so far, by name. */
-const loaded = new Map<string, Scenario>()
-
-/** The shipped scenario with a name, read once. Undefined if there is none. */
+/** The shipped scenario with a name. Undefined if there is none. */
 export function loadShipped(name: string): Scenario | undefined {
-  const known = loaded.get(name)
-  if (known) return known
   const path = listAssets('scenarios').find((one) => nameOf(one) === name)
-  if (path === undefined) return undefined
-  const scenario = parseScenario(path, decoder.decode(readAsset(path)))
-  loaded.set(name, scenario)
-  return scenario
+  return path === undefined ? undefined : parseScenario(path, decoder.decode(readAsset(path)))
 }
 
 /** The error for an unknown scenario name, with a suggestion. */
@@ -184,8 +176,12 @@ function idleReason(rule: Rule, states: Set<string | undefined>): string | undef
   }
   if (schedule?.every(({ phase, from = 0, to = 0 }) => phase === 'healthy' && from === 0 && to === 0))
     return 'its schedule is always healthy'
-  const { target = 'primary' } = rule.match
-  if (pointOf(rule) === 'gateway' && target !== 'primary' && target !== 0)
+  if (
+    pointOf(rule) === 'gateway' &&
+    rule.match.target !== undefined &&
+    rule.match.target !== 'primary' &&
+    rule.match.target !== 0
+  )
     return "rules at 'gateway' act before any fallback target is called"
   return invalidCondition(rule)
 }
@@ -216,10 +212,14 @@ function unknownOperation(rule: Rule, operations: readonly string[]): string | u
   const { operation } = rule.match
   const at = pointOf(rule)
   const subject = agentSubject(at)
-  const only = { operation: subject?.name, path: subject?.path }
-  for (const field of ['operation', 'path'] as const) {
-    const [pattern, valid] = [rule.match[field], only[field]]
-    if (pattern !== undefined && valid !== undefined && !globRegex(pattern).test(valid))
+  for (const [field, valid] of subject
+    ? ([
+        ['operation', subject.name],
+        ['path', subject.path],
+      ] as const)
+    : []) {
+    const pattern = rule.match[field]
+    if (pattern !== undefined && !globRegex(pattern).test(valid))
       return `at '${at}', '${field}' must be omitted or ${JSON.stringify(valid)}, got ${JSON.stringify(pattern)}`
   }
   if (operation === undefined || !isOfRouter(rule)) return undefined

@@ -252,6 +252,12 @@ describe('scenario from a status page', () => {
   })
 })
 
+test('scenario from: names a file that cannot be read, and what is accepted', async () => {
+  const { code, stderr } = await runCommand(['scenario', 'from', 'missing.json'], { cwd })
+  expect(code).not.toBe(0)
+  expect(stderr).toMatch(/missing\.json cannot be read \(ENOENT.*\): give a cassette, traces/)
+})
+
 describe('scenario from a cassette', () => {
   test('counts calls, since it has no times between them', async () => {
     const header = { session: 'checkout', recorded: '2026-11-26', understudy: '1.0.0', volatile: [], redact: [] }

@@ -110,8 +110,8 @@ const faults: Mutant[] = [
   {
     mistake: 'http-error says nothing of when to call again',
     file: 'faults/http-error.ts',
-    find: 'const headers = { ...retry, ...lowerCase(options.headers) }',
-    replace: 'const headers = { ...lowerCase(options.headers) }',
+    find: 'const headers = { ...retry, ...lowerCaseNames(options.headers) }',
+    replace: 'const headers = { ...lowerCaseNames(options.headers) }',
     tests: ['faults-outcomes', 'faults-table'],
   },
   {

@@ -141,7 +141,7 @@ beforeAll(() => {
 describe('explore', () => {
   let first: Awaited<ReturnType<typeof explore>>
   beforeAll(async () => {
-    first = await explore('--jobs', '3', '--junit', 'junit.xml', ...program())
+    first = await explore('--jobs', '2', '--junit', 'junit.xml', ...program())
   })
 
   test('finds the injection points and reports the result of each fault', () => {

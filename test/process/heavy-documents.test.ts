@@ -143,7 +143,7 @@ describe('heavy document', () => {
   })
 
   test('does not delay a document of another session', async () => {
-    const app = appWith({}, { jobLimits: shortJobs(300) })
+    const app = appWith({}, { jobLimits: shortJobs(1_000) })
     const fetch = inProcess(app)
     const hostile: string[] = []
     for (let index = 0; index < 6; index++) hostile.push(await uploaded(fetch, `${index}.pdf`, slowPage))

@@ -312,6 +312,6 @@ test('damaged value: is answered around or named, and its session can be reset a
     if (removed.status !== 200) wrong.push(`${what}: DELETE ${removed.text}`)
   }
   expect(wrong).toEqual([])
-}, 120_000)
+}, 300_000)
 
 test('damaged values: leave all other sessions as before', othersAreFine)

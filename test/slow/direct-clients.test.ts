@@ -392,7 +392,7 @@ const CUTS = [
   { type: 'truncate-body' },
   { type: 'broken-framing', after_chunks: 6 },
 ]
-const RUNS = runs(20)
+const RUNS = runs(50)
 const AT_ONCE = 10
 test.each(apis.flatMap((api) => CUTS.map((fault) => [api, JSON.stringify(fault), fault] as const)))(
   'direct fault, %s, %s: has equal results in equal runs',

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type LocalRegistry, startLocalRegistry } from '../../release/local-registry.ts'
+import { once } from '../../src/lib/once.ts'
 import { packedPackages, SCOPE, tarballName } from '../support/packages.ts'
 import { emptyFolder } from '../support/server.ts'
 
@@ -42,6 +43,8 @@ async function npm(cwd: string, command: readonly string[]) {
 }
 const { version } = JSON.parse(readFileSync(join(import.meta.dir, '../../package.json'), 'utf8'))
 const platform = `${process.platform}-${process.arch}`
+/** The command in the folder of a project. */
+const installedIn = (cwd: string) => join(cwd, 'node_modules', '.bin', 'understudy')
 const manifestOf = (cwd: string, name: string) =>
   JSON.parse(readFileSync(join(cwd, 'node_modules', name, 'package.json'), 'utf8'))
 
@@ -57,7 +60,7 @@ test('command package: npm installs one executable, which npx runs', async () =>
 
   const said = await npm(cwd, ['npx', '@understudy/cli', '--version'])
   expect([said.code, said.said.trim()]).toEqual([0, version])
-  const wrong = await npm(cwd, ['npx', '@understudy/cli', 'serve', '--port', 'x'])
+  const wrong = await npm(cwd, [installedIn(cwd), 'serve', '--port', 'x'])
   expect([wrong.code, wrong.complaint]).toEqual([
     2,
     expect.stringContaining('--port must be a number from 0 to 65535, got "x"'),
@@ -69,8 +72,10 @@ test('command package: npm installs one executable, which npx runs', async () =>
 
 /** `understudy serve` from the package answers, and ends when it is asked to. */
 async function served(cwd: string) {
-  const launcher = join(cwd, 'node_modules', '.bin', 'understudy')
-  const child = Bun.spawn([launcher, 'serve', '--port', '0', '--json', '--db', ':memory:'], { cwd, stdout: 'pipe' })
+  const child = Bun.spawn([installedIn(cwd), 'serve', '--port', '0', '--json', '--db', ':memory:'], {
+    cwd,
+    stdout: 'pipe',
+  })
   const { value } = await child.stdout.getReader().read()
   const { url } = JSON.parse(new TextDecoder().decode(value))
   expect((await (await fetch(`${url}/_understudy/health`)).json()).version).toBe(version)
@@ -95,12 +100,18 @@ test('bun add @understudy/cli: installs the executable and runs it', async () =>
   const added = await npm(cwd, [process.execPath, 'add', '--dev', `--registry=${registry.url}`, '@understudy/cli'])
   expect([added.code, added.complaint]).toEqual([0, expect.not.stringContaining('error')])
   expect(readdirSync(join(cwd, 'node_modules', SCOPE)).sort()).toEqual(['cli', platform].sort())
-  expect((await npm(cwd, [join(cwd, 'node_modules', '.bin', 'understudy'), '--version'])).said.trim()).toBe(version)
+  expect((await npm(cwd, [installedIn(cwd), '--version'])).said.trim()).toBe(version)
 }, 60_000)
 
-test('command without the platform package: names the platform and the download, and accepts the package of musl', async () => {
+/** A project with the command, and without its executable. */
+const withoutExecutable = once(async () => {
   const cwd = folder()
   await npm(cwd, ['npm', 'install', '--omit=optional', '@understudy/cli'])
+  return cwd
+})
+
+test('command without the platform package: names the platform and the download, and accepts the package of musl', async () => {
+  const cwd = await withoutExecutable()
   expect(readdirSync(join(cwd, 'node_modules', SCOPE))).toEqual(['cli'])
   const { code, complaint } = await npm(cwd, ['npx', '@understudy/cli', '--version'])
   expect([code, complaint]).toEqual([1, expect.stringContaining(`the executable for ${platform} is missing`)])
@@ -112,12 +123,11 @@ test('command without the platform package: names the platform and the download,
   mkdirSync(join(musl, 'bin'), { recursive: true })
   writeFileSync(join(musl, 'package.json'), '{}')
   writeFileSync(join(musl, 'bin', 'understudy'), '#!/bin/sh\necho musl\n', { mode: 0o755 })
-  expect((await npm(cwd, ['npx', '@understudy/cli', '--version'])).said).toBe('musl\n')
+  expect((await npm(cwd, [installedIn(cwd), '--version'])).said).toBe('musl\n')
 }, 60_000)
 
 test('command on another platform: lists the platforms that have an executable', async () => {
-  const cwd = folder()
-  await npm(cwd, ['npm', 'install', '--omit=optional', '@understudy/cli'])
+  const cwd = await withoutExecutable()
   const launcher = join(cwd, 'node_modules', '@understudy', 'cli', 'bin', 'understudy.mjs')
   const elsewhere = "Object.defineProperty(process, 'platform', { value: 'sunos' })"
   const { code, complaint } = await npm(cwd, ['node', '--import', `data:text/javascript,${elsewhere}`, launcher])

@@ -1,7 +1,6 @@
 // The browser of this machine, for tests that need a real one: one for all files that a process runs.
 import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
-import { once } from '../../src/lib/once.ts'
 
 const PLACES = [
   '/usr/bin/chromium',
@@ -22,7 +21,15 @@ export function chromiumPath(): string {
   return path
 }
 
-/** The browser of this process, which ends with it. Close its contexts, and leave it open for other files. */
-export const chromiumHere: () => Promise<Browser> = once(() =>
-  chromium.launch({ executablePath: chromiumPath(), args: ['--no-sandbox', '--disable-gpu'] }),
-)
+let running: Promise<Browser> | undefined
+
+/**
+ * The browser of this process, which ends with it. Close its contexts, and leave it open for other files. A test that takes too long ends
+ * all programs of its process: the next file starts another browser.
+ */
+export async function chromiumHere(): Promise<Browser> {
+  const browser = await running
+  if (browser?.isConnected()) return browser
+  running = chromium.launch({ executablePath: chromiumPath(), args: ['--no-sandbox', '--disable-gpu'] })
+  return running
+}

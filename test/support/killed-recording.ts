@@ -42,7 +42,7 @@ export async function killRecordings(moments: number): Promise<void> {
           chatInteraction({}, { attempts: [answered(frame(1, 'old'))] }),
         ])
       : undefined
-    const size = moment % 3 === 0 ? 4_000_000 : 20_000
+    const size = moment % 3 === 0 ? 1_000_000 : 20_000
     const written = await killed(folder.path, { lines: 1 + (moment % 4), wait: moment % 7, size })
     const file = join(folder.path, 'killed.yaml')
     const draft = isRenewed ? renewedFile(file) : file

@@ -52,7 +52,7 @@ test.each(formats)(
   async (format) => {
     const first = await renderImage({ ...wish, format })
     expect(digest(await renderImage({ ...wish, format }))).toBe(digest(first))
-    const keys = Array.from({ length: 20 }, (_, number) => `fox ${number}`)
+    const keys = Array.from({ length: 6 }, (_, number) => `fox ${number}`)
     const pictures = await Promise.all(keys.map(async (key) => digest(await decode({ format, key }))))
     expect(new Set(pictures).size).toBe(keys.length)
   },

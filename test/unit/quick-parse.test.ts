@@ -17,7 +17,7 @@ import { type Chance, chanceOf } from '../fuzz/random.ts'
 import { property, runs, test } from '../support/property.ts'
 
 /** Over all operations. */
-const BODIES = runs(100_000)
+const BODIES = runs(30_000)
 /** Of each subject. */
 const FIXTURES = Math.max(200, runs(500))
 const operations = allOperations()

@@ -183,6 +183,8 @@ class SessionRecording {
   }
 
   async #add(exchange: NotedAttempt): Promise<void> {
+    // Before the first value has a number.
+    this.#open()
     const { provider } = exchange.attempt
     const identified = await this.#identify(exchange)
     const original = attemptOf(exchange, (headers) => recordedHeaders(provider, headers))
@@ -278,7 +280,10 @@ class SessionRecording {
       documentOf: composeDocument,
     })
     this.#writer = writer
-    for (const interaction of earlier?.(this.#name) ?? []) void writer.append(interaction)
+    for (const interaction of earlier?.(this.#name) ?? []) {
+      this.#redactor.reserve(interaction)
+      void writer.append(interaction)
+    }
     return writer
   }
 }

@@ -58,12 +58,13 @@ interface FromOptions {
 
 /**
  * Makes a scenario, plays what it was made from under it, and prints or writes it.
+ * @throws ConfigError if the file cannot be read
  * @throws ServerError if an attempt has another outcome in the rehearsal: nothing is written then
  */
 async function from(io: CommandIo, file: string, options: FromOptions): Promise<void> {
   const { out, name = nameFor(file), force } = options
   if (out !== undefined && existsSync(out) && !force) throw new ConfigError(`${out} exists: use --force to replace it`)
-  const content = readFileSync(file, 'utf8')
+  const content = contentOf(file)
   const evidence =
     !isJson(content) && isRecording(file, content)
       ? cassetteEvidence(readCassette(file))
@@ -74,6 +75,14 @@ async function from(io: CommandIo, file: string, options: FromOptions): Promise<
   else {
     writeOutputFile(out, text)
     io.stdout.line(`wrote ${out}: try it with 'understudy exec --scenario ${out} -- npm test'`)
+  }
+}
+
+function contentOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new ConfigError(`${file} cannot be read (${(error as Error).message}): give ${EVIDENCE_FORMATS}`)
   }
 }
 

@@ -81,7 +81,7 @@ const manners: Record<string, (bad: Bad) => Promise<void>> = {
   },
   /** Tries again and again at once, whatever the answer was. */
   async hammers(bad) {
-    for (const call of upTo(CALLS)) for (let tries = 1; tries < 25 && (await failed(bad, call)); tries++);
+    for (const call of upTo(CALLS)) for (let tries = 1; tries < 40 && (await failed(bad, call)); tries++);
   },
 }
 
