@@ -40,6 +40,7 @@ export interface CompatApi {
 const anthropic = lazy<typeof import('./anthropic/messages.ts')>(() => require('./anthropic/messages.ts'))
 const answers = lazy<typeof import('./anthropic/response-schema.ts')>(() => require('./anthropic/response-schema.ts'))
 const shown = lazy<typeof import('./anthropic/openapi.ts')>(() => require('./anthropic/openapi.ts'))
+const openaiErrors = lazy<typeof import('./openai-error.ts')>(() => require('./openai-error.ts'))
 const openai = lazy<typeof import('./openai.ts')>(() => require('./openai.ts'))
 const models = lazy<typeof import('./models.ts')>(() => require('./models.ts'))
 const ROUTER = '/v2/router/'
@@ -69,7 +70,7 @@ export const compatApis: readonly CompatApi[] = [
     prefix: '/v1/',
     paths: Object.fromEntries(endpoints.map((endpoint) => [endpoint.path.replace(ROUTER, '/v1/'), endpoint])),
     wire: () => openai().openaiWire,
-    errorBody: () => openai().OpenaiError,
+    errorBody: () => openaiErrors().OpenaiError,
     routes: ({ defaultProvider }) => models().modelRoutes(defaultProvider),
   },
 ]

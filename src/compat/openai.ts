@@ -1,5 +1,4 @@
 // OpenAI's API at /v1, for unchanged programs. Model names need no provider.
-import { z } from 'zod'
 import { envelope } from '../contract/core/error.ts'
 import type { Wire, WireCall } from '../contract/core/wire.ts'
 import { DONE_EVENT, dataEvent, type EventBatch, mapEvents, type StreamEvent } from '../lib/sse.ts'
@@ -36,16 +35,3 @@ function eventFor(event: StreamEvent, call: WireCall): EventBatch {
   const put = inner === data.response ? renamed(data, call) : { ...data, response: inner }
   return put === data ? [event] : [dataEvent(put, event)]
 }
-
-/** The body of every error. */
-export const OpenaiError = z.looseObject({
-  error: z
-    .looseObject({
-      message: z.string().describe('Error message.'),
-      type: z.string().describe('Error type.'),
-      param: z.string().nullable().describe('The invalid field.'),
-      code: z.string().nullable().describe('Machine-readable error details.'),
-    })
-    .optional()
-    .describe('The error. Providers with their own error format, such as Cohere, send that instead.'),
-})

@@ -136,7 +136,8 @@ describe('imports', () => {
         else if (!path.startsWith('.')) found.add(path)
       }
     }
-    for (const entry of ['main.ts', 'cli/commands/serve.ts', 'endpoints/chat-completions.ts']) visit(entry)
+    for (const entry of ['main.ts', 'cli/commands/serve.ts', 'endpoints/chat-completions.ts', 'compat/openai.ts'])
+      visit(entry)
     const runtime = ['bun:jsc', 'node:fs', 'node:fs/promises', 'node:os', 'node:path']
     const libraries = [
       'better-sqlite3',
