@@ -61,9 +61,10 @@ export function traceRedaction(redactor: Redactor): TraceRedaction {
     },
     pieces(pieces) {
       if (pieces.reduce((sum, { length }) => sum + length, 0) > MAX_REDACTED_AT_ONCE) return []
-      const bytes = pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece))
-      const whole = Buffer.concat(bytes).toString('utf8')
-      return text(whole) === whole ? pieces : redactor.pieces(bytes)
+      const bytes = () => pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece))
+      const isText = pieces.every((piece) => typeof piece === 'string')
+      const whole = isText ? pieces.join('') : Buffer.concat(bytes()).toString('utf8')
+      return text(whole) === whole ? pieces : redactor.pieces(bytes())
     },
   }
 }
