@@ -1,5 +1,16 @@
 // Types of the packages that connect to providers with their own wire formats.
-import type { EmbeddingModelV4, JSONObject, LanguageModelV4 } from '@ai-sdk/provider'
+import type { GoogleProvider } from '@ai-sdk/google'
+
+/** A model of chat. All packages share its types. */
+export type LanguageModel = ReturnType<GoogleProvider['languageModel']>
+/** A model of embeddings. */
+export type EmbeddingModel = ReturnType<GoogleProvider['embeddingModel']>
+/** A call of a model. */
+export type CallOptions = Parameters<LanguageModel['doGenerate']>[0]
+/** Options for packages, by their keys. */
+export type ProviderOptions = NonNullable<CallOptions['providerOptions']>
+/** Options for one package, as JSON. */
+export type PackageOptions = ProviderOptions[string]
 
 /** Settings for connecting a package. */
 interface ConnectionSettings {
@@ -11,8 +22,8 @@ interface ConnectionSettings {
 
 /** The models of a connected package. */
 export interface PackageModels {
-  languageModel(id: string): LanguageModelV4
-  embeddingModel(id: string): EmbeddingModelV4
+  languageModel(id: string): LanguageModel
+  embeddingModel(id: string): EmbeddingModel
 }
 
 /** Options of a call that each provider names differently. */
@@ -44,13 +55,13 @@ export interface ModelPackage {
   /** Loads and connects the package. */
   connect(settings: ConnectionSettings): Promise<PackageModels>
   /** The options for a call. */
-  callOptions(thinking: ThinkingOptions): JSONObject
+  callOptions(thinking: ThinkingOptions): PackageOptions
   /** The options for the end of a prompt prefix that the provider should cache. */
-  cacheOptions?(mark: { type: string; ttl: string }): JSONObject
+  cacheOptions?(mark: { type: string; ttl: string }): PackageOptions
   /** The options for a thought that is sent back. */
-  thoughtOptions?(marks: { signature?: string; redacted?: string }): JSONObject
+  thoughtOptions?(marks: { signature?: string; redacted?: string }): PackageOptions
   /** The options for a signed call that is sent back. */
-  signedCallOptions?(signature: string): JSONObject
+  signedCallOptions?(signature: string): PackageOptions
   /** The provider data in the metadata of a part. */
   marksOf(metadata: Readonly<Record<string, unknown>>): ThoughtMarks
 }

@@ -1,16 +1,14 @@
 // Converts responses of the model packages to chat completions and chunks.
-import type {
-  LanguageModelV4Content as Content,
-  LanguageModelV4GenerateResult as GenerateResult,
-  LanguageModelV4Usage as ModelUsage,
-  SharedV4ProviderMetadata as ProviderMetadata,
-  LanguageModelV4StreamPart as StreamPart,
-} from '@ai-sdk/provider'
 import type { ChatChunk, ChatCompletion, Usage } from '../../contract/router/chat.ts'
 import type { FinishReason } from '../../contract/router/finish-reason.ts'
 import { dataEvent, type EventBatch } from '../../lib/sse.ts'
 import { asText } from '../../lib/values.ts'
-import type { ModelPackage } from '../../providers/model-package.ts'
+import type { LanguageModel, ModelPackage, ProviderOptions } from '../../providers/model-package.ts'
+
+type GenerateResult = Awaited<ReturnType<LanguageModel['doGenerate']>>
+type Content = GenerateResult['content'][number]
+type Stream = Awaited<ReturnType<LanguageModel['doStream']>>['stream']
+type StreamPart = Stream extends ReadableStream<infer Part> ? Part : never
 
 type Answer = ChatCompletion['choices'][number]['message']
 type Delta = ChatChunk['choices'][number]['delta'] & { redacted_reasoning?: string }
@@ -41,7 +39,7 @@ const finishOf = ({ unified, raw }: GenerateResult['finishReason'], calls: numbe
 }
 
 /** Token counts in the format of the router; missing ones are 0. */
-function sdkUsage({ inputTokens, outputTokens }: ModelUsage): Usage {
+function sdkUsage({ inputTokens, outputTokens }: GenerateResult['usage']): Usage {
   const prompt = inputTokens.total ?? 0
   const completion = outputTokens.total ?? 0
   return {
@@ -63,7 +61,7 @@ function sdkUsage({ inputTokens, outputTokens }: ModelUsage): Usage {
 }
 
 /** The provider's signatures in a part. */
-const marksOf = (metadata: ProviderMetadata | undefined, { key, marksOf: marks }: ModelPackage) => {
+const marksOf = (metadata: ProviderOptions | undefined, { key, marksOf: marks }: ModelPackage) => {
   const { signature, redacted, call } = marks(metadata?.[key] ?? {})
   return { signature: asText(signature), redacted: asText(redacted), call: asText(call) }
 }

@@ -1,8 +1,8 @@
 // Google's embeddings, through its model package.
-import type { EmbeddingModelV4 } from '@ai-sdk/provider'
 import type { BackendCall } from '../../contract/core/backend.ts'
 import { ApiError } from '../../contract/core/error.ts'
 import type { Reply } from '../../contract/core/reply.ts'
+import type { EmbeddingModel } from '../../providers/model-package.ts'
 import { BARE } from './transport.ts'
 
 interface EmbeddingsRequest {
@@ -12,7 +12,7 @@ interface EmbeddingsRequest {
 }
 
 /** Embeds all inputs, in as many calls as the provider needs. Google returns no token counts, so they are computed here. */
-export async function embedThroughSdk(model: EmbeddingModelV4, call: BackendCall): Promise<Reply> {
+export async function embedThroughSdk(model: EmbeddingModel, call: BackendCall): Promise<Reply> {
   const { input, dimensions, encoding_format: format } = call.request as EmbeddingsRequest
   const texts = typeof input === 'string' ? [input] : input
   if (!texts.every((text) => typeof text === 'string')) {

@@ -1,5 +1,4 @@
 // Converts errors of the model packages.
-import { AISDKError, APICallError } from '@ai-sdk/provider'
 import { ApiError } from '../../contract/core/error.ts'
 import { ConnectionFailure, Unreadable } from '../../contract/core/reply.ts'
 import { asObject, asText } from '../../lib/values.ts'
@@ -21,11 +20,17 @@ export async function sdkFailure(
   const broken = networkCause(error)
   if (broken) return connected(upstream, signal, () => Promise.reject(broken)).catch((failure: unknown) => failure)
   // This status was sent inside a stream; our transport handles the status of the response itself.
-  if (APICallError.isInstance(error) && (error.statusCode ?? 0) >= 400) return streamFailure(upstream, error)
+  if (isCallError(error) && (error.statusCode ?? 0) >= 400) return streamFailure(upstream, error)
   if (answered) return unreadable(upstream, error)
-  if (!AISDKError.isInstance(error)) return error
+  if (!isPackageError(error)) return error
   return new ApiError(400, 'unsupported_value', `${upstream.name} cannot take this call: ${error.message}`)
 }
+
+/** Whether a package threw an error of its own; the names of all of them begin with `AI_`. */
+const isPackageError = (error: unknown): error is Error => error instanceof Error && error.name.startsWith('AI_')
+/** Whether it is the provider's error, as the package read it. */
+const isCallError = (error: unknown): error is Error & { statusCode?: number } =>
+  isPackageError(error) && error.name === 'AI_APICallError'
 
 const MAX_SHOWN = 300
 
@@ -50,7 +55,7 @@ const BAD_ANSWER = 502
 export function streamFailure(upstream: Upstream, error: unknown, sent?: Record<string, string>): Error {
   const { name, key } = upstream
   if (error === undefined) return new ConnectionFailure(`${name} ended the stream before the response was complete`)
-  if (AISDKError.isInstance(error) && !APICallError.isInstance(error)) return unreadable(upstream, error)
+  if (isPackageError(error) && !isCallError(error)) return unreadable(upstream, error)
   // The package reports the provider's error, with the headers of the whole response.
   const { message, type, statusCode, responseHeaders } = asObject(error) ?? {}
   const headers = keptHeaders(

@@ -1,19 +1,19 @@
 // Converts a chat request for the model packages.
-import type {
-  LanguageModelV4CallOptions as CallOptions,
-  LanguageModelV4FilePart as FilePart,
-  JSONObject,
-  JSONSchema7,
-  LanguageModelV4Message as ModelMessage,
-  SharedV4ProviderOptions as ProviderOptions,
-  LanguageModelV4TextPart as TextPart,
-} from '@ai-sdk/provider'
 import { ApiError } from '../../contract/core/error.ts'
 import type { ChatRequest, Message } from '../../contract/router/chat-request.ts'
 import { callsOf, offerOf } from '../../contract/router/chat-tools.ts'
-import type { ModelPackage, ThinkingOptions } from '../../providers/model-package.ts'
+import type {
+  CallOptions,
+  ModelPackage,
+  PackageOptions,
+  ProviderOptions,
+  ThinkingOptions,
+} from '../../providers/model-package.ts'
 import { quote } from '../../schema/validation.ts'
 
+type ModelMessage = CallOptions['prompt'][number]
+type ModelUserPart = Extract<ModelMessage, { role: 'user' }>['content'][number]
+type FunctionTool = Extract<NonNullable<CallOptions['tools']>[number], { type: 'function' }>
 type CacheMark = { cache_control?: { type: 'ephemeral'; ttl: '5m' | '1h' } | null }
 type Assistant = Extract<Message, { role: 'assistant' }>
 type AssistantParts = Extract<ModelMessage, { role: 'assistant' }>['content']
@@ -72,7 +72,7 @@ function toolsOf(request: ChatRequest): Pick<CallOptions, 'tools' | 'toolChoice'
     tools: listed.map(({ name, description, parameters, strict }) => ({
       type: 'function',
       name,
-      inputSchema: (parameters ?? { type: 'object', properties: {} }) as JSONSchema7,
+      inputSchema: (parameters ?? { type: 'object', properties: {} }) as FunctionTool['inputSchema'],
       ...(description ? { description } : {}),
       ...(strict === undefined ? {} : { strict }),
     })),
@@ -97,7 +97,10 @@ function reasoningOf(
 }
 
 /** Options under the name of the package; empty without options. */
-const optionsOf = ({ key }: ModelPackage, options: JSONObject | undefined): { providerOptions?: ProviderOptions } =>
+const optionsOf = (
+  { key }: ModelPackage,
+  options: PackageOptions | undefined,
+): { providerOptions?: ProviderOptions } =>
   options && Object.keys(options).length > 0 ? { providerOptions: { [key]: options } } : {}
 
 /** Marks the end of a prefix for the provider's prompt cache. */
@@ -196,10 +199,10 @@ function argumentsOf(text: string | undefined, param: string): unknown {
   }
 }
 
-const userParts = (content: string | readonly UserPart[], modelPackage: ModelPackage): (TextPart | FilePart)[] =>
+const userParts = (content: string | readonly UserPart[], modelPackage: ModelPackage): ModelUserPart[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : content.map((part) => userPart(part, modelPackage))
 
-function userPart(part: UserPart, modelPackage: ModelPackage): TextPart | FilePart {
+function userPart(part: UserPart, modelPackage: ModelPackage): ModelUserPart {
   switch (part.type) {
     case 'text':
       return { type: 'text', text: part.text, ...cacheOptions(part, modelPackage) }
@@ -222,7 +225,7 @@ function userPart(part: UserPart, modelPackage: ModelPackage): TextPart | FilePa
 const DATA_URL = /^data:([^;,]*)(?:;[^,]*)?,/
 
 /** A file from a data URL, a URL or plain base64; `mediaType` is the default. */
-function filePart(source: string, mediaType: string): FilePart {
+function filePart(source: string, mediaType: string): Extract<ModelUserPart, { type: 'file' }> {
   const inline = DATA_URL.exec(source)
   if (inline) {
     const data = source.slice(inline[0].length)

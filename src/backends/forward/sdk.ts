@@ -1,10 +1,9 @@
 // Anthropic and Google through their model packages, on top of our transport.
-import type { LanguageModelV4 } from '@ai-sdk/provider'
 import type { BackendCall } from '../../contract/core/backend.ts'
 import { type Reply, Unreadable } from '../../contract/core/reply.ts'
 import type { ChatRequest } from '../../contract/router/chat-request.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
-import type { ModelPackage, PackageModels } from '../../providers/model-package.ts'
+import type { LanguageModel, ModelPackage, PackageModels } from '../../providers/model-package.ts'
 import { modelPath } from '../../providers/model-path.ts'
 import { bareModel } from './request.ts'
 import { completionOf, sdkChunks } from './sdk-answer.ts'
@@ -68,7 +67,7 @@ async function modelsOf(
   return upstream.modelPackage.connect(settings)
 }
 
-async function chat(model: LanguageModelV4, upstream: PackagedUpstream, call: BackendCall): Promise<Reply> {
+async function chat(model: LanguageModel, upstream: PackagedUpstream, call: BackendCall): Promise<Reply> {
   const request = call.request as ChatRequest
   const { answerContext, signal } = call
   const { modelPackage } = upstream

@@ -1,18 +1,24 @@
 // The part with CodeMirror: editors for texts of files, and differences between two of them.
 import { yaml } from '@codemirror/lang-yaml'
-import { HighlightStyle, syntaxHighlighting } from '@codemirror/language'
+import { syntaxHighlighting } from '@codemirror/language'
 import { MergeView, unifiedMergeView } from '@codemirror/merge'
 import { type ChangeSet, EditorState, type Extension, StateEffect, StateField } from '@codemirror/state'
 import { Decoration, type DecorationSet, EditorView, keymap, lineNumbers, WidgetType } from '@codemirror/view'
-import { tags } from '@lezer/highlight'
 
-// The page's colors are inherited by the editor's shadow root.
-const colours = HighlightStyle.define([
-  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: 'var(--accent)' },
-  { tag: [tags.string, tags.content], color: 'var(--good)' },
-  { tag: [tags.number, tags.bool, tags.null], color: 'var(--warn)' },
-  { tag: tags.comment, color: 'var(--text-3)' },
-])
+// The colors of syntax tags, by name. The editor's shadow root inherits the page's colors.
+const COLORS = {
+  propertyName: 'var(--accent)',
+  string: 'var(--good)',
+  content: 'var(--good)',
+  comment: 'var(--text-3)',
+}
+const classOf = (name: string) => `cm-syntax-${name}`
+const highlighting = syntaxHighlighting({
+  style(tags) {
+    const name = tags.flatMap(({ set }) => set.map(String)).find((tag) => Object.hasOwn(COLORS, tag))
+    return name === undefined ? null : classOf(name)
+  },
+})
 
 const look = EditorView.theme({
   '&': { fontSize: '12px', backgroundColor: 'transparent', color: 'inherit' },
@@ -24,12 +30,13 @@ const look = EditorView.theme({
   '.cm-problem': { backgroundColor: 'var(--bad-bg)' },
   '.cm-remark': { color: 'var(--bad)', padding: '0 6px 2px', whiteSpace: 'pre-wrap' },
   '.cm-cursor': { borderLeftColor: 'currentColor' },
+  ...Object.fromEntries(Object.entries(COLORS).map(([name, color]) => [`.${classOf(name)}`, { color }])),
   '.cm-content': { caretColor: 'currentColor', fontFamily: 'ui-monospace, SFMono-Regular, Menlo, monospace' },
 })
 const looking = (label: string) => [
   lineNumbers(),
   look,
-  syntaxHighlighting(colours),
+  highlighting,
   EditorView.lineWrapping,
   EditorView.contentAttributes.of({ 'aria-label': label }),
 ]
