@@ -47,7 +47,7 @@ export async function cancelTask(owner: TaskOwner, id: string, { runner, events 
     const closed = closedCalls({ ...place, task }, openIn(place, id), noResult('canceled'))
     return { task: { state: 'canceled', finish_reason: 'canceled', pending: [] }, ...closed }
   }
-  await commit(place, id, change, { events })
+  await commit(place, change, { events, read: () => taskOf(place, id) })
   await cancelTasks(owner, Object.values(children), { runner, events })
 }
 
@@ -104,7 +104,8 @@ export async function decideCalls(
     const rejected = openIn(place, id).filter((call) => chosen.includes(call.tool_call_id))
     return { task: goesOn, ...closedCalls({ ...place, task }, rejected, why) }
   }
-  return (await commit(place, id, change, { events })) ?? taskOf(place, id)
+  const read = () => taskOf(place, id)
+  return (await commit(place, change, { events, read })) ?? read()
 }
 
 function nothingPending({ _id, pending }: AgentTaskRecord, named: string | undefined): ApiError {

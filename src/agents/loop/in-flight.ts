@@ -1,9 +1,10 @@
-// Calls in flight when their task is canceled: their results arrive late if the scenario says so.
+// Calls in flight. Where their task is canceled, their results arrive late if the scenario says so.
 import { ApiError } from '../../contract/core/error.ts'
 import { valueReply } from '../../contract/core/reply.ts'
 import type { TaskStep } from '../../contract/core/trace.ts'
 import { sinceInstant } from '../../lib/clock.ts'
-import { startDeadline } from '../../lib/deadline.ts'
+import { startDeadline, unlessAborted } from '../../lib/deadline.ts'
+import { commit } from '../store/commit.ts'
 import { type ToolCallPart, toolCallsOf } from '../store/messages.ts'
 import { findTask } from '../store/store.ts'
 import { taskFaults } from './task-faults.ts'
@@ -25,6 +26,22 @@ export interface CallUnderWay<Answer> {
   change(answer: Answer): TurnChange
 }
 
+/** Makes a call of a turn. Rejects with the reason of the turn's signal if that aborts first. */
+export async function answerOf<Answer>(turn: Turn, call: CallUnderWay<Answer>): Promise<Answer> {
+  const { signal } = turn
+  const own = new AbortController()
+  const work = call.make(own.signal)
+  const leave = () => {
+    if (!comesLate(turn, call, { own, work })) own.abort(signal.reason)
+  }
+  signal.addEventListener('abort', leave, { once: true })
+  try {
+    return await unlessAborted(signal, work)
+  } finally {
+    signal.removeEventListener('abort', leave)
+  }
+}
+
 interface OngoingWork<Answer> {
   own: AbortController
   work: Promise<Answer>
@@ -34,7 +51,7 @@ interface OngoingWork<Answer> {
  * Whether a call continues although its task was canceled, by a fault of the scenario. It is then added to the turn's
  * late calls.
  */
-export function comesLate<Answer>(turn: Turn, call: CallUnderWay<Answer>, { own, work }: OngoingWork<Answer>): boolean {
+function comesLate<Answer>(turn: Turn, call: CallUnderWay<Answer>, { own, work }: OngoingWork<Answer>): boolean {
   const { session, task, deps, signal } = turn
   if (!(signal.reason instanceof TurnEnded && signal.reason.reason === 'canceled')) return false
   const { tool, iteration, key, part } = call
@@ -56,14 +73,14 @@ export function comesLate<Answer>(turn: Turn, call: CallUnderWay<Answer>, { own,
   decided.catch(() => {})
   turn.late.push({
     tool_call_id: part?.tool_call_id,
-    async arrive(commit) {
+    async arrive() {
       try {
         await decided
-        await commit(lateChange(turn, call.change(await work), rules))
+        await commitLate(turn, lateChange(turn, call.change(await work), rules))
       } catch (error) {
         if (session.ended.aborted) return
         if (!own.signal.aborted && !(error instanceof ApiError)) deps.gateway.report(error)
-        if (part) await commit(() => closedCalls(turn, [part], noResult('canceled')))
+        if (part) await commitLate(turn, () => closedCalls(turn, [part], noResult('canceled')))
       } finally {
         lifetime.stop()
         activity.end()
@@ -92,3 +109,16 @@ const lateChange =
       steps: [...(made.steps ?? []).map(late), ...closed.steps],
     }
   }
+
+/**
+ * Commits the late result of a canceled task's call; nothing if the task was continued, which closed the call, or
+ * deleted.
+ */
+async function commitLate({ deps, place, task: { _id, turn } }: Turn, change: TurnChange): Promise<void> {
+  const { events } = deps
+  const read = () => {
+    const found = findTask(place, _id)
+    return found?.state === 'canceled' && found.turn.number === turn.number ? found : undefined
+  }
+  await commit(place, change, { events, read })
+}

@@ -14,9 +14,9 @@ import { evaluators } from '../../resources/evaluators/evaluators.ts'
 import { fallbackModels } from '../store/manifest.ts'
 import { textsOf, toolCallPart, withOwnIds } from '../store/messages.ts'
 import { chatRequestOf, sampled } from './chat-request.ts'
-import type { CallUnderWay } from './in-flight.ts'
+import { answerOf, type CallUnderWay } from './in-flight.ts'
 import { agentFacts } from './task-faults.ts'
-import { journalStep, type Turn, type TurnChange } from './turn.ts'
+import { commitStep, journalStep, type Turn, type TurnChange } from './turn.ts'
 
 /** The operation of iterations. */
 export const chatOperation = once(() => {
@@ -25,11 +25,23 @@ export const chatOperation = once(() => {
   return chat.operation()
 })
 
+/** Requests the next message of the model. A failure is noted in the journal before it ends the turn. */
+export async function askModel(turn: Turn): Promise<void> {
+  const call = modelCall(turn)
+  try {
+    await commitStep(turn, call.change(await answerOf(turn, call)))
+  } catch (error) {
+    if (turn.signal.aborted || !(error instanceof ApiError)) throw error
+    await commitStep(turn, call.failed(error))
+    throw error
+  }
+}
+
 /**
  * The model call of an iteration. It throws the gateway's `ApiError` if it fails, and `failed` creates the journal
  * entry then.
  */
-export function modelCall(turn: Turn): CallUnderWay<ModelAnswer> & { failed(error: ApiError): TurnChange } {
+function modelCall(turn: Turn): CallUnderWay<ModelAnswer> & { failed(error: ApiError): TurnChange } {
   const { session, deps, task } = turn
   const started = session.clock.now()
   const iteration = task.turn.iterations + 1

@@ -4,9 +4,10 @@ import { AGENT_SUBJECTS } from '../../contract/core/agent-subjects.ts'
 import type { FaultFacts, FaultPassage } from '../../contract/core/fault.ts'
 import { valueReply } from '../../contract/core/reply.ts'
 import { withoutLatency } from '../../lib/clock.ts'
+import type { Deadline } from '../../lib/deadline.ts'
 import type { Session } from '../../sessions/session.ts'
 import type { AgentTaskRecord } from '../store/manifest.ts'
-import type { TurnDeps } from './turn.ts'
+import { commitStep, journalStep, type Turn, type TurnDeps } from './turn.ts'
 
 /** The affected task. */
 interface FaultyTask {
@@ -66,6 +67,25 @@ export async function throughTaskFaults<Result>(
   const { run, facts, clock } = scenario
   const { body } = await run.through(facts, { clock, signal, onTriggered }, async () => valueReply(await next()))
   return (body as { value: Result }).value
+}
+
+/** Runs an iteration, which a fault may block forever. The turn's time limit stops while it is blocked. */
+export function throughIterationFaults(turn: Turn, deadline: Deadline, next: () => Promise<void>): Promise<void> {
+  const { session, task, signal } = turn
+  const { iterations } = task.turn
+  const iteration = iterations + 1
+  const onTriggered = (rule: string) => {
+    deadline.hold()
+    const step = journalStep(turn, session.clock.now(), {
+      ...{ kind: 'wait', name: 'nothing', outcome: 'waiting' },
+      iteration,
+      faults: [rule],
+    })
+    // A turn that has ended meanwhile has nothing to note.
+    commitStep(turn, () => ({ steps: [step] })).catch(() => {})
+  }
+  const moment = { at: 'task', iteration, key: `${iterations}:iteration` } as const
+  return throughTaskFaults(turn, { ...moment, signal, onTriggered }, next)
 }
 
 /** The faults of a task's event; undefined if there are none. */

@@ -1,4 +1,4 @@
-// The step that runs a tool: the result of its call, and the change of the task.
+// The step that runs tools: the results of their calls, and the changes of the task.
 import { ApiError } from '../../contract/core/error.ts'
 import type { CallSequences, SequenceUse } from '../../contract/core/sequence.ts'
 import { quote } from '../../schema/validation.ts'
@@ -8,9 +8,9 @@ import { findTask } from '../store/store.ts'
 import type { ToolContext, ToolKind, ToolResult } from '../tools/define.ts'
 import { toolNames } from '../tools/record.ts'
 import { runTool } from '../tools/run.ts'
-import type { CallUnderWay } from './in-flight.ts'
+import { answerOf, type CallUnderWay } from './in-flight.ts'
 import { throughTaskFaults } from './task-faults.ts'
-import { journalStep, type Turn, type TurnChange } from './turn.ts'
+import { commitStep, journalStep, type Turn, type TurnChange } from './turn.ts'
 
 /** The result of a tool call, and its positions in sequences of fixtures. */
 interface ToolOutcome extends EarlyOutcome {
@@ -19,6 +19,33 @@ interface ToolOutcome extends EarlyOutcome {
 /** The same for a stored result, whose positions are committed already. */
 type KeptOutcome = EarlyOutcome & Partial<ToolOutcome>
 
+/** Runs all calls of one message at once, and commits each result as soon as those before it are committed. */
+export async function runTools(turn: Turn, calls: readonly ToolCallPart[]): Promise<void> {
+  const { session, deps } = turn
+  let next = 0
+  const running = calls.map(async (part, index) => {
+    const { tool_call_id } = part
+    const kept = turn.task.early?.[tool_call_id]
+    if (kept) return kept
+    const call = toolCall(turn, part)
+    deps.events.notify(session, { type: 'tool-started', task: turn.task, call: part })
+    const { used, ...outcome } = await answerOf(turn, call)
+    // A call whose result is stored is not made again, even by a later process.
+    if (index > next && !('pending' in outcome.result))
+      await commitStep(turn, ({ early }) => ({ task: { early: { ...early, [tool_call_id]: outcome } }, used }))
+    return { used, ...outcome }
+  })
+  // Calls after a failure are ignored.
+  for (const one of running) one.catch(() => {})
+  for (const [index, part] of calls.entries()) {
+    const outcome = await running[index]
+    if (!outcome) continue
+    if ('pending' in outcome.result) turn.waiting.add(part.tool_call_id)
+    else await commitStep(turn, resultChange(part, outcome))
+    next = index + 1
+  }
+}
+
 /** The stored results without one of them. */
 const without = (early: Turn['task']['early'], id: string): Turn['task']['early'] => {
   const { [id]: _, ...others } = early ?? {}
@@ -26,7 +53,7 @@ const without = (early: Turn['task']['early'], id: string): Turn['task']['early'
 }
 
 /** The change of a task by a result; none while its sub-task waits. */
-export function resultChange({ tool_call_id }: ToolCallPart, { result, step, used }: KeptOutcome): TurnChange {
+function resultChange({ tool_call_id }: ToolCallPart, { result, step, used }: KeptOutcome): TurnChange {
   return ({ totals, early }) => {
     if ('pending' in result) return {}
     const shown = 'error' in result ? { error: result.error } : result.result
@@ -43,7 +70,7 @@ export function resultChange({ tool_call_id }: ToolCallPart, { result, step, use
 }
 
 /** A tool call. */
-export function toolCall(turn: Turn, part: ToolCallPart): CallUnderWay<ToolOutcome> {
+function toolCall(turn: Turn, part: ToolCallPart): CallUnderWay<ToolOutcome> {
   const { session, offered, task } = turn
   const started = session.clock.now()
   const { tool_name: name, tool_call_id } = part

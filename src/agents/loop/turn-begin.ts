@@ -24,10 +24,10 @@ export async function beginTurn(call: TaskCall, submission: Submission, events: 
   const request = JSON.stringify(call.body)
   // A rejected call has no number: otherwise others would wait for it among the calls in progress.
   const seqOf = once(() => session.nextCall())
-  const begun = await commit(place, before?.task._id, (task) => turnChange(call, submission, { task, seqOf }), {
+  const begun = await commit(place, (task) => turnChange(call, submission, { task, seqOf }), {
     events,
-    guard(found) {
-      const task = before ? unchanged(found, before.task) : newTask(call, submission)
+    read() {
+      const task = before ? unchanged(findTask(place, before.task._id), before.task) : newTask(call, submission)
       // It may have been deleted meanwhile, and its tasks with it.
       recordOf(agents, { records: session.records, caller }, task.agent_id)
       return task

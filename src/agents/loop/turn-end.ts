@@ -4,10 +4,11 @@ import { ApiError } from '../../contract/core/error.ts'
 import type { TaskStep } from '../../contract/core/trace.ts'
 import type { TaskState } from '../../contract/workspace/agent-task.ts'
 import type { TaskReason } from '../../contract/workspace/task-record.ts'
+import { wakeParent } from '../store/commit.ts'
 import { openCalls, type ToolCallPart } from '../store/messages.ts'
 import type { TaskChange } from '../store/store.ts'
 import type { TurnOutcome } from './next-step.ts'
-import { journalStep, type Turn } from './turn.ts'
+import { commitStep, journalStep, type Turn } from './turn.ts'
 
 /** A turn was ended while running; its calls end with it. */
 export class TurnEnded extends ApiError {
@@ -53,10 +54,7 @@ export const closedCalls = (
 })
 
 /** The change of a task by the end of its turn. */
-export function endChange(
-  turn: Turn,
-  { state, reason, error = null, open = [], pending = [] }: TurnOutcome,
-): TaskChange {
+function endChange(turn: Turn, { state, reason, error = null, open = [], pending = [] }: TurnOutcome): TaskChange {
   const { session, history, task } = turn
   // A late call closes itself.
   const waited = new Set([...open, ...turn.late].map(({ tool_call_id }) => tool_call_id))
@@ -74,4 +72,16 @@ export function endChange(
     messages,
     steps: [...waits, ...steps],
   }
+}
+
+/**
+ * Commits the end of a turn, even if its signal is aborted. `outcome` is called in the transaction; without an outcome,
+ * because a decision arrived meanwhile, nothing is written, false is returned, and the turn continues.
+ */
+export function endTurn(turn: Turn, outcome: () => TurnOutcome | undefined): Promise<boolean> {
+  const change = () => {
+    const ending = outcome()
+    return ending && endChange(turn, ending)
+  }
+  return commitStep(turn, change, { guard() {}, also: ({ task }) => wakeParent(turn.place, task) })
 }

@@ -1,4 +1,4 @@
-// A running turn, shared by its steps. They read it and return changes of the task; the runner commits these.
+// A running turn, shared by its steps: how they read it, and how their changes of the task are committed.
 
 import type { TaskStep } from '../../contract/core/trace.ts'
 import type { MessageRecord } from '../../contract/workspace/task-record.ts'
@@ -6,7 +6,9 @@ import type { AskModel } from '../../gateway/ask.ts'
 import type { Gateway } from '../../gateway/types.ts'
 import { sinceInstant } from '../../lib/clock.ts'
 import type { Session } from '../../sessions/sessions.ts'
+import { type CommitParts, commit } from '../store/commit.ts'
 import type { TaskEvents } from '../store/events.ts'
+import { countTeamCalls } from '../store/limits.ts'
 import { type AgentFunction, type AgentTaskRecord, offeredTools } from '../store/manifest.ts'
 import { findTask, messagesOf, type TaskChange, type TaskPlace } from '../store/store.ts'
 import type { ToolCall, ToolFixtures, ToolResult } from '../tools/define.ts'
@@ -31,9 +33,9 @@ export interface Turn {
   readonly place: TaskPlace
   /** The last committed or read state. */
   task: AgentTaskRecord
-  /** All its messages in that state. */
+  /** All its messages in that state, once it was read. */
   readonly history: MessageRecord[]
-  /** Whether something that was read was not committed after all. */
+  /** Whether the messages must be read: they were not yet, or what was read was not committed after all. */
   isStale: boolean
   readonly offered: ReadonlyMap<string, AgentFunction>
   /** Calls whose sub-task waits for its client. */
@@ -50,7 +52,7 @@ export interface Turn {
 interface LateCall {
   tool_call_id: string | undefined
   /** Waits for the result, and commits its change. */
-  arrive(commit: (change: TurnChange) => Promise<void>): Promise<void>
+  arrive(): Promise<void>
 }
 
 /** A turn of a task to continue. */
@@ -68,8 +70,8 @@ export function turnOf(
     session,
     place,
     task,
-    history: messagesOf(place, task._id),
-    isStale: false,
+    history: [],
+    isStale: true,
     offered: offeredTools(task.manifest),
     waiting: new Set(),
     signal,
@@ -85,16 +87,56 @@ export class TaskGone extends Error {}
  * Reads the current state of a turn's task: decisions about tool calls arrive at any time.
  * @throws TaskGone
  */
-export function refresh(
-  turn: Turn,
-  found: AgentTaskRecord | undefined = findTask(turn.place, turn.task._id, turn.task),
-): AgentTaskRecord {
+export function refresh(turn: Turn): AgentTaskRecord {
+  const found = findTask(turn.place, turn.task._id, turn.task)
   if (!found) throw new TaskGone('the task is gone')
   if (turn.isStale || found.counts.messages !== turn.history.length)
     turn.history.splice(0, turn.history.length, ...messagesOf(turn.place, found._id))
   turn.isStale = false
   turn.task = found
   return found
+}
+
+interface StepParts {
+  /** Throws if the turn is over, so that nothing is written. */
+  guard(): void
+  also?: CommitParts['also']
+}
+
+/**
+ * Commits a step. Returns false without writing if there is no change. Rejects with the signal's reason if the turn is
+ * over.
+ */
+export async function commitStep(
+  turn: Turn,
+  change: (task: AgentTaskRecord) => TaskChange | undefined,
+  { guard, also }: StepParts = { guard: () => turn.signal.throwIfAborted() },
+): Promise<boolean> {
+  const { place, history, deps } = turn
+  const timed = (task: AgentTaskRecord) => {
+    const made = change(task)
+    return (
+      made && { ...made, task: { ...made.task, turn: { ...task.turn, ...made.task?.turn, spent_ms: turn.spent() } } }
+    )
+  }
+  const written = await commit(place, timed, {
+    ...{ events: deps.events, history },
+    read() {
+      guard()
+      return refresh(turn)
+    },
+    also(stored, before) {
+      const { task, messages } = stored
+      countTeamCalls(task, task.totals.iterations - before.totals.iterations, place)
+      turn.task = task
+      history.push(...messages)
+      also?.(stored, before)
+    },
+  }).catch((error) => {
+    turn.isStale = true
+    throw error
+  })
+  return written !== undefined
 }
 
 /** A journal entry for a step that has just ended. */

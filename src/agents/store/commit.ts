@@ -16,8 +16,6 @@ import {
   messagesOf,
   type TaskChange,
   type TaskPlace,
-  type TurnBasis,
-  taskNotFound,
   type WholeTask,
   type WrittenTask,
   writeChange,
@@ -29,14 +27,12 @@ export interface CommitParts {
   /** Notified of the change, and of the turn that it starts or ends. */
   events: TaskEvents
   /**
-   * The task to change, given the stored one; undefined for no change. Default: 404 for a missing task. Runs in the
-   * transaction, as all of this does: what it throws rolls it back.
+   * The task to change, as it is stored, or a new one; undefined for no change. Runs in the transaction, as all of this
+   * does: what it throws rolls it back.
    */
-  guard?(found: AgentTaskRecord | undefined): AgentTaskRecord | undefined
+  read(): AgentTaskRecord | undefined
   /** Additional writes. */
   also?(written: WrittenTask, before: AgentTaskRecord): void
-  /** The data of the turn, if known. */
-  basis?: TurnBasis
   /** All messages of the task, if `also` keeps them up to date. */
   history?: readonly MessageRecord[]
 }
@@ -44,18 +40,16 @@ export interface CommitParts {
 /**
  * Commits a change, computed from the current state. Returns the task, or undefined if there is no change. A task that
  * ends is charged, and its trace gets its final form.
- * @param id undefined for a task that `guard` creates
- * @throws ApiError 404 if there is no such task, and what `guard` and `change` throw
+ * @throws what `read` and `change` throw
  */
 export async function commit(
   place: TaskPlace,
-  id: string | undefined,
   change: (task: AgentTaskRecord) => TaskChange | undefined,
-  { events, guard = thereIs(id), also, basis, history }: CommitParts,
+  { events, read, also, history }: CommitParts,
 ): Promise<AgentTaskRecord | undefined> {
   const { session } = place
   const committed = await session.transact(() => {
-    const before = guard(id === undefined ? undefined : findTask(place, id, basis))
+    const before = read()
     const made = before && change(before)
     if (!made) return undefined
     const { state, totals } = { ...before, ...made.task }
@@ -69,19 +63,9 @@ export async function commit(
     return { ...written, steps: made.steps ?? [], trace, begins: before.turn.number !== written.task.turn.number }
   })
   if (!committed) return undefined
-  const { trace, begins, ...changed } = committed
-  if (begins) events.turnStarted(session, changed.task)
-  events.notify(session, { type: 'changed', ...changed })
-  if (trace) events.ended(session, changed.task, trace)
-  return changed.task
+  events.committed(session, committed)
+  return committed.task
 }
-
-const thereIs =
-  (id = '') =>
-  (found: AgentTaskRecord | undefined): AgentTaskRecord => {
-    if (!found) throw taskNotFound(id)
-    return found
-  }
 
 /** The final trace of a turn that ended: now, or when the task was last changed. */
 function endTrace(place: TaskPlace, { active, updated }: AgentTaskRecord, whole: WholeTask): TraceRecord {

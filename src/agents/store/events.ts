@@ -27,10 +27,21 @@ export interface TaskEvents {
   subscribe(place: TaskPlace, task: string, listener: TaskListener): () => void
   /** Notifies the listeners of tasks that were deleted with their agents. */
   sweep(session: Session): void
-  notify(session: Session, event: TaskEvent): void
-  /** A turn has started, or has ended with its final trace. */
-  turnStarted(session: Session, task: AgentTaskRecord): void
-  ended(session: Session, task: AgentTaskRecord, trace: TraceRecord): void
+  /** Notifies the listeners of a task that has not changed. */
+  notify(session: Session, event: Exclude<TaskEvent, { type: 'changed' }>): void
+  /** A change of a task is committed. */
+  committed(session: Session, change: CommittedChange): void
+}
+
+/** A committed change of a task. */
+interface CommittedChange {
+  task: AgentTaskRecord
+  messages: readonly MessageRecord[]
+  steps: readonly TaskStep[]
+  /** Whether it starts a turn. */
+  begins: boolean
+  /** The final trace of the turn that it ends. */
+  trace: TraceRecord | false
 }
 
 /** A listener of a task. */
@@ -44,6 +55,13 @@ export function createTaskEvents(observers: Observers): TaskEvents {
   const tasksByHandle = new WeakMap<SessionHandle, Map<string, Listening>>()
   const pass = ({ slot }: Session, event: TaskEvent) => {
     for (const listener of [...(tasksByHandle.get(slot)?.get(event.task._id)?.listeners ?? [])]) listener(event)
+  }
+  const notifyBegin = ({ name }: Session, { turn, parent, from }: AgentTaskRecord) => {
+    const about = { session: name, trace: turn.trace, operation: TASK_OPERATION }
+    const { url, received, route, traceparent, tracestate } = from
+    const headers = new Headers({ ...(traceparent && { traceparent }), ...(tracestate && { tracestate }) })
+    const material = { url, received: received === undefined ? undefined : { url: received }, route, headers }
+    observers.notify({ type: 'call-begun', ...about, parent: parent?.trace ?? null }, material)
   }
   return {
     subscribe({ session: { slot }, workspace }, task, listener) {
@@ -62,23 +80,15 @@ export function createTaskEvents(observers: Observers): TaskEvents {
       for (const [_id, { workspace }] of [...(tasksByHandle.get(session.slot) ?? [])])
         if (!findTask({ session, workspace }, _id)) pass(session, { type: 'gone', task: { _id } })
     },
-    notify(session, event) {
-      pass(session, event)
-      if (!observers.active || event.type !== 'changed') return
-      const { task, steps } = event
-      const { trace, seq } = task.turn
-      observers.notify({ type: 'task-changed', session: session.name, trace, seq, task: taskTrace(task, steps) })
-    },
-    turnStarted({ name }, { turn, parent, from }) {
+    notify: pass,
+    committed(session, { task, messages, steps, begins, trace }) {
+      if (begins && observers.active) notifyBegin(session, task)
+      pass(session, { type: 'changed', task, messages, steps })
       if (!observers.active) return
-      const about = { session: name, trace: turn.trace, operation: TASK_OPERATION }
-      const { url, received, route, traceparent, tracestate } = from
-      const headers = new Headers({ ...(traceparent && { traceparent }), ...(tracestate && { tracestate }) })
-      const material = { url, received: received === undefined ? undefined : { url: received }, route, headers }
-      observers.notify({ type: 'call-begun', ...about, parent: parent?.trace ?? null }, material)
-    },
-    ended(session, { turn }, trace) {
-      observers.notify({ type: 'trace-saved', session: session.name, seq: turn.seq, trace })
+      const { turn } = task
+      const about = { session: session.name, seq: turn.seq }
+      observers.notify({ type: 'task-changed', ...about, trace: turn.trace, task: taskTrace(task, steps) })
+      if (trace) observers.notify({ type: 'trace-saved', ...about, trace })
     },
   }
 }
