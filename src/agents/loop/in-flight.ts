@@ -27,7 +27,7 @@ export interface CallUnderWay<Answer> {
 }
 
 /** Makes a call of a turn. Rejects with the reason of the turn's signal if that aborts first. */
-export async function answerOf<Answer>(turn: Turn, call: CallUnderWay<Answer>): Promise<Answer> {
+export async function awaitCall<Answer>(turn: Turn, call: CallUnderWay<Answer>): Promise<Answer> {
   const { signal } = turn
   const own = new AbortController()
   const work = call.make(own.signal)

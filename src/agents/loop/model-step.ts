@@ -14,7 +14,7 @@ import { evaluators } from '../../resources/evaluators/evaluators.ts'
 import { fallbackModels } from '../store/manifest.ts'
 import { textsOf, toolCallPart, withOwnIds } from '../store/messages.ts'
 import { chatRequestOf, sampled } from './chat-request.ts'
-import { answerOf, type CallUnderWay } from './in-flight.ts'
+import { awaitCall, type CallUnderWay } from './in-flight.ts'
 import { agentFacts } from './task-faults.ts'
 import { commitStep, journalStep, type Turn, type TurnChange } from './turn.ts'
 
@@ -29,7 +29,7 @@ export const chatOperation = once(() => {
 export async function askModel(turn: Turn): Promise<void> {
   const call = modelCall(turn)
   try {
-    await commitStep(turn, call.change(await answerOf(turn, call)))
+    await commitStep(turn, call.change(await awaitCall(turn, call)))
   } catch (error) {
     if (turn.signal.aborted || !(error instanceof ApiError)) throw error
     await commitStep(turn, call.failed(error))

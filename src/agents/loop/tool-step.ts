@@ -8,7 +8,7 @@ import { findTask } from '../store/store.ts'
 import type { ToolContext, ToolKind, ToolResult } from '../tools/define.ts'
 import { toolNames } from '../tools/record.ts'
 import { runTool } from '../tools/run.ts'
-import { answerOf, type CallUnderWay } from './in-flight.ts'
+import { awaitCall, type CallUnderWay } from './in-flight.ts'
 import { throughTaskFaults } from './task-faults.ts'
 import { commitStep, journalStep, type Turn, type TurnChange } from './turn.ts'
 
@@ -29,7 +29,7 @@ export async function runTools(turn: Turn, calls: readonly ToolCallPart[]): Prom
     if (kept) return kept
     const call = toolCall(turn, part)
     deps.events.notify(session, { type: 'tool-started', task: turn.task, call: part })
-    const { used, ...outcome } = await answerOf(turn, call)
+    const { used, ...outcome } = await awaitCall(turn, call)
     // A call whose result is stored is not made again, even by a later process.
     if (index > next && !('pending' in outcome.result))
       await commitStep(turn, ({ early }) => ({ task: { early: { ...early, [tool_call_id]: outcome } }, used }))
