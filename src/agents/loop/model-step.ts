@@ -11,12 +11,13 @@ import type { CallOrigin } from '../../gateway/call.ts'
 import { once } from '../../lib/once.ts'
 import { evaluate } from '../../resources/evaluators/evaluate.ts'
 import { evaluators } from '../../resources/evaluators/evaluators.ts'
-import { fallbackModels } from '../store/manifest.ts'
+import { journalStep } from '../store/journal.ts'
+import { agentFacts, fallbackModels } from '../store/manifest.ts'
 import { textsOf, toolCallPart, withOwnIds } from '../store/messages.ts'
 import { chatRequestOf, sampled } from './chat-request.ts'
+import { commitStep } from './commit-step.ts'
 import { awaitCall, type CallUnderWay } from './in-flight.ts'
-import { agentFacts } from './task-faults.ts'
-import { commitStep, journalStep, type Turn, type TurnChange } from './turn.ts'
+import type { Turn, TurnChange } from './turn.ts'
 
 /** The operation of iterations. */
 export const chatOperation = once(() => {
@@ -53,7 +54,7 @@ function modelCall(turn: Turn): CallUnderWay<ModelAnswer> & { failed(error: ApiE
     ...{ key: 'model', iteration },
     async make(signal) {
       const origin = originOf(turn, signal)
-      const agent = agentFacts(turn, iteration)
+      const agent = agentFacts(task, iteration)
       const fallbacks = fallbackModels(task.manifest)
       const inner = { operation: chatOperation(), request, origin, key, agent, fallbacks }
       const { trace, reply } = await deps.gateway.call(inner)

@@ -1,11 +1,12 @@
 // The loop of a turn: one step after another, each committed before the next.
 import { ApiError, bugError } from '../../contract/core/error.ts'
 import type { Deadline } from '../../lib/deadline.ts'
+import { commitStep, refresh } from './commit-step.ts'
 import { askModel } from './model-step.ts'
-import { nextStep, type TurnOutcome } from './next-step.ts'
+import { nextStep } from './next-step.ts'
 import { throughIterationFaults } from './task-faults.ts'
 import { runTools } from './tool-step.ts'
-import { commitStep, refresh, TaskGone, type Turn } from './turn.ts'
+import { TaskGone, type Turn } from './turn.ts'
 import { endTurn, TurnEnded } from './turn-end.ts'
 
 /** Runs steps until the end of the turn, and commits the end whatever it is. */
@@ -19,7 +20,7 @@ export async function takeSteps(turn: Turn, deadline: Deadline): Promise<void> {
       const next = nextStep(turn)
       if (next.do === 'ask') await throughIterationFaults(turn, deadline, () => askModel(turn))
       else if (next.do === 'run') await runTools(turn, next.calls)
-      else if (await endTurn(turn, () => endOf(turn))) return
+      else if (await endTurn(turn)) return
     }
   } catch (error) {
     const why = signal.aborted ? signal.reason : error
@@ -31,10 +32,4 @@ export async function takeSteps(turn: Turn, deadline: Deadline): Promise<void> {
     const { message, code, status } = apiError
     await endTurn(turn, () => ({ state: 'failed', reason: 'error', error: { message, code, status } }))
   }
-}
-
-/** How a turn ends, if it can still end. */
-function endOf(turn: Turn): TurnOutcome | undefined {
-  const next = nextStep(turn)
-  return next.do === 'end' ? next : undefined
 }

@@ -6,8 +6,10 @@ import { valueReply } from '../../contract/core/reply.ts'
 import { withoutLatency } from '../../lib/clock.ts'
 import type { Deadline } from '../../lib/deadline.ts'
 import type { Session } from '../../sessions/session.ts'
-import type { AgentTaskRecord } from '../store/manifest.ts'
-import { commitStep, journalStep, type Turn, type TurnDeps } from './turn.ts'
+import { journalStep } from '../store/journal.ts'
+import { type AgentTaskRecord, agentFacts } from '../store/manifest.ts'
+import { commitStep } from './commit-step.ts'
+import type { Turn, TurnDeps } from './turn.ts'
 
 /** The affected task. */
 interface FaultyTask {
@@ -26,13 +28,6 @@ interface TaskMoment extends Pick<FaultFacts, 'tool'> {
   request?: unknown
 }
 
-/** The facts about the task behind a call, for faults. */
-export const agentFacts = ({ task }: Pick<FaultyTask, 'task'>, iteration: number) => ({
-  agent: task.agent_key,
-  task: task._id,
-  iteration,
-})
-
 /** A task's scenario, and how its events go through it; undefined if there is none. */
 function scenarioOf({ session, task, deps }: FaultyTask, { at, iteration, key, request = {}, tool }: TaskMoment) {
   const run = deps.gateway.runs.ofCall(session, task.from.scenario)
@@ -46,7 +41,7 @@ function scenarioOf({ session, task, deps }: FaultyTask, { at, iteration, key, r
     thread: task.says.thread?.id,
     inner: true,
     text: '',
-    agent: agentFacts({ task }, iteration),
+    agent: agentFacts(task, iteration),
     ...(tool && { tool }),
     point: task.turn.point,
     key: `${task._id}:${task.turn.number}:${key}`,

@@ -2,15 +2,17 @@
 import { ApiError } from '../../contract/core/error.ts'
 import type { CallSequences, SequenceUse } from '../../contract/core/sequence.ts'
 import { quote } from '../../schema/validation.ts'
+import { journalStep } from '../store/journal.ts'
 import type { AgentFunction, EarlyOutcome } from '../store/manifest.ts'
 import { rawArguments, type ToolCallPart } from '../store/messages.ts'
 import { findTask } from '../store/store.ts'
 import type { ToolContext, ToolKind, ToolResult } from '../tools/define.ts'
 import { toolNames } from '../tools/record.ts'
 import { runTool } from '../tools/run.ts'
+import { commitStep } from './commit-step.ts'
 import { awaitCall, type CallUnderWay } from './in-flight.ts'
 import { throughTaskFaults } from './task-faults.ts'
-import { commitStep, journalStep, type Turn, type TurnChange } from './turn.ts'
+import type { Turn, TurnChange } from './turn.ts'
 
 /** The result of a tool call, and its positions in sequences of fixtures. */
 interface ToolOutcome extends EarlyOutcome {

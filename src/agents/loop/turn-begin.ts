@@ -8,12 +8,12 @@ import { recordOf } from '../../resources/define.ts'
 import type { Session } from '../../sessions/sessions.ts'
 import { commit } from '../store/commit.ts'
 import type { TaskEvents } from '../store/events.ts'
+import { journalStep } from '../store/journal.ts'
 import type { AgentTaskRecord } from '../store/manifest.ts'
 import { openCalls, type ToolCallPart, toolResultsOf } from '../store/messages.ts'
 import { findTask, nextTaskNumber, placeOf, type TaskChange, taskNotFound, writeChange } from '../store/store.ts'
 import { newTraceOf, recordTurn, TASK_OPERATION } from '../store/turn-trace.ts'
 import { checkInactive, type Submission, type TaskCall } from './submission.ts'
-import { journalStep } from './turn.ts'
 import { closing, noResult } from './turn-end.ts'
 
 /** Commits the start of a turn, and returns the submitted task. */

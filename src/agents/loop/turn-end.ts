@@ -4,11 +4,13 @@ import { ApiError } from '../../contract/core/error.ts'
 import type { TaskStep } from '../../contract/core/trace.ts'
 import type { TaskState } from '../../contract/workspace/agent-task.ts'
 import type { TaskReason } from '../../contract/workspace/task-record.ts'
-import { wakeParent } from '../store/commit.ts'
+import { journalStep } from '../store/journal.ts'
 import { openCalls, type ToolCallPart } from '../store/messages.ts'
 import type { TaskChange } from '../store/store.ts'
-import type { TurnOutcome } from './next-step.ts'
-import { commitStep, journalStep, type Turn } from './turn.ts'
+import { wakeParent } from '../store/turn-close.ts'
+import { commitStep } from './commit-step.ts'
+import { nextStep, type TurnOutcome } from './next-step.ts'
+import type { Turn } from './turn.ts'
 
 /** A turn was ended while running; its calls end with it. */
 export class TurnEnded extends ApiError {
@@ -53,6 +55,12 @@ export const closedCalls = (
   }),
 })
 
+/** How a turn ends, if it can still end. */
+function endOf(turn: Turn): TurnOutcome | undefined {
+  const next = nextStep(turn)
+  return next.do === 'end' ? next : undefined
+}
+
 /** The change of a task by the end of its turn. */
 function endChange(turn: Turn, { state, reason, error = null, open = [], pending = [] }: TurnOutcome): TaskChange {
   const { session, history, task } = turn
@@ -78,7 +86,7 @@ function endChange(turn: Turn, { state, reason, error = null, open = [], pending
  * Commits the end of a turn, even if its signal is aborted. `outcome` is called in the transaction; without an outcome,
  * because a decision arrived meanwhile, nothing is written, false is returned, and the turn continues.
  */
-export function endTurn(turn: Turn, outcome: () => TurnOutcome | undefined): Promise<boolean> {
+export function endTurn(turn: Turn, outcome: () => TurnOutcome | undefined = () => endOf(turn)): Promise<boolean> {
   const change = () => {
     const ending = outcome()
     return ending && endChange(turn, ending)

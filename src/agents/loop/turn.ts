@@ -1,16 +1,12 @@
-// A running turn, shared by its steps: how they read it, and how their changes of the task are committed.
+// A running turn, shared by its steps.
 
-import type { TaskStep } from '../../contract/core/trace.ts'
 import type { MessageRecord } from '../../contract/workspace/task-record.ts'
 import type { AskModel } from '../../gateway/ask.ts'
 import type { Gateway } from '../../gateway/types.ts'
-import { sinceInstant } from '../../lib/clock.ts'
 import type { Session } from '../../sessions/sessions.ts'
-import { type CommitParts, commit } from '../store/commit.ts'
 import type { TaskEvents } from '../store/events.ts'
-import { countTeamCalls } from '../store/limits.ts'
 import { type AgentFunction, type AgentTaskRecord, offeredTools } from '../store/manifest.ts'
-import { findTask, messagesOf, type TaskChange, type TaskPlace } from '../store/store.ts'
+import type { TaskChange, TaskPlace } from '../store/store.ts'
 import type { ToolCall, ToolFixtures, ToolResult } from '../tools/define.ts'
 
 /** The dependencies of turns. */
@@ -82,80 +78,3 @@ export function turnOf(
 
 /** The task was deleted, or its agent was. */
 export class TaskGone extends Error {}
-
-/**
- * Reads the current state of a turn's task: decisions about tool calls arrive at any time.
- * @throws TaskGone
- */
-export function refresh(turn: Turn): AgentTaskRecord {
-  const found = findTask(turn.place, turn.task._id, turn.task)
-  if (!found) throw new TaskGone('the task is gone')
-  if (turn.isStale || found.counts.messages !== turn.history.length)
-    turn.history.splice(0, turn.history.length, ...messagesOf(turn.place, found._id))
-  turn.isStale = false
-  turn.task = found
-  return found
-}
-
-interface StepParts {
-  /** Throws if the turn is over, so that nothing is written. */
-  guard(): void
-  also?: CommitParts['also']
-}
-
-/**
- * Commits a step. Returns false without writing if there is no change. Rejects with the signal's reason if the turn is
- * over.
- */
-export async function commitStep(
-  turn: Turn,
-  change: (task: AgentTaskRecord) => TaskChange | undefined,
-  { guard, also }: StepParts = { guard: () => turn.signal.throwIfAborted() },
-): Promise<boolean> {
-  const { place, history, deps } = turn
-  const timed = (task: AgentTaskRecord) => {
-    const made = change(task)
-    return (
-      made && { ...made, task: { ...made.task, turn: { ...task.turn, ...made.task?.turn, spent_ms: turn.spent() } } }
-    )
-  }
-  const written = await commit(place, timed, {
-    ...{ events: deps.events, history },
-    read() {
-      guard()
-      return refresh(turn)
-    },
-    also(stored, before) {
-      const { task, messages } = stored
-      countTeamCalls(task, task.totals.iterations - before.totals.iterations, place)
-      turn.task = task
-      history.push(...messages)
-      also?.(stored, before)
-    },
-  }).catch((error) => {
-    turn.isStale = true
-    throw error
-  })
-  return written !== undefined
-}
-
-/** A journal entry for a step that has just ended. */
-export function journalStep(
-  { task, session }: Pick<Turn, 'task' | 'session'>,
-  started: number,
-  about: Pick<TaskStep, 'kind' | 'name' | 'outcome'> & Partial<TaskStep>,
-): TaskStep {
-  return {
-    turn: task.turn.number,
-    iteration: task.turn.iterations,
-    tool_call_id: null,
-    started_at: new Date(started).toISOString(),
-    duration_ms: sinceInstant(session.clock, started),
-    error: null,
-    trace: null,
-    task: null,
-    usage: null,
-    cost: null,
-    ...about,
-  }
-}

@@ -151,3 +151,10 @@ function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
     if (!taken.has(free)) return free
   }
 }
+
+/** The facts about the task behind a call, for faults. */
+export const agentFacts = ({ agent_key: agent, _id: task }: AgentTaskRecord, iteration: number) => ({
+  agent,
+  task,
+  iteration,
+})
