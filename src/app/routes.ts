@@ -35,7 +35,7 @@ import type { Session } from '../sessions/sessions.ts'
 import { type RouteHandler, routerOf } from './router.ts'
 import { withTurnExchange } from './turn-exchange.ts'
 import type { App, AppDeps, RouteContext } from './types.ts'
-import { createUnknownPathLog, type UnknownPathLog } from './unknown-paths.ts'
+import { createUnknownPathLog } from './unknown-paths.ts'
 import { answerUnrouted, pathRegex } from './unrouted.ts'
 import { type NoteCall, type SentParts, workspaceNotes } from './workspace-notes.ts'
 import { workspaceViewRoute } from './workspace-view.ts'
@@ -81,7 +81,7 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
   const unknownPaths = createUnknownPathLog(() => [...endpoints, ...routes].map(({ path }) => path).concat(apiPaths))
   const routes = allRoutes(deps, {
     sessionOf,
-    strays: unknownPaths,
+    unknownPaths,
     readers,
     workspaceCalls,
     responses,
@@ -144,39 +144,31 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
 function allRoutes(
   deps: AppDeps,
   {
-    sessionOf,
-    strays: unknownPaths,
-    readers,
-    workspaceCalls,
-    responses,
     queue,
     wake,
     tasks,
     allTasks,
+    ...shared
   }: {
-    strays: UnknownPathLog
     queue: EventQueue
     wake(session: Session): void
     /** The tasks for clients, and those for others, whose reads are not noted. */
     tasks(): TaskService
     allTasks(): TaskService
-  } & Pick<ControlDeps, 'sessionOf' | 'readers' | 'workspaceCalls' | 'responses'>,
+  } & Pick<ControlDeps, 'sessionOf' | 'unknownPaths' | 'readers' | 'workspaceCalls' | 'responses'>,
 ): Route[] {
+  const { sessionOf } = shared
   const { access, ask, gateway, sessions, strict } = deps
   const { guardrails, observers, runs } = gateway
   const sessionNameOf = (request: Request) => sessionName(request, tokenOf(request))
   const dropped = createDroppedTraces(sessions)
   const controlled: Omit<ControlDeps, 'earlier'> = {
     ...deps,
-    sessionOf,
+    ...shared,
     sessionNameOf,
     mustBeSeen: (name, request) => checkSeen(name, sessionNameOf(request), deps.instanceStrict),
     observers,
     runs,
-    unknownPaths,
-    readers,
-    workspaceCalls,
-    responses,
     droppedTraces: dropped.total,
     hasToken: (request) => hasToken(request, access),
     operations: operationNames,

@@ -102,9 +102,7 @@ export function createCassettes(options: CassetteOptions): Cassettes {
     recording: (transport) => recorder?.recording(transport) ?? transport,
     async replaying(url, init, attempt) {
       const tape = tapeOf(attempt.session, replay ?? '')
-      const read = upstreamRequest({ url, init, attempt })
-      // Awaited only if it must be, so that parallel requests are answered in the order in which they came.
-      const recorded = tape.take(read instanceof Promise ? await read : read, attempt)
+      const recorded = tape.take(await upstreamRequest({ url, init, attempt }), attempt)
       return replayAttempt({
         ...{ recorded, attempt, speed },
         readOn: () =>

@@ -68,20 +68,14 @@ function readsOf(database: Query) {
     .from(liveRecords)
     .where(and(eq(liveRecords.id, param('id')), inParent))
     .prepare()
-  const older = database
-    .select(ROW)
-    .from(liveRecords)
-    .where(and(inParent, lt(liveRecords.seq, param('from'))))
-    .orderBy(desc(liveRecords.seq))
-    .limit(param('limit'))
-    .prepare()
-  const newer = database
-    .select(ROW)
-    .from(liveRecords)
-    .where(and(inParent, gt(liveRecords.seq, param('from'))))
-    .orderBy(asc(liveRecords.seq))
-    .limit(param('limit'))
-    .prepare()
+  const pageOf = (isBeyond: typeof lt, order: typeof desc) =>
+    database
+      .select(ROW)
+      .from(liveRecords)
+      .where(and(inParent, isBeyond(liveRecords.seq, param('from'))))
+      .orderBy(order(liveRecords.seq))
+      .limit(param('limit'))
+      .prepare()
   const keyed = once(() =>
     database
       .select({ ...ROW, workspace: liveRecords.workspace })
@@ -91,7 +85,7 @@ function readsOf(database: Query) {
       .orderBy(asc(liveRecords.seq))
       .prepare(),
   )
-  return { byId, byKey, seqById, older, newer, keyed }
+  return { byId, byKey, seqById, older: pageOf(lt, desc), newer: pageOf(gt, asc), keyed }
 }
 
 /** The write statements of a database. */

@@ -3,29 +3,13 @@ import type { Backend, PassingBackend, RawRequest } from '../contract/core/backe
 import { ApiError } from '../contract/core/error.ts'
 import type { Operation, Prompt } from '../contract/core/operation.ts'
 import type { Reply } from '../contract/core/reply.ts'
+import { ROUTER_FIELDS } from '../contract/core/router-fields.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { realClock } from '../lib/clock.ts'
 import { asObject } from '../lib/values.ts'
 import type { Call } from './call.ts'
 
-/** Fields that only the router's API has: a request with one of them is never passed on. */
-const OWN_FIELDS = [
-  'svc',
-  'name',
-  'fallbacks',
-  'retry',
-  'cache',
-  'load_balancer',
-  'timeout',
-  'identity',
-  'contact',
-  'thread',
-  'variables',
-  'template_engine',
-  'guardrails',
-  'knowledge',
-]
-/** Fields of the list that another API has too, with another meaning. */
+/** Fields of the router that another API has too, with another meaning. */
 const SHARED: Record<string, readonly string[]> = { anthropic: ['thread'] }
 
 /** The request of a call that its provider receives unchanged; undefined when the gateway handles the call itself. */
@@ -34,7 +18,7 @@ export function passedOn(call: Call, { passing }: Backend): PassedRequest | unde
   if (!passing || !raw || !wire || !body) return undefined
   const { fields, model: named, fullModel } = raw
   const isOurs = (field: string) => fields[field] != null && !SHARED[wire.api]?.includes(field)
-  if (OWN_FIELDS.some(isOurs) || !passing.takes(fullModel, wire.api)) return undefined
+  if (ROUTER_FIELDS.some(isOurs) || !passing.takes(fullModel, wire.api)) return undefined
   const address = url.slice(url.indexOf('/', url.indexOf('://') + 3))
   const path = address.startsWith('/v1/') ? address.slice('/v1'.length) : address
   const model = { named, sent: fullModel.slice(fullModel.indexOf('/') + 1) }

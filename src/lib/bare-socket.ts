@@ -3,6 +3,7 @@
 import type { FFIFunction, Library } from 'bun:ffi'
 import { readdirSync } from 'node:fs'
 import { realClock } from './clock.ts'
+import { once } from './once.ts'
 import { openFileLimit } from './open-files.ts'
 
 /** The two ends of a connection; `address` is that of the peer. */
@@ -50,18 +51,18 @@ const FUNCTIONS = {
   shutdown: { args: ['int', 'int'], returns: 'int' },
 } as const satisfies Record<string, FFIFunction>
 type Calls = Library<typeof FUNCTIONS>['symbols']
-let calls: Calls | undefined
+const system = socketSystem()
+const loadCalls = once(async () => system && (await import('bun:ffi')).dlopen(system.library, FUNCTIONS).symbols)
 
 /** Finds the open connection between two ends. Undefined if there is none, or if the system is not supported. */
 export async function bareSocket(ends: ConnectionEnds): Promise<BareSocket | undefined> {
-  const system = socketSystem()
-  if (!system) return undefined
-  calls ??= (await import('bun:ffi')).dlopen(system.library, FUNCTIONS).symbols
+  const calls = await loadCalls()
+  if (!system || !calls) return undefined
   const { send, setsockopt, shutdown } = calls
-  const descriptor = descriptors().find((one) => joins(one, ends))
+  const descriptor = descriptors().find((one) => joins(calls, one, ends))
   if (descriptor === undefined) return undefined
   // A descriptor is reused as soon as its connection is closed.
-  const open = () => joins(descriptor, ends)
+  const open = () => joins(calls, descriptor, ends)
   return {
     async write(bytes) {
       let rest = bytes
@@ -106,8 +107,7 @@ const MAX_DESCRIPTORS = 65_536
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** Whether a descriptor is the connection between two ends. */
-function joins(descriptor: number, { address, port, localPort }: ConnectionEnds): boolean {
-  if (!calls) return false
+function joins(calls: Calls, descriptor: number, { address, port, localPort }: ConnectionEnds): boolean {
   const peer = nameOf(descriptor, calls.getpeername)
   if (peer?.port !== port || !sameAddress(peer.address, address)) return false
   return nameOf(descriptor, calls.getsockname)?.port === localPort

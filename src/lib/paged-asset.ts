@@ -3,6 +3,7 @@
 // as a copy.
 import { closeSync, openSync, readSync } from 'node:fs'
 import { isCompiled, readAsset } from './assets.ts'
+import { once } from './once.ts'
 
 /** Positions of shipped files in the executable, by their path from the project's root: offset and length. */
 type AssetPlaces = Record<string, [offset: number, length: number]>
@@ -20,11 +21,10 @@ export interface PagedAsset {
   need(start: number, end: number): void
 }
 
-let places: AssetPlaces | undefined
-
 /** The positions of files; empty when run from source, or if the build could not determine them. */
-const placesOf = (): AssetPlaces =>
-  (places ??= isCompiled ? (JSON.parse(new TextDecoder().decode(readAsset(PLACES_FILE))) as AssetPlaces) : {})
+const placesOf = once(
+  (): AssetPlaces => (isCompiled ? (JSON.parse(new TextDecoder().decode(readAsset(PLACES_FILE))) as AssetPlaces) : {}),
+)
 
 /** A shipped file, read as needed, or at once where that is not possible. */
 export function pagedAsset(path: string): PagedAsset {

@@ -1,27 +1,13 @@
 // Converts a call to a provider's OpenAI-compatible API: only the router's own fields are removed.
 import type { BackendCall } from '../../contract/core/backend.ts'
+import { ROUTER_FIELDS } from '../../contract/core/router-fields.ts'
 import { once } from '../../lib/once.ts'
 import type { JsonObject } from '../../lib/values.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { ACCEPTED, UNPACKED } from './transport.ts'
 
-// Fields that the router adds to the provider's API; they have been processed before an attempt.
-const ROUTER_FIELDS: ReadonlySet<string> = new Set([
-  'svc',
-  'name',
-  'fallbacks',
-  'retry',
-  'cache',
-  'load_balancer',
-  'timeout',
-  'identity',
-  'contact',
-  'thread',
-  'variables',
-  'template_engine',
-  'guardrails',
-  'knowledge',
-])
+// They have been processed before an attempt.
+const PROCESSED_FIELDS: ReadonlySet<string> = new Set(ROUTER_FIELDS)
 const ROUTER_FORM_FIELDS = ['enable_logging', 'diarize', 'tag_audio_events', 'num_speakers', 'timestamps_granularity']
 // Providers store metadata with responses. In other operations it belongs to the trace, and some providers reject it.
 const KEEPS_METADATA = 'responses'
@@ -69,7 +55,7 @@ function fieldsFor({ operation, model, request }: BackendCall): JsonObject {
   const original = request as JsonObject
   // Copied, since deleting fields makes an object slow.
   for (const key in original) {
-    if (!ROUTER_FIELDS.has(key) && (key !== 'metadata' || operation.name === KEEPS_METADATA))
+    if (!PROCESSED_FIELDS.has(key) && (key !== 'metadata' || operation.name === KEEPS_METADATA))
       fields[key] = original[key]
   }
   fields.model = bareModel(model)

@@ -15,8 +15,8 @@ export interface SentRequest {
   attempt: Pick<SentAttempt, 'provider' | 'operation' | 'model' | 'session'>
 }
 
-/** The request without its key; a promise only for a form, whose files are read. */
-export function upstreamRequest(sent: SentRequest): UpstreamRequest | Promise<UpstreamRequest> {
+/** The request without its key. */
+export async function upstreamRequest(sent: SentRequest): Promise<UpstreamRequest> {
   const { url, init, attempt } = sent
   const { provider, operation, model } = attempt
   const { pathname, search } = new URL(url)
@@ -26,9 +26,8 @@ export function upstreamRequest(sent: SentRequest): UpstreamRequest | Promise<Up
     const value = headers.get(name)
     if (value !== null) meaning[name] = value
   }
-  const request = { provider, operation, model, path: pathname + search, headers: meaning }
-  const body = bodyOf(init.body, headers.get('content-type') ?? '')
-  return body instanceof Promise ? body.then((read) => ({ ...request, body: read })) : { ...request, body }
+  const body = await bodyOf(init.body, headers.get('content-type') ?? '')
+  return { provider, operation, model, path: pathname + search, headers: meaning, body }
 }
 
 function bodyOf(body: RequestInit['body'], contentType: string): UpstreamBody | Promise<UpstreamBody> {

@@ -4,7 +4,6 @@ import type { ResponseEnd } from '../../contract/core/exchange.ts'
 import { DROPPED, type ExchangeNote, type KeptBytes, KNOWN } from '../../contract/core/exchange-note.ts'
 import { frontCoded } from '../../lib/front-coding.ts'
 import { keptText } from '../../lib/kept-text.ts'
-import { remembering } from '../../lib/remember.ts'
 import { DONE_EVENT, encodeEvent } from '../../lib/sse.ts'
 import { EVENT_STREAM, JSON_BODY } from '../stream/respond.ts'
 import type { BodyChunk, SentBody } from '../stream/sent-body.ts'
@@ -13,9 +12,6 @@ import { addressShown, shownHeaders } from './request-headers.ts'
 
 /** Maximum size of a kept request or response, in characters, without what repeats the previous text. */
 const MAX_CHARACTERS = 64 * 1024
-
-/** Cached because most calls have the address of the previous one. */
-const addressOf = remembering(addressShown)
 
 /** What is known when the call ends. */
 interface NoteOptions {
@@ -43,7 +39,7 @@ export function exchangeNote(
   const redact = redaction ?? unchanged
   const isOfMany = isOrdinary(recording) || (redaction !== undefined && isUnchanged(recording))
   const isDropped = !headers && !sent?.nothing && ended === 'complete' && isOfMany
-  const address = addressOf(received.url)
+  const address = addressShown(received.url)
   const isUsual = !unread && address === call.operation.path && ended === 'complete'
   if (isDropped && isUsual) return DROPPED
   // The response is the stored one.

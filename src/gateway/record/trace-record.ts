@@ -3,7 +3,6 @@ import { type AnswerAssembly, assembled } from '../../contract/core/assembly.ts'
 import type { Operation } from '../../contract/core/operation.ts'
 import type { TraceRecord } from '../../contract/core/trace.ts'
 import { jsonInSlices } from '../../lib/json-slices.ts'
-import { remembering } from '../../lib/remember.ts'
 import { inSlices } from '../../lib/slices.ts'
 import type { StreamEvent } from '../../lib/sse.ts'
 import { costOf } from '../../providers/catalogue.ts'
@@ -107,8 +106,6 @@ async function assembledInSlices(assembly: AnswerAssembly, events: readonly Stre
 /** How a call ended, in the fields of its trace. */
 export type TraceOutcome = Pick<TraceRecord, 'outcome' | 'status' | 'error'> & { headers: Record<string, string> }
 
-const isoTime = remembering((time: number) => new Date(time).toISOString())
-
 type SessionPart = Pick<TraceRecord, 'session' | 'instance' | 'new_session'>
 
 /** The session fields of a trace: its name, its instance, and whether this call created it. */
@@ -147,7 +144,7 @@ export function traceOf(
     route: recording.direct ? 'direct' : 'gateway',
     status,
     outcome,
-    started_at: isoTime(recording.started),
+    started_at: new Date(recording.started).toISOString(),
     duration_ms: ended - recording.started,
     fixture: answer ? answer.from.fixture : (lastAttempt?.fixture ?? null),
     generated: answer?.from.generated ?? false,

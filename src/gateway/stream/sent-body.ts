@@ -9,9 +9,6 @@ const MAX_RECORDED = 1 << 20
 /** A piece of a body, as it was written to the connection. */
 export type BodyChunk = string | Uint8Array
 
-/** Number of available events after which the clock is read again: they may be sent in several turns. */
-export const EVENTS_OF_A_TURN = 64
-
 /** Records that this piece is sent now, as a pair of numbers. */
 export function noteTime(times: number[], piece: number, now: number): void {
   if (times.length >= MAX_TIMES || times[times.length - 1] === now) return

@@ -1,4 +1,5 @@
 // Mono 16-bit samples as WAV or MP3. The encoder is loaded on first use.
+import { once } from '../once.ts'
 
 /** The samples as little-endian bytes, which is the byte order of every supported platform. */
 export const bytesOf = (pcm: Int16Array): Uint8Array => new Uint8Array(pcm.buffer, pcm.byteOffset, pcm.byteLength)
@@ -24,13 +25,12 @@ export function wavOf(pcm: Int16Array, rate: number): Uint8Array {
   return file
 }
 
-const loadEncoder = async () => (await import('wasm-media-encoders')).createMp3Encoder()
 // Compiling it costs more than encoding a sentence. One instance suffices: no call is interrupted by another one.
-let loading: ReturnType<typeof loadEncoder> | undefined
+const loadEncoder = once(async () => (await import('wasm-media-encoders')).createMp3Encoder())
 
 /** An MP3 file of a constant 48 kbit/s. */
 export async function mp3Of(pcm: Int16Array, rate: number): Promise<Uint8Array> {
-  const encoder = await (loading ??= loadEncoder())
+  const encoder = await loadEncoder()
   encoder.configure({ channels: 1, sampleRate: rate, bitrate: 48 })
   // Each call returns a view of the encoder's own memory, which the next one overwrites.
   const body = encoder.encode([Float32Array.from(pcm, (sample) => sample / 32768)]).slice()

@@ -1,7 +1,7 @@
 // Mono 16-bit samples as Opus in Ogg (RFC 7845). The encoder is loaded on first use.
 import { readFileSync } from 'node:fs'
-import type { Opus } from 'opusscript/build/opusscript_native_wasm.js'
 import wasm from 'opusscript/build/opusscript_native_wasm.wasm' with { type: 'file' }
+import { once } from '../once.ts'
 import { bytesOf } from './audio-encode.ts'
 
 // Opus counts samples at 48 kHz, whatever the input (RFC 7845). The encoder delays by its look-ahead, 6.5 ms.
@@ -41,14 +41,14 @@ const SET_BITRATE = 4002
 const SET_COMPLEXITY = 4010
 // The maximum that the package allows for a packet.
 const MAX_BYTES = 1276 * 3
-let native: Opus | undefined
+// The package's own class looks for its WebAssembly next to itself at run time, so it is passed in.
+const loadOpus = once(async () =>
+  (await import('opusscript/build/opusscript_native_wasm.js')).default({ wasmBinary: readFileSync(wasm) }),
+)
 
 /** Encodes packets of 20 ms in order. Free it afterwards. */
 async function opusEncoder(rate: number): Promise<{ encode: (pcm: Uint8Array) => Uint8Array; free: () => void }> {
-  // The package's own class looks for its WebAssembly next to itself at run time, so it is passed in.
-  const opus = (native ??= (await import('opusscript/build/opusscript_native_wasm.js')).default({
-    wasmBinary: readFileSync(wasm),
-  }))
+  const opus = await loadOpus()
   const handler = new opus.OpusScriptHandler(rate, 1, AUDIO)
   handler._encoder_ctl(SET_BITRATE, 24_000)
   // The lower quality is sufficient, and takes a third of the time.
