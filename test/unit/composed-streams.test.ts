@@ -59,29 +59,6 @@ property('composed stream: has the whole response that reading its events gives'
   expect(known).toBeGreaterThan(runs(500))
 })
 
-property('composed JSON of a text response: equals that of its body', () => {
-  const counts = fc.record({ prompt_tokens: fc.nat(9), completion_tokens: fc.nat(9) }, { requiredKeys: [] })
-  const models = fc.constantFrom('openai/gpt-4o', 'openai/o3-mini', 'own/"quoted"')
-  let written = 0
-  fc.assert(
-    fc.property(text, counts, models, requests, (content, usage, model, given) => {
-      const asked = { model, messages: [{ role: 'user', content: 'Hi' }], ...given } as ChatRequest
-      const answerContext = {
-        id: 'ID',
-        now: 0,
-        model,
-        keyValues: { get: () => undefined },
-      } as unknown as AttemptContext
-      const composed = composeChat(asked, { content, usage } as TextScript, answerContext) as RenderedAnswer
-      if (composed.text === undefined) return
-      written++
-      expect(composed.text).toBe(JSON.stringify(composed.body()))
-    }),
-    { seed: 5, numRuns: runs(2_000) },
-  )
-  expect(written).toBeGreaterThan(runs(100))
-})
-
 property('composed choice: is the same alone and beside another, cached or not', () => {
   const answerContext = { id: 'ID', now: 0, model: 'openai/gpt-4o', keyValues: { get: () => undefined } }
   const firstChoice = (request: object, script: TextScript) => {
