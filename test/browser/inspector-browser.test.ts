@@ -183,6 +183,15 @@ test('scenario editor: marks mistakes at their lines, applies a valid text and r
   await text.press('Delete')
   await page.keyboard.insertText('name: own\nrules:\n  - name: refused\n    fault: { type: http-error, status: 418 }\n')
   await scenario.getByText('Valid', { exact: true }).waitFor()
+  const colors = await text.evaluate((element) =>
+    ['.cm-line', '.cm-syntax-propertyName', '.cm-syntax-content'].map((selector) => {
+      const found = element.querySelector(selector)
+      return found && getComputedStyle(found).color
+    }),
+  )
+  // The line, a key and a text.
+  expect(new Set(colors).size).toBe(3)
+  expect(colors).not.toContain(null)
   await scenario.getByRole('button', { name: 'Apply' }).click()
   await scenario.getByRole('heading', { name: 'own' }).waitFor()
   // It goes by no name that is known, and yet it is the one that is chosen and can be begun anew.
