@@ -2,7 +2,6 @@
 import type { Operation, Prompt } from '../contract/core/operation.ts'
 import { type ByteCache, byteCache } from '../lib/byte-cache.ts'
 import { fingerprint } from '../lib/ids.ts'
-import { rememberingAll } from '../lib/remember.ts'
 import type { Session } from '../sessions/session.ts'
 
 /** How often each kind of call occurred in a generation of a session; the oldest kinds are dropped. */
@@ -33,37 +32,12 @@ interface ModelCall {
   prompt: Prompt
 }
 
-/** Maximum length of a system prompt whose call kind is cached, in characters. */
-const MAX_CACHED_PROMPT = 4_000
-
 /** The kind of a call: operation, stream, model, system prompt, tool names, response format, turn. */
 export function callKind({ operation, request, stream, prompt }: ModelCall): string {
   const { system, tools, answer = 'text', turn } = prompt
-  const kind = system.length > MAX_CACHED_PROMPT ? kindOf : cachedKind
-  // Joining an empty list takes as long as the whole cache lookup.
-  return kind(
-    operation.name,
-    stream,
-    operation.model(request),
-    tools.length > 0 ? tools.join() : '',
-    answer,
-    turn,
-    system,
-  )
+  const shape = `${stream}\n${operation.model(request)}\n${tools.join()}\n${answer}\n${turn}\n${system}`
+  return injectionPointKind(operation.name, shape)
 }
-type KindParts = [
-  operation: string,
-  stream: boolean,
-  model: string,
-  tools: string,
-  form: string,
-  turn: number,
-  system: string,
-]
-const kindOf = (...[operation, stream, model, tools, form, turn, system]: KindParts): string =>
-  injectionPointKind(operation, `${stream}\n${model}\n${tools}\n${form}\n${turn}\n${system}`)
-/** Caches eight kinds of calls: hashing a short prompt takes 0.2 us. */
-const cachedKind = rememberingAll(kindOf)
 
 /** The kind of all calls of an operation with the same shape. */
 export const injectionPointKind = (operation: string, shape: string): string =>
