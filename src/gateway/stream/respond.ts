@@ -20,7 +20,7 @@ export const EVENT_STREAM = { 'content-type': 'text/event-stream; charset=utf-8'
 
 /** The client of a reply. */
 export interface Client {
-  /** Its raw connection, when it can be accessed. */
+  /** Its raw connection, when it was found before. */
   connection?: Connection | undefined
   /** How long it may stop reading a stream, in ms. */
   clientTimeout?: number
@@ -152,9 +152,10 @@ async function begunSoon<Item>(items: AsyncIterable<Item>): Promise<PendingItems
  */
 function directStream<Item>(
   { first, next, source }: PendingItems<Item>,
-  { connection, clientTimeout = CLIENT_TIMEOUT_MS, hold }: Client,
+  client: Client,
   chunksOf: (item: Item) => readonly Chunk[],
 ): ReadableStream {
+  const { clientTimeout = CLIENT_TIMEOUT_MS, hold } = client
   const waitedFor = (step: Promise<IteratorResult<Item>>) => hold?.waitsFor?.(step) ?? step
   return new ReadableStream({
     type: 'direct',
@@ -192,7 +193,7 @@ function directStream<Item>(
           // A client in this process may have had no turn while the process was busy.
           for (const _ of TURNS) await nextTurn()
         }
-        await breakOff(error, connection)
+        await breakOff(error, client)
       }
       // The connection is idle from here on. Before, a silence in the response could last any time.
       hold?.leaves?.()
@@ -211,17 +212,19 @@ const UNREAD_RESPONSE: TimeoutErrors = {
 }
 
 /** Ends the client's connection as the failure requires; without access to it, an error of the stream resets it. */
-async function breakOff(error: unknown, connection: Connection | undefined): Promise<void> {
-  if (!(error instanceof ConnectionFailure) || !connection) throw error
+async function breakOff(error: unknown, { connection: found, hold }: Client): Promise<void> {
+  if (!(error instanceof ConnectionFailure)) throw error
+  const connection = found ?? (await hold?.find())
+  if (!connection) throw error
   if (error.how === 'reset') return connection.reset()
   if (error.how === 'garbled') await connection.write(NO_CHUNK_SIZE)
   connection.close()
 }
 
 /** Ends the connection without any byte of HTTP. */
-export async function putNothing(failure: ConnectionFailure, connection: Connection | undefined): Promise<Response> {
+export async function putNothing(failure: ConnectionFailure, client: Client): Promise<Response> {
   try {
-    await breakOff(failure, connection)
+    await breakOff(failure, client)
     return sentByHand(NEVER_SENT(), null)
   } catch (error) {
     const broken = { type: 'direct', pull: () => Promise.reject(error) } as unknown as UnderlyingDefaultSource
