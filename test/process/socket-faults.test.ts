@@ -70,7 +70,10 @@ describe('socket fault of a server', () => {
   const folder = emptyFolder()
   let server: Server
   const urls: URL[] = []
-  const provider = createServer((socket) => socket.once('data', () => socket.end()))
+  const SHORT = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{"id"'
+  const provider = createServer((socket) => {
+    socket.once('data', (sent) => socket.end(sent.includes('/completions?short ') ? SHORT : ''))
+  })
   beforeAll(async () => {
     await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve))
     const { port: providerPort } = provider.address() as AddressInfo
@@ -169,12 +172,14 @@ describe('socket fault of a server', () => {
     expect(await client.exited).toBe(0)
   })
 
-  test('is a reset for every client of a provider that closes its connections without a response', async () => {
+  test('is a reset for every client of a provider that closes its connections early', async () => {
     const body = { model: 'local/any', messages: [{ role: 'user', content: WORDS }] }
-    const heard = await Promise.all(
-      Array.from({ length: 20 }, () => hear(server.url, request('/v1/chat/completions', 'POST', body))),
-    )
-    expect(heard).toEqual(Array.from({ length: 20 }, () => ({ text: '', end: 'RST' })))
+    for (const query of ['', '?short']) {
+      const sent = request(`/v1/chat/completions${query}`, 'POST', body)
+      const heard = await Promise.all(Array.from({ length: 20 }, () => hear(server.url, sent)))
+      expect(heard.map(({ end }) => end)).toEqual(Array.from({ length: 20 }, () => 'RST'))
+      if (query === '') expect(heard.map(({ text }) => text).join('')).toBe('')
+    }
   })
 
   test('does not affect parallel connections', async () => {

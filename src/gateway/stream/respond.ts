@@ -73,7 +73,7 @@ async function putBytes(reply: Reply, { bytes, contentType, announced }: BytesBo
     : soundHeaders({ ...reply.headers, 'content-type': contentType })
   if (announced === undefined) {
     if (!(bytes instanceof Uint8Array)) {
-      // A provider's own headers are sent with its first piece, or alone when that does not arrive at once.
+      // A provider's own headers are sent with its first piece. Bun ends the headers only then, even if it begins them.
       const pieces = raw ? await begunSoon(bytes) : await begun(bytes)
       return new Response(directStream(pieces, client, onePiece), { status, headers })
     }
@@ -160,7 +160,8 @@ function directStream<Item>(
   return new ReadableStream({
     type: 'direct',
     async pull(controller: ReadableStreamDirectController) {
-      let sent = false
+      // The server may have begun the headers while the first piece is awaited.
+      let sent = next !== undefined
       // What is complete is sent in one slice.
       let isSliceOver = source && sliceEnd()
       try {
