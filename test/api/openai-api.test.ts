@@ -242,6 +242,13 @@ describe('OpenAI error shape', () => {
   })
   const rows: [what: string, path: string, init: RequestInit, status: number, code: string][] = [
     ['an invalid field', '/v1/chat/completions', { method: 'POST', body: '{"model":"gpt-4o"}' }, 400, 'invalid_value'],
+    [
+      'an option of another type',
+      '/v1/moderations',
+      { method: 'POST', body: '{"input":"a","retry":5}' },
+      400,
+      'invalid_value',
+    ],
     ['invalid JSON', '/v1/responses', { method: 'POST', body: '{' }, 400, 'invalid_json'],
     [
       'a missing token',
