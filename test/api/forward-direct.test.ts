@@ -106,8 +106,8 @@ describe('direct request', () => {
     ['missing messages', '{"model":"gpt-4o"}'],
   ])('arrives unchanged: %s', async (_, body) => {
     answer = json(completion)
-    const { status, upstream, trace } = await ask(`${CHAT}?api-version=7&q=%20x+y%2F`, body)
-    expect([status, upstream?.path]).toEqual([200, `${CHAT}?api-version=7&q=%20x+y%2F`])
+    const { status, upstream, trace } = await ask(`${CHAT}?api-version=%207+y%2F`, body)
+    expect([status, upstream?.path]).toEqual([200, `${CHAT}?api-version=%207+y%2F`])
     expect(Buffer.from(upstream?.body ?? '', 'latin1').toString()).toBe(body)
     expect(await trace()).toMatchObject({ route: 'direct', outcome: 'succeeded', model: 'openai/gpt-4o' })
   })
