@@ -259,6 +259,8 @@ describe('direct response', () => {
     expect(JSON.parse(got.text)).toEqual(completion)
     for (const [name, value] of Object.entries(headers)) expect(got.headers.get(name)).toBe(value)
     expect(await got.trace()).toMatchObject({ usage: completion.usage, attempts: [{ request_id: 'req_1' }] })
+    const message = await ask(MESSAGES, '{"model":"claude-new","messages":[]}', { 'anthropic-version': '2023-06-01' })
+    expect([message.headers.get('x-request-id'), message.headers.has('request-id')]).toEqual(['req_1', false])
   })
 
   test.each([
