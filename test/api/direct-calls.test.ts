@@ -122,6 +122,14 @@ describe('trace of a direct call', () => {
     }
   })
 
+  test.each(apis)('of %s succeeded when a response is too short to be truncated', async (api) => {
+    const { trace, broken } = await hear(api, {
+      stream: false,
+      fault: { type: 'truncate-body', after_bytes: 100_000, announce: true },
+    })
+    expect([broken, trace.outcome, trace.attempts[0]?.faults]).toEqual([undefined, 'succeeded', []])
+  })
+
   test.each(apis)('of %s is direct and answered when no rule applies', async (api) => {
     const { trace } = await hear(api, { stream: true })
     expect(trace).toMatchObject({ route: 'direct', outcome: 'succeeded', attempts: [{ outcome: 'succeeded' }] })
