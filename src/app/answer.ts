@@ -46,7 +46,10 @@ export function requestIds(instance: Instance): RequestIds {
       // none.
       if (headers.has(INSTANCE) && !headers.has(REQUEST_ID)) return
       if (!headers.has(REQUEST_ID)) for (const [name, value] of Object.entries(named())) headers.set(name, value)
-      if (also !== undefined && !headers.has(also)) headers.set(also, headers.get(REQUEST_ID) ?? '')
+      const id = headers.get(REQUEST_ID) ?? ''
+      // A provider's own id stays under its own name.
+      const isOurs = !headers.has(TRACE_ID) || headers.get(TRACE_ID) === id
+      if (also !== undefined && isOurs && !headers.has(also)) headers.set(also, id)
     },
   }
 }

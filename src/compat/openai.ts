@@ -27,11 +27,12 @@ export const openaiWire: Wire = {
 function eventFor(event: StreamEvent, call: WireCall): EventBatch {
   // The router's streams end with an end mark, but APIs with their own last event do not.
   if (event.text === DONE_EVENT.text && call.operation.events?.last) return []
-  const data = asObject(event.data)
-  if (!data) return [event]
+  const sent = asObject(event.data)
+  if (!sent) return [event]
+  const data = call.operation.events?.asOpenai?.(sent) ?? sent
   // A failure inside a stream, in the format of this API.
   if (typeof data.code === 'string' && asObject(data.error)) return [dataEvent({ error: data.error })]
   const inner = renamed(data.response, call)
   const put = inner === data.response ? renamed(data, call) : { ...data, response: inner }
-  return put === data ? [event] : [dataEvent(put, event)]
+  return put === sent ? [event] : [dataEvent(put, event)]
 }

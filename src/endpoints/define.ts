@@ -161,20 +161,26 @@ class ClientCall implements Call {
     const { operation } = this
     const value = this.#value()
     try {
-      return parseCall(operation, this.#named(value), { status: operation.invalidStatus })
+      return parseCall(operation, this.#named(value), { status: this.#invalidStatus })
     } catch (error) {
       throw renamedIfOurs(error, this.#reading.deps.namespace)
     }
   }
 
   async parseInSlices(): Promise<unknown> {
-    const { request: schema, longList: field, invalidStatus: status } = this.operation
+    const { request: schema, longList: field } = this.operation
+    const status = this.#invalidStatus
     const value = this.#value()
     try {
       return await longLists().parseLongList({ schema, field, status }, this.#named(value))
     } catch (error) {
       throw renamedIfOurs(error, this.#reading.deps.namespace)
     }
+  }
+
+  /** Status of an invalid body. Providers' own APIs answer 400 everywhere. */
+  get #invalidStatus(): number | undefined {
+    return this.wire ? undefined : this.operation.invalidStatus
   }
 
   #value(): unknown {
@@ -187,11 +193,15 @@ class ClientCall implements Call {
   #named(value: unknown): unknown {
     const { deps } = this.#reading
     const { operation, wire } = this
+    const invalidStatus = this.#invalidStatus
     const body = fromNamespace(wire?.take ? wire.take(value) : value, deps.namespace)
-    const typed = operation.body === 'multipart' ? forms().typedFields(body as object, operation) : body
+    const typed =
+      operation.body === 'multipart'
+        ? forms().typedFields(body as object, { request: operation.request, invalidStatus })
+        : body
     const named = withProviders(typed, wire?.provider ?? deps.defaultProvider)
     this.assumed = named.assumed
-    rejectManyVariables(named.body, operation.invalidStatus)
+    rejectManyVariables(named.body, invalidStatus)
     return named.body
   }
 }

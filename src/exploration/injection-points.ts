@@ -16,8 +16,7 @@ export function pointParts(id: string): { kind: string; nth: number; session: st
 export function observedCall({ trace, shape, request, client }: CallParts): ObservedCall {
   const { call_site: id = `${trace.operation}-refused.1`, operation, stream, model, session } = trace
   const { kind, nth } = pointParts(id)
-  const { turn, offersTools, demandsJson, agent, prompt } = shape
-  const point = { id, kind, session, operation, stream, model, turn, nth, offersTools, demandsJson, agent, prompt }
+  const point = { id, kind, session, operation, stream, model, nth, ...shape }
   return { point, trace, request: requestFacts(request), client }
 }
 
@@ -30,7 +29,7 @@ interface CallParts extends Pick<ObservedCall, 'trace' | 'client'> {
 const hasPoint = ({ trace }: ObservedCall): boolean => trace.call_site !== undefined
 
 /** Facts that only the request of a call contains. */
-export type CallShape = Pick<InjectionPoint, 'turn' | 'offersTools' | 'demandsJson' | 'agent' | 'prompt'>
+export type CallShape = Pick<InjectionPoint, 'name' | 'turn' | 'offersTools' | 'demandsJson' | 'agent' | 'prompt'>
 
 const pointsOf = ({ calls }: ObservedRun) =>
   new Map(calls.filter(hasPoint).map(({ point }) => [point.id, point] as const))
@@ -68,9 +67,9 @@ function sharedWords([first = '', ...others]: readonly string[]): string {
  * Names a point for people; `number` is its place among the calls of the baseline run. A point that only faults cause has
  * no prompt of its own: it depends on the fault which one comes there.
  */
-function labelOf({ id, operation, stream, session, prompt }: ObservedCall['point'], number?: number): string {
+function labelOf({ id, name, stream, session, prompt }: ObservedCall['point'], number?: number): string {
   const about = [
-    `${operation}${stream ? ' stream' : ''}`,
+    `${name}${stream ? ' stream' : ''}`,
     ...(number === undefined ? [] : [`call ${number}`]),
     ...(id.endsWith(`@${session}`) ? [`session ${session}`] : []),
   ]

@@ -27,7 +27,8 @@ export async function seenIn(
       const { trace } = evidence
       const stored = trace.internal || trace.operation === NO_OPERATION ? undefined : traces.get(trace.id)
       const [client] = clientCalls([evidence])
-      if (stored && client) addCall(seen, stored, withResponse(client))
+      if (stored && client)
+        addCall(seen, { stored, path: traces.exchange(trace.id)?.note.address, client: withResponse(client) })
     })
   return seen
 }
@@ -39,14 +40,20 @@ function withResponse(client: ClientCall): ClientCall {
   return { ...client, responseText: () => text, cutCalls: () => cut }
 }
 
+/** A call of a client as it was stored; the path is absent if it is that of the operation. */
+interface StoredCall {
+  stored: StoredTrace
+  path: string | undefined
+  client: ClientCall
+}
+
 function addCall(
   { calls, recoveryPaths, routes }: Pick<ObservedRun, 'calls' | 'recoveryPaths' | 'routes'>,
-  stored: StoredTrace,
-  client: ClientCall,
+  { stored, path, client }: StoredCall,
 ): void {
   const { request, rendered: _, response: __, ...trace } = stored
   const parsed = parsedRequest(stored)
-  calls.push(observedCall({ trace, client, shape: shapeOf(stored, parsed), request: stored.request }))
+  calls.push(observedCall({ trace, client, shape: shapeOf(stored, path, parsed), request: stored.request }))
   if (!parsed) return
   const settings = settingsOf(parsed.operation, parsed.request)
   addRecoveryPaths(recoveryPaths, trace, settings)
@@ -101,10 +108,18 @@ function firstWords(text: string): string {
   return first
 }
 
+/** The path of Anthropic's messages, in any session. */
+const MESSAGES = /^(?:\/s\/[^/]+)?(?:\/v1)?\/messages(?:\?|$)/
+
 /** The facts of a call's request; empty if it is not stored. */
-function shapeOf({ task }: StoredTrace, parsed: ParsedRequest | undefined): CallShape {
+function shapeOf(
+  { operation, task }: StoredTrace,
+  path: string | undefined,
+  parsed: ParsedRequest | undefined,
+): CallShape {
   const prompt = parsed?.operation.prompt(parsed.request)
   return {
+    name: path !== undefined && MESSAGES.test(path) ? 'messages' : operation,
     turn: prompt?.turn ?? task?.turn ?? 1,
     offersTools: (prompt?.tools.length ?? 0) > 0,
     demandsJson: prompt?.answer === 'json',

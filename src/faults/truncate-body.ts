@@ -30,6 +30,11 @@ export const truncateBody = defineFault({
       return withBytes(reply, bytes)
     }
     const cut = await cutBytes(measured, context, { after_bytes: limit, after_fraction: share, close: 'clean' })
-    return announced === undefined || cut.body.kind !== 'bytes' ? cut : { ...cut, body: { ...cut.body, announced } }
+    const { body } = cut
+    if (announced === undefined || body.kind !== 'bytes') return cut
+    // A body that is too short to be truncated is complete.
+    return body.bytes instanceof Uint8Array && body.bytes.length === announced
+      ? cut
+      : { ...cut, body: { ...body, announced } }
   },
 })

@@ -64,15 +64,15 @@ async function respond(direct: DirectCall, attempt: DirectAttempt): Promise<Resp
   const { callContext, end, clientTimeout } = direct
   const { faults, backendCall, record } = attempt
   const { signal } = backendCall
-  const connection = faults && (await callContext.call.hold?.find())
+  const { hold } = callContext.call
+  const client = { connection: faults && (await hold?.find()), clientTimeout, hold }
   try {
     const reply = await faultyReply(direct, attempt)
     const headers = headersWith(callContext.recording, reply)
-    return await toResponse(await readAlong({ ...reply, headers }, { ...direct, record, model: backendCall.model }), {
-      connection,
-      clientTimeout,
-      hold: callContext.call.hold,
-    })
+    return await toResponse(
+      await readAlong({ ...reply, headers }, { ...direct, record, model: backendCall.model }),
+      client,
+    )
   } catch (error) {
     const failure = failureOf(error, signal)
     const nothing = (error instanceof ConnectionFailure || signal.aborted) && !(signal.reason instanceof ApiError)
@@ -84,7 +84,7 @@ async function respond(direct: DirectCall, attempt: DirectAttempt): Promise<Resp
     }
     callContext.recording.sent = { ended: signal.aborted ? endOfAborted(signal) : breakOf(error), nothing: true }
     await end.end({ status: failure.kind === 'canceled' ? failure.status : 0, headers: {}, failure, read: true })
-    return putNothing(error instanceof ConnectionFailure ? error : new ConnectionFailure(failure.message), connection)
+    return putNothing(error instanceof ConnectionFailure ? error : new ConnectionFailure(failure.message), client)
   }
 }
 

@@ -40,7 +40,9 @@ export async function respondThroughFaults(
     if (signal.reason instanceof ApiError) throw errorOf(failure)
     recording.sent = { ended: signal.aborted ? endOfAborted(signal) : breakOf(error), nothing: true }
     await end.end({ status: failure.kind === 'canceled' ? failure.status : 0, headers: {}, failure })
-    return putNothing(error instanceof ConnectionFailure ? error : new ConnectionFailure(failure.message), connection)
+    return putNothing(error instanceof ConnectionFailure ? error : new ConnectionFailure(failure.message), {
+      connection,
+    })
   }
 }
 

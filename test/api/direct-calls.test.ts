@@ -15,10 +15,15 @@ const CALLS = {
     body: { model: 'claude-sonnet-4', max_tokens: 60, messages },
     streamed: { stream: true },
   },
+  completions: {
+    path: '/v1/completions',
+    body: { model: 'gpt-3.5-turbo-instruct', prompt: 'Grüße 👋' },
+    streamed: { stream: true },
+  },
 } satisfies Record<string, Asking['call']>
 const GATEWAY = { timeout: { call_timeout: 600_000 } }
 const hear = (api: keyof typeof CALLS, more: Asking) => app.hear({ call: CALLS[api], ...more })
-const apis = Object.keys(CALLS) as (keyof typeof CALLS)[]
+const apis = ['chat', 'responses', 'messages'] as const
 
 // Those that end by themselves on a clock that nobody waits for.
 const kinds = faultKinds.filter(({ points }) => points.includes('provider') && points.includes('gateway'))
@@ -77,26 +82,25 @@ describe('trace of a direct call', () => {
     ['a repeated chunk', { type: 'duplicate-chunk', chunk: 3 }, { status: 200, outcome: 'succeeded' }],
     ['another content type', { type: 'wrong-content-type' }, { status: 200, outcome: 'invalid_response' }],
   ]
-  test.each(apis.flatMap((api) => cases.map(([name, ...rest]) => [api, name, ...rest] as const)))(
-    'of %s records the outcome of %s',
-    async (api, _, fault, expected) => {
-      const { trace } = await hear(api, { stream: true, fault })
-      const { route, status, outcome, attempts } = trace
-      const [attempt] = attempts
-      const { attempt: attempted, ...rest } = expected as { attempt?: number }
-      expect({ status, outcome }).toEqual(rest as never)
-      expect({ route, tries: attempts.length, scenario: trace.scenario }).toEqual({
-        route: 'direct',
-        tries: 1,
-        scenario: 'faults',
-      })
-      expect(attempt).toMatchObject({
-        outcome,
-        faults: ['rule 1'],
-        ...(attempted !== undefined && { status: attempted }),
-      })
-    },
-  )
+  test.each(
+    [...apis, 'completions' as const].flatMap((api) => cases.map(([name, ...rest]) => [api, name, ...rest] as const)),
+  )('of %s records the outcome of %s', async (api, _, fault, expected) => {
+    const { trace } = await hear(api, { stream: true, fault })
+    const { route, status, outcome, attempts } = trace
+    const [attempt] = attempts
+    const { attempt: attempted, ...rest } = expected as { attempt?: number }
+    expect({ status, outcome }).toEqual(rest as never)
+    expect({ route, tries: attempts.length, scenario: trace.scenario }).toEqual({
+      route: 'direct',
+      tries: 1,
+      scenario: 'faults',
+    })
+    expect(attempt).toMatchObject({
+      outcome,
+      faults: ['rule 1'],
+      ...(attempted !== undefined && { status: attempted }),
+    })
+  })
 
   test.each([
     ['chat', { type: 'missing-done' }, 'succeeded'],
@@ -116,6 +120,14 @@ describe('trace of a direct call', () => {
       expect([fault.type, status, trace.outcome]).toEqual([fault.type, 200, 'invalid_response'])
       expect(headers.get('x-understudy-faults')).toBe('rule 1')
     }
+  })
+
+  test.each(apis)('of %s succeeded when a response is too short to be truncated', async (api) => {
+    const { trace, broken } = await hear(api, {
+      stream: false,
+      fault: { type: 'truncate-body', after_bytes: 100_000, announce: true },
+    })
+    expect([broken, trace.outcome, trace.attempts[0]?.faults]).toEqual([undefined, 'succeeded', []])
   })
 
   test.each(apis)('of %s is direct and answered when no rule applies', async (api) => {

@@ -117,6 +117,29 @@ test('explore problems: the report begins with the list, in 80 columns, and name
   expect(lines.join('\n')).not.toContain(key)
 })
 
+test("explore problems: name messages of Anthropic's API as that API does", async () => {
+  const found = await exploreProgram(
+    async ({ env, fetch }) => {
+      for (const path of ['/v1/messages?beta=true', '/s/own/v1/messages', '/messages', '/v1/messages/count_tokens']) {
+        const response = await fetch(`${env.ANTHROPIC_BASE_URL}${path}`, {
+          method: 'POST',
+          headers: { 'x-api-key': env.ANTHROPIC_API_KEY ?? '', 'anthropic-version': '2023-06-01' },
+          body: JSON.stringify({ model: 'claude-sonnet-4', max_tokens: 9, messages: [user('Hi')] }),
+        })
+        if (!response.ok) throw new Error(await response.text())
+      }
+    },
+    { classes: ['auth'] },
+  )
+  expect(found.points.map(({ label }) => label).toSorted()).toEqual([
+    'messages, call 1: "Hi"',
+    'messages, call 2: "Hi"',
+    'messages, call 4, session own: "Hi"',
+    'messages.count_tokens, call 3: "Hi"',
+  ])
+  expect(found.points.map(({ operation }) => operation)).toContain('chat.completions')
+})
+
 test('explore problems: a correct program has none, and its report says so', async () => {
   const found = await exploreProgram(
     calling(async ({ ask, wait }) => {

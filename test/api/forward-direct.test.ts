@@ -106,8 +106,8 @@ describe('direct request', () => {
     ['missing messages', '{"model":"gpt-4o"}'],
   ])('arrives unchanged: %s', async (_, body) => {
     answer = json(completion)
-    const { status, upstream, trace } = await ask(`${CHAT}?api-version=7`, body)
-    expect([status, upstream?.path]).toEqual([200, `${CHAT}?api-version=7`])
+    const { status, upstream, trace } = await ask(`${CHAT}?api-version=%207+y%2F`, body)
+    expect([status, upstream?.path]).toEqual([200, `${CHAT}?api-version=%207+y%2F`])
     expect(Buffer.from(upstream?.body ?? '', 'latin1').toString()).toBe(body)
     expect(await trace()).toMatchObject({ route: 'direct', outcome: 'succeeded', model: 'openai/gpt-4o' })
   })
@@ -259,6 +259,8 @@ describe('direct response', () => {
     expect(JSON.parse(got.text)).toEqual(completion)
     for (const [name, value] of Object.entries(headers)) expect(got.headers.get(name)).toBe(value)
     expect(await got.trace()).toMatchObject({ usage: completion.usage, attempts: [{ request_id: 'req_1' }] })
+    const message = await ask(MESSAGES, '{"model":"claude-new","messages":[]}', { 'anthropic-version': '2023-06-01' })
+    expect([message.headers.get('x-request-id'), message.headers.has('request-id')]).toEqual(['req_1', false])
   })
 
   test.each([

@@ -50,6 +50,14 @@ describe('OpenAI API under a bare model', () => {
     expect([rest.model, choices.length]).toEqual([model, 1])
   })
 
+  test('streams a legacy completion with one finish reason for each choice, in its last chunk', async () => {
+    const model = 'gpt-3.5-turbo-instruct'
+    const reasons: (string | null)[][] = [[], []]
+    for await (const { choices } of await client.completions.create({ model, prompt: ['Once', 'Then'], stream: true }))
+      for (const { index, finish_reason } of choices) reasons[index]?.push(finish_reason)
+    for (const own of reasons) expect(own).toEqual([...Array<null>(own.length - 1).fill(null), expect.any(String)])
+  })
+
   test('returns embeddings', async () => {
     const model = 'text-embedding-3-small'
     const list = await client.embeddings.create({ model, input: ['a', 'b'], dimensions: 8 })
@@ -234,6 +242,13 @@ describe('OpenAI error shape', () => {
   })
   const rows: [what: string, path: string, init: RequestInit, status: number, code: string][] = [
     ['an invalid field', '/v1/chat/completions', { method: 'POST', body: '{"model":"gpt-4o"}' }, 400, 'invalid_value'],
+    [
+      'an option of another type',
+      '/v1/moderations',
+      { method: 'POST', body: '{"input":"a","retry":5}' },
+      400,
+      'invalid_value',
+    ],
     ['invalid JSON', '/v1/responses', { method: 'POST', body: '{' }, 400, 'invalid_json'],
     [
       'a missing token',

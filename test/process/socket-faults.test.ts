@@ -1,6 +1,8 @@
 // Faults of the connection, as the bytes and the end that a client's own socket sees.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { connect } from 'node:net'
+import { writeFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { join } from 'node:path'
 import type { Connection } from '../../src/contract/core/connection.ts'
 import { ConnectionFailure, type Reply } from '../../src/contract/core/reply.ts'
 import { putNothing, toResponse } from '../../src/gateway/stream/respond.ts'
@@ -68,13 +70,22 @@ describe('socket fault of a server', () => {
   const folder = emptyFolder()
   let server: Server
   const urls: URL[] = []
+  const SHORT = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{"id"'
+  const provider = createServer((socket) => {
+    socket.once('data', (sent) => socket.end(sent.includes('/completions?short ') ? SHORT : ''))
+  })
   beforeAll(async () => {
+    await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve))
+    const { port: providerPort } = provider.address() as AddressInfo
+    const settings = `providers: { local: { base_url: "http://127.0.0.1:${providerPort}/v1", backend: forward } }`
+    writeFileSync(join(folder.path, 'understudy.yaml'), settings)
     server = await startServer(['--db', ':memory:'], { cwd: folder.path })
     const { port } = new URL(server.url)
     urls.push(new URL(`http://127.0.0.1:${port}`), new URL(`http://[::1]:${port}`))
   })
   afterAll(async () => {
     expect(await server.stop()).toBe(0)
+    provider.close()
     folder.remove()
   })
   const play = async (session: string, fault: object) => {
@@ -161,6 +172,16 @@ describe('socket fault of a server', () => {
     expect(await client.exited).toBe(0)
   })
 
+  test('is a reset for every client of a provider that closes its connections early', async () => {
+    const body = { model: 'local/any', messages: [{ role: 'user', content: WORDS }] }
+    for (const query of ['', '?short']) {
+      const sent = request(`/v1/chat/completions${query}`, 'POST', body)
+      const heard = await Promise.all(Array.from({ length: 20 }, () => hear(server.url, sent)))
+      expect(heard.map(({ end }) => end)).toEqual(Array.from({ length: 20 }, () => 'RST'))
+      if (query === '') expect(heard.map(({ text }) => text).join('')).toBe('')
+    }
+  })
+
   test('does not affect parallel connections', async () => {
     await play('broken', { type: 'broken-framing' })
     const heard = await Promise.all(
@@ -199,9 +220,9 @@ describe('response on the wire', () => {
     reply({ kind: 'bytes', contentType: 'text/plain', bytes, announced })
   const large = new Uint8Array(24 * 2 ** 20).fill(97)
   const answers: Record<string, (connection: Connection | undefined) => Response | Promise<Response>> = {
-    '/closed': (connection) => putNothing(new ConnectionFailure('gone', 'closed'), connection),
-    '/reset': (connection) => putNothing(new ConnectionFailure('gone'), connection),
-    '/closed-without-hold': () => putNothing(new ConnectionFailure('gone', 'closed'), undefined),
+    '/closed': (connection) => putNothing(new ConnectionFailure('gone', 'closed'), { connection }),
+    '/reset': (connection) => putNothing(new ConnectionFailure('gone'), { connection }),
+    '/closed-without-hold': () => putNothing(new ConnectionFailure('gone', 'closed'), {}),
     '/short': (connection) => toResponse(short(Buffer.from('half'), 8), { connection }),
     '/short-without-hold': () => toResponse(short(Buffer.from('half'), 8)),
     '/short-and-large': (connection) => toResponse(short(large, large.length + 1), { connection }),

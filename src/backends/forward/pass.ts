@@ -82,7 +82,7 @@ export const passedAddressesOf = ({ baseUrl = '', address }: Upstream): PassedAd
     const [pathname = '', search] = path.split(/\?(.*)/s)
     const url = new URL(address ? address(baseUrl, { operation, path: pathname, model }) : baseUrl)
     if (!address) url.pathname = url.pathname.replace(/\/$/, '') + pathname
-    for (const [name, value] of new URLSearchParams(search)) url.searchParams.append(name, value)
+    if (search) url.search = url.search ? `${url.search}&${search}` : search
     return url.href
   })
 

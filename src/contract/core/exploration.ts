@@ -57,6 +57,8 @@ export interface InjectionPoint {
   kind: string
   session: string
   operation: string
+  /** The operation as its API names it: a chat completion at `/v1/messages` is `messages`. */
+  name: string
   stream: boolean
   model: string | null
   /** Number of user messages. */
@@ -73,7 +75,7 @@ export interface InjectionPoint {
   agent: string | null
   /** The first words of its prompt, redacted; empty without one. */
   prompt: string
-  /** For people: operation, number among the calls of the baseline run, and the first words of its prompt. */
+  /** For people: name, number among the calls of the baseline run, and the first words of its prompt. */
   label: string
 }
 

@@ -112,6 +112,8 @@ export interface StreamRules {
   begins?(data: Record<string, unknown>): boolean
   /** Whether the response is complete with these events: every choice has a finish reason. */
   complete(events: readonly EventData[]): boolean
+  /** One of our events as OpenAI's own API sends it, if the router's differs. */
+  asOpenai?(data: Record<string, unknown>): Record<string, unknown>
   /** The value that describes a failure inside an event; default: the data itself, if it has an `error`. */
   failureIn?(data: Record<string, unknown>): unknown
   /** The events that report a failure to a client; default: one with the error envelope. */

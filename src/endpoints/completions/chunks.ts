@@ -4,7 +4,7 @@ import type { AnswerAssembly } from '../../contract/core/assembly.ts'
 import type { Usage } from '../../contract/router/chat.ts'
 import type { Completion } from '../../contract/router/completions.ts'
 import { dataEvent, type StreamEvent } from '../../lib/sse.ts'
-import type { JsonObject } from '../../lib/values.ts'
+import { type JsonObject, objectsIn } from '../../lib/values.ts'
 import { systemFingerprint } from '../chat/parts.ts'
 import { normalizeCompletion } from './normalize.ts'
 
@@ -62,6 +62,16 @@ interface OpenChoice {
 
 /** Whether chunks have the finish reason only at the end, as those of providers do. Generated ones repeat it. */
 const isForeign = ({ model, system_fingerprint: own }: JsonObject): boolean => own !== systemFingerprint(String(model))
+
+/** A generated chunk with its finish reason only at the end, as OpenAI sends it. */
+export function openaiChunk(data: JsonObject): JsonObject {
+  if (isForeign(data)) return data
+  const choices = objectsIn(data.choices)
+  return {
+    ...data,
+    choices: choices.map((choice) => (choice.text === '' ? choice : { ...choice, finish_reason: null })),
+  }
+}
 
 /** Assembles a completion from its chunks; an unfinished choice has no finish reason. */
 export function completionAssembly(): AnswerAssembly {

@@ -6,7 +6,13 @@ import { assembled } from '../../contract/core/assembly.ts'
 import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/core/operation.ts'
 import { type CompletionRequest, CompletionScript } from '../../contract/router/completions.ts'
 import { chunkProblem } from '../chat/normalize.ts'
-import { type CompletionFrame, type CompletionParts, completionAssembly, completionChunks } from './chunks.ts'
+import {
+  type CompletionFrame,
+  type CompletionParts,
+  completionAssembly,
+  completionChunks,
+  openaiChunk,
+} from './chunks.ts'
 import { completionProblem, normalizeCompletion } from './normalize.ts'
 
 type Reason = CompletionParts['finish']
@@ -16,6 +22,7 @@ type Usage = Parameters<typeof completionChunks>[2]
 export const completionEvents: StreamRules = {
   wrongWith: chunkProblem,
   hasContent: (data) => normalizeCompletion(data).choices.some(({ text }) => Boolean(text)),
+  asOpenai: openaiChunk,
   complete: (events) => completionProblem(assembled(completionAssembly(), events)) === undefined,
 }
 

@@ -20,7 +20,7 @@ export const EVENT_STREAM = { 'content-type': 'text/event-stream; charset=utf-8'
 
 /** The client of a reply. */
 export interface Client {
-  /** Its raw connection, when it can be accessed. */
+  /** Its raw connection, when it was found before. */
   connection?: Connection | undefined
   /** How long it may stop reading a stream, in ms. */
   clientTimeout?: number
@@ -73,7 +73,7 @@ async function putBytes(reply: Reply, { bytes, contentType, announced }: BytesBo
     : soundHeaders({ ...reply.headers, 'content-type': contentType })
   if (announced === undefined) {
     if (!(bytes instanceof Uint8Array)) {
-      // A provider's own headers are sent with its first piece, or alone when that does not arrive at once.
+      // A provider's own headers are sent with its first piece. Bun ends the headers only then, even if it begins them.
       const pieces = raw ? await begunSoon(bytes) : await begun(bytes)
       return new Response(directStream(pieces, client, onePiece), { status, headers })
     }
@@ -152,14 +152,16 @@ async function begunSoon<Item>(items: AsyncIterable<Item>): Promise<PendingItems
  */
 function directStream<Item>(
   { first, next, source }: PendingItems<Item>,
-  { connection, clientTimeout = CLIENT_TIMEOUT_MS, hold }: Client,
+  client: Client,
   chunksOf: (item: Item) => readonly Chunk[],
 ): ReadableStream {
+  const { clientTimeout = CLIENT_TIMEOUT_MS, hold } = client
   const waitedFor = (step: Promise<IteratorResult<Item>>) => hold?.waitsFor?.(step) ?? step
   return new ReadableStream({
     type: 'direct',
     async pull(controller: ReadableStreamDirectController) {
-      let sent = false
+      // The server may have begun the headers while the first piece is awaited.
+      let sent = next !== undefined
       // What is complete is sent in one slice.
       let isSliceOver = source && sliceEnd()
       try {
@@ -192,7 +194,7 @@ function directStream<Item>(
           // A client in this process may have had no turn while the process was busy.
           for (const _ of TURNS) await nextTurn()
         }
-        await breakOff(error, connection)
+        await breakOff(error, client)
       }
       // The connection is idle from here on. Before, a silence in the response could last any time.
       hold?.leaves?.()
@@ -211,17 +213,19 @@ const UNREAD_RESPONSE: TimeoutErrors = {
 }
 
 /** Ends the client's connection as the failure requires; without access to it, an error of the stream resets it. */
-async function breakOff(error: unknown, connection: Connection | undefined): Promise<void> {
-  if (!(error instanceof ConnectionFailure) || !connection) throw error
+async function breakOff(error: unknown, { connection: found, hold }: Client): Promise<void> {
+  if (!(error instanceof ConnectionFailure)) throw error
+  const connection = found ?? (await hold?.find())
+  if (!connection) throw error
   if (error.how === 'reset') return connection.reset()
   if (error.how === 'garbled') await connection.write(NO_CHUNK_SIZE)
   connection.close()
 }
 
 /** Ends the connection without any byte of HTTP. */
-export async function putNothing(failure: ConnectionFailure, connection: Connection | undefined): Promise<Response> {
+export async function putNothing(failure: ConnectionFailure, client: Client): Promise<Response> {
   try {
-    await breakOff(failure, connection)
+    await breakOff(failure, client)
     return sentByHand(NEVER_SENT(), null)
   } catch (error) {
     const broken = { type: 'direct', pull: () => Promise.reject(error) } as unknown as UnderlyingDefaultSource
