@@ -68,6 +68,9 @@ export function createCassettes(options: CassetteOptions): Cassettes {
   if (replay !== undefined && onMiss !== 'record' && !isFolder(replay)) {
     throw new FileError(`--replay ${JSON.stringify(replay)} is not a folder: record cassettes with 'understudy record'`)
   }
+  const folder = record ?? replay ?? ''
+  if (folder !== '' && existsSync(folder) && !isFolder(folder))
+    throw new FileError(`${JSON.stringify(folder)} is a file: the folder of cassettes cannot be there`)
   const redactors = new Map<string, Redactor>()
   const tapes = new Map<string, Tape>()
   const cassetteOf = (session: string) => (session === home ? HOME_CASSETTE : session)
@@ -78,7 +81,6 @@ export function createCassettes(options: CassetteOptions): Cassettes {
       const cassette = openTape(folder, cassetteOf(session))
       return new Tape({ session, cassette, rules, redactor: redactorOf(session), allow })
     })
-  const folder = record ?? replay ?? ''
   const recorder: Recorder | undefined =
     record !== undefined || onMiss === 'record'
       ? createRecorder({

@@ -2,7 +2,7 @@
 import type { Interaction, UpstreamRequest, VolatileRule } from '../contract/core/cassette.ts'
 import { cassetteKey, comparableRequest } from '../contract/core/cassette-key.ts'
 import { formatFieldPath, parseFieldPath } from '../contract/core/volatile-rule.ts'
-import { withoutVolatile } from '../lib/volatile.ts'
+import { VOLATILE_MARK, withoutVolatile } from '../lib/volatile.ts'
 import { type FieldDifference, requestDifferences } from './nearest.ts'
 import { valueText } from './value-text.ts'
 
@@ -17,8 +17,8 @@ export interface RecordedTwice {
 export interface ProposedRule {
   rule: VolatileRule
   count: number
-  /** The two values in which the runs differed first. */
-  example: FieldDifference
+  /** The values in which the runs differed first, for each pattern. */
+  examples: readonly FieldDifference[]
 }
 
 /** What two recordings show. */
@@ -39,7 +39,7 @@ export function proposeRules(sessions: readonly RecordedTwice[], rules: readonly
       for (const difference of requestDifferences(one.request, other.request, rules))
         addField(found, difference, one.request)
   const names = new Set(rules.map(({ name }) => name))
-  const proposed = [...withLists(found)].map((field) => asRule(field, names))
+  const proposed = [...found.values()].map((field) => asRule(field, names))
   const all = [...rules, ...proposed.map(({ rule }) => rule)]
   const counts = new Map<string, number>()
   for (const { second } of sessions)
@@ -56,9 +56,9 @@ export function proposeRules(sessions: readonly RecordedTwice[], rules: readonly
 export function rulesText(rules: readonly ProposedRule[]): string {
   const lines = rules.flatMap(({ rule, count }) => {
     const [first, ...others] = Object.entries(rule).filter(([, value]) => value !== undefined)
-    const field = ([name, value]: [string, unknown]) => `${name}:${valueText(value, '    ')}`
+    const field = ([name, value]: [string, unknown]) => `${name}:${valueText(value, '      ')}`
     return [
-      `  # Applied to ${count} ${count === 1 ? 'request' : 'requests'} of the second run.`,
+      `  # Applied ${count === 1 ? 'once' : `${count} times`} in the second run.`,
       ...(first ? [`  - ${field(first)}`] : []),
       ...others.map((entry) => `    ${field(entry)}`),
     ]
@@ -78,40 +78,44 @@ function pairs(first: readonly Interaction[], second: readonly Interaction[]): [
   )
 }
 
-/** A field that differed, by its path without the indexes of items. */
+/** A field that differed, or the same field of every item of a list. */
 interface FoundField {
+  /** Its path without the indexes of items. */
+  general: string
   paths: Set<string>
   operations: Set<string>
-  differences: FieldDifference[]
+  /** What differed first, by the pattern for it; undefined if the whole value did. */
+  examples: Map<string | undefined, FieldDifference>
 }
 
 /** Fields of the body. Others, such as the model, are no volatile fields. */
 const OTHER_FIELDS = /^(?:operation|provider|model|headers|body)(?:\.|$)/
 
 function addField(found: Map<string, FoundField>, difference: FieldDifference, { operation }: UpstreamRequest): void {
-  const steps = parseFieldPath(difference.path)
-  if (!steps || OTHER_FIELDS.test(difference.path)) return
+  const { path, recorded, sent } = difference
+  const steps = parseFieldPath(path)
+  if (!steps || OTHER_FIELDS.test(path)) return
   // A list of another length is another request.
-  if (difference.recorded === undefined || difference.sent === undefined) return
+  if (recorded === undefined || sent === undefined) return
   const general = formatFieldPath(steps.map((step) => (typeof step === 'number' ? null : step)))
-  const field = found.getOrInsertComputed(general, () => ({ paths: new Set(), operations: new Set(), differences: [] }))
-  field.paths.add(difference.path)
+  const pattern = volatilePattern(recorded, sent)
+  // Under a rule for the whole text of every item, any conversation would match.
+  const isSentence = pattern === undefined && typeof recorded === 'string' && /\s/.test(recorded)
+  const key = isSentence ? path : `${general} ${pattern === undefined}`
+  const field = found.getOrInsertComputed(key, () => ({
+    general,
+    paths: new Set(),
+    operations: new Set(),
+    examples: new Map(),
+  }))
+  field.paths.add(path)
   field.operations.add(operation)
-  field.differences.push(difference)
+  field.examples.getOrInsert(pattern, difference)
 }
 
-/** The fields with their paths: that of every item where several differed. */
-function* withLists(found: ReadonlyMap<string, FoundField>): Generator<FoundField & { path: string }> {
-  for (const [general, field] of found) {
-    const [only = general] = field.paths
-    yield { ...field, path: field.paths.size === 1 ? only : general }
-  }
-}
-
-function asRule(
-  { path, operations, differences }: FoundField & { path: string },
-  names: Set<string>,
-): Omit<ProposedRule, 'count'> {
+function asRule({ general, paths, operations, examples }: FoundField, names: Set<string>): Omit<ProposedRule, 'count'> {
+  const [only = general] = paths
+  const path = paths.size === 1 ? only : general
   const base =
     path
       .replace(/\[[^\]]*\]/g, '')
@@ -121,36 +125,94 @@ function asRule(
   let name = base
   for (let number = 2; names.has(name); number++) name = `${base}-${number}`
   names.add(name)
-  const patterns = new Set(differences.map(({ recorded, sent }) => volatilePattern(recorded, sent)))
-  const [pattern] = patterns
+  const patterns = [...examples.keys()].filter((pattern) => pattern !== undefined)
   const [operation] = operations
-  const [example = { path, recorded: undefined, sent: undefined }] = differences
   return {
     rule: {
       name,
       path,
-      ...(pattern !== undefined && !patterns.has(undefined) && { pattern: [...patterns].join('|') }),
+      ...(patterns.length > 0 && { pattern: [...new Set(patterns.flatMap((one) => one.split(OR)))].join('|') }),
       ...(operations.size === 1 && operation !== undefined && { operation }),
     },
-    example,
+    examples: [...examples.values()],
   }
 }
 
-/** A pattern for the parts in which two texts differ, if these are times and ids; undefined if the whole values differ. */
+/** Separates alternatives until those of all texts are known. */
+const OR = '\u0000'
+
+/**
+ * Patterns for the parts in which two texts differ, if these are times, ids and numbers, separated by `OR`; undefined if the whole
+ * values differ.
+ */
 function volatilePattern(recorded: unknown, sent: unknown): string | undefined {
   if (typeof recorded !== 'string' || typeof sent !== 'string') return undefined
   const [one, other] = [withoutVolatile(recorded), withoutVolatile(sent)]
-  if (one.text !== other.text) return undefined
+  // A text that is nothing but the part is volatile as a whole.
+  if (one.parts.length === 1 && one.parts[0]?.text === recorded.trim()) return undefined
+  const words = changedWords(one.text, other.text)
+  if (words === undefined || one.parts.length !== other.parts.length) return undefined
   const patterns = one.parts.flatMap((part, index) => {
     const second = other.parts[index]?.text ?? ''
     return part.text === second
       ? []
       : [part.kind === 'id' ? idPattern(part.text, second) : timePattern(part.text, second)]
   })
-  // A text that is nothing but the part is volatile as a whole.
-  if (one.parts.length === 1 && one.parts[0]?.text === recorded.trim()) return undefined
-  return [...new Set(patterns)].join('|')
+  const all = [...new Set([...patterns, ...words])]
+  const pattern = new RegExp(all.join('|'), 'gu')
+  return recorded.replace(pattern, '') === sent.replace(pattern, '') ? all.join(OR) : undefined
 }
+
+const WORD = /[A-Za-z0-9_-]+/
+const MAX_CHANGED_WORDS = 8
+const MAX_CONTEXT = 16
+/** What `withoutVolatile` puts in place of a time or id. */
+const MARK = new RegExp(`${VOLATILE_MARK}(?:time|date|clock|id)`, 'g')
+
+/**
+ * Patterns for words in which two texts differ, such as numbers and names of temporary folders, each with what stands
+ * before it; undefined if the texts say something else.
+ */
+function changedWords(one: string, other: string): string[] | undefined {
+  const [words = [], others = []] = [one, other].map((text) =>
+    text.replace(MARK, VOLATILE_MARK).split(/([A-Za-z0-9_-]+)/),
+  )
+  if (words.length !== others.length) return undefined
+  const patterns: string[] = []
+  // What stands since the last change.
+  let before = '^'
+  for (const [index, word] of words.entries()) {
+    const second = others[index] ?? ''
+    if (word === second) {
+      before += word
+      continue
+    }
+    const [begin = ''] = /^(?:[A-Za-z0-9]+[_-])+/.exec(word) ?? []
+    const shared = second.startsWith(begin) ? begin : ''
+    const isChanging = WORD.test(word) && (shared !== '' || (looksGenerated(word) && looksGenerated(second)))
+    if (!isChanging || words.length === 3) return undefined
+    const context = contextPattern(`${before}${shared}`)
+    patterns.push(`${context}${wordPattern(word.slice(shared.length), second.slice(shared.length))}`)
+    before = ''
+  }
+  return patterns.length > MAX_CHANGED_WORDS ? undefined : patterns
+}
+
+/** What stands before a word: back to the start of the text, a time or id, or a space. */
+function contextPattern(before: string): string {
+  const text = before.slice(before.lastIndexOf(VOLATILE_MARK) + 1)
+  if (text.length <= MAX_CONTEXT) return text.startsWith('^') ? `^${escaped(text.slice(1))}` : escaped(text)
+  const end = text.slice(-MAX_CONTEXT)
+  return escaped(end.slice(end.search(/\s\S/) + 1))
+}
+
+/** Numbers and random names contain digits or change their case; words do not. */
+const looksGenerated = (word: string) => /\d|[a-z][A-Z]/.test(word)
+
+const wordPattern = (one: string, other: string): string =>
+  /^\d+$/.test(one) && /^\d+$/.test(other)
+    ? '\\d+'
+    : `[A-Za-z0-9_-]${one.length === other.length ? `{${one.length}}` : '+'}`
 
 const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
 const range = (one: number, other: number) =>

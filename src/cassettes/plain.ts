@@ -6,7 +6,22 @@ import { mayNameSecret } from '../lib/secrets.ts'
 const STARTS: readonly string[] = [
   ...['sk[-_]', 'pk[-_]', 'rk[-_]', 'ak[-_]', 'ek[-_]', 'whsec[-_]', 'api[-_][\\w-]{16}', 'key[-_][\\w-]{16}', 'sess-'],
   ...['AKIA', 'ASIA', 'ABIA', 'ACCA', 'ABSK', 'bedrock-api-key-', 'gh[a-z]_', 'github_pat_', 'hf_', 'gsk_', 'fw_'],
-  ...['r8_', 'tgp_v1_', 'xai-', 'pplx-', 'nvapi-', 'csk-', 'tvly-', 'pcsk_', 'lsv2_', 'pa-[\\w-]{40}', 'al-[\\w-]{40}'],
+  ...[
+    'r8_',
+    'tgp_v1_',
+    'xai-',
+    'pplx-',
+    'nvapi-',
+    'csk-',
+    'tvly-',
+    'fc-[0-9a-f]{32}',
+    'e2b_',
+    're_[A-Za-z0-9]{6}',
+    'pcsk_',
+    'lsv2_',
+    'pa-[\\w-]{40}',
+    'al-[\\w-]{40}',
+  ],
   ...[
     'npm_',
     'ntn_',

@@ -126,6 +126,11 @@ class NotedView implements TextView {
     this.#view.replace(start, end, by)
   }
 
+  /** The view of what was not replaced. */
+  remaining(): TextView {
+    return { text: this.rest(), replace: (start, end, by) => this.replace(start, end, by) }
+  }
+
   /** The text without what was replaced. */
   rest(): string {
     if (this.#replaced.length === 0) return this.text
@@ -148,7 +153,11 @@ function rewriteParameters(view: TextView, rewriting: Rewriting, depth: number, 
     if (value === '') continue
     const start = index + all.length - value.length
     const place = namedPlace(decoded(name), true)
-    rewriteText(percentView(view, start, start + value.length, isForm), rewriting, place, depth + 1)
+    const raw = new NotedView(rangeView(view, start, start + value.length))
+    rewriteText(percentView(raw, 0, value.length, isForm), rewriting, place, depth + 1)
+    // Many programs write a space in a URL as they do in a form.
+    if (!isForm && value.includes('+'))
+      rewriteText(percentView(raw.remaining(), 0, value.length, true), rewriting, place, depth + 1)
   }
 }
 
@@ -244,11 +253,8 @@ class Channels {
       rewriteText(joinedView(pieces.map(({ view }) => view)), rewriting, first.place, depth)
       // What a piece contains alone can be read there, too.
       if (pieces.length === 1) continue
-      for (const { view, place } of pieces) {
-        if (view.text.length < rewriting.minLength) continue
-        const rest: TextView = { text: view.rest(), replace: (start, end, by) => view.replace(start, end, by) }
-        rewriteText(rest, rewriting, place, depth)
-      }
+      for (const { view, place } of pieces)
+        if (view.text.length >= rewriting.minLength) rewriteText(view.remaining(), rewriting, place, depth)
     }
   }
 }

@@ -48,7 +48,7 @@ export function askProviders(
     } catch (error) {
       if (signal.aborted) throw new Error('the command was stopped')
       if (limit.aborted) throw new Error(`no response within ${timeout / 1000} s`)
-      throw new Error(withoutKey(networkReason(error), upstream.key))
+      throw new Error(`no connection: ${withoutKey(networkReason(error), upstream.key)}`)
     }
   }
 }

@@ -3,7 +3,7 @@ import type { Cassette, Interaction, RecordedAttempt, UpstreamRequest } from '..
 import { change, changesBetween } from './compare.ts'
 import type { ResponseSchemas } from './known-fields.ts'
 import type { Change } from './severities.ts'
-import { shapeOf, UnreadableResponse } from './wire-shape.ts'
+import { ErrorInResponse, shapeOf, UnreadableResponse } from './wire-shape.ts'
 
 /**
  * What became of a recorded request. `not comparable`: a response cannot be read, or the request cannot be repeated;
@@ -73,13 +73,14 @@ type Judgement = Pick<DriftRecord, 'result'> & Partial<Pick<DriftRecord, 'reason
 async function judged(interaction: Interaction, options: DriftOptions): Promise<Judgement> {
   const { request, attempts } = interaction
   const recorded = attempts.findLast(({ response, end }) => end === 'complete' && isSuccess(response))
-  if (!recorded) return { result: 'skipped', reason: 'no successful response was recorded' }
+  if (!recorded) return NO_SUCCESS
   const problem = unaskable(request)
   if (problem) return { result: 'not comparable', reason: problem }
   let before: ReturnType<typeof shapeOf>
   try {
     before = shapeOf(recorded)
   } catch (error) {
+    if (error instanceof ErrorInResponse) return NO_SUCCESS
     return unreadable('recorded', error)
   }
   const refused = options.refusal(interaction)
@@ -96,9 +97,17 @@ async function judged(interaction: Interaction, options: DriftOptions): Promise<
     const changes = changesBetween(before, shapeOf(live), options.schemasOf(request))
     return { result: changes.length > 0 ? 'changed' : 'same', changes }
   } catch (error) {
+    if (error instanceof ErrorInResponse)
+      return {
+        result: 'not reachable',
+        reason: `the provider sent an error: ${JSON.stringify(error.message.slice(0, MAX_MESSAGE))}`,
+      }
     return unreadable('live', error)
   }
 }
+
+const NO_SUCCESS: Judgement = { result: 'skipped', reason: 'no successful response was recorded' }
+const MAX_MESSAGE = 80
 
 const isSuccess = (response: RecordedAttempt['response']) =>
   response !== undefined && response.status >= 200 && response.status < 300

@@ -44,9 +44,13 @@ export const END_MARK = '[DONE]'
 /** Why the shape of a response is unknown; the message completes "the response ...". */
 export class UnreadableResponse extends Error {}
 
+/** A failure of the provider with a status of success: an error in the body or stream. The message is the provider's. */
+export class ErrorInResponse extends Error {}
+
 /**
  * The shape of a complete response.
  * @throws UnreadableResponse if it is incomplete, empty, or neither JSON nor a stream of events
+ * @throws ErrorInResponse if it contains an error
  */
 export function shapeOf({ response, end }: RecordedAttempt): WireShape {
   if (!response || end !== 'complete') throw new UnreadableResponse(`did not arrive whole (${end})`)
@@ -78,9 +82,17 @@ function readWhole(shape: WireShape, bytes: Uint8Array): void {
   } catch {
     throw new UnreadableResponse(/^\s*</.test(text) ? 'is HTML, not JSON' : 'is not JSON')
   }
+  expectNoError(asObject(value))
   const fields = new Fields(shape)
   fields.add('', value)
   fields.end()
+}
+
+/** Errors are in `error`; OpenAI's `responses` puts that of a stream into `response`, or sends only `message`. */
+function expectNoError(value: JsonObject | undefined): void {
+  const error = asObject(value?.error) ?? asObject(asObject(value?.response)?.error)
+  const failed = error ?? (value?.type === 'error' ? value : undefined)
+  if (failed) throw new ErrorInResponse(typeof failed.message === 'string' ? failed.message : 'no message')
 }
 
 function readEvents(shape: WireShape, bytes: Uint8Array): void {
@@ -106,6 +118,7 @@ function readEvents(shape: WireShape, bytes: Uint8Array): void {
     } catch {
       throw new UnreadableResponse(`has an event whose data is not JSON: ${JSON.stringify(event.data.slice(0, 80))}`)
     }
+    expectNoError(asObject(data))
     const kind = kindOf(asObject(data) ?? {})
     kinds.add(kind)
     fields.add(`${kind}: `, data)
@@ -133,7 +146,6 @@ function lineEnds(text: string): Framing['lines'] {
 /** The kind of an event: its type, or for a chat chunk what it carries. */
 function kindOf(data: JsonObject): string {
   if (typeof data.type === 'string') return data.type
-  if (data.error !== undefined) return 'error'
   const { choices } = data
   if (!Array.isArray(choices)) return 'event'
   const choice = asObject(choices[0])

@@ -33,6 +33,9 @@ export const KEY_FORMS: readonly (readonly [kind: string, form: RegExp])[] = [
   ['nvidia-key', /nvapi-[\w-]{8,}/],
   ['cerebras-key', /csk-\w{16,}/],
   ['tavily-key', /tvly-[\w-]{16,}/],
+  ['firecrawl-key', /fc-[0-9a-f]{32}/],
+  ['e2b-key', /e2b_[0-9a-f]{40}/],
+  ['resend-key', /re_[A-Za-z0-9]{6,12}_[A-Za-z0-9]{16,}/],
   ['pinecone-key', /pcsk_\w{16,}/],
   ['langsmith-key', /lsv2_[ps][kt]_\w{16,}/],
   ['voyage-key', /(?:pa|al)-[\w-]{40,}/],
@@ -395,13 +398,17 @@ const ASSIGNED =
 function assignedIn(text: string): SecretFound[] {
   if (!text.includes('=') && !text.includes(':')) return []
   const found: SecretFound[] = []
-  for (const { 1: name = '', 2: sign, 3: quote, 4: quoted, 5: bare, indices } of text.matchAll(ASSIGNED)) {
+  ASSIGNED.lastIndex = 0
+  for (let match = ASSIGNED.exec(text); match; match = ASSIGNED.exec(text)) {
+    const { 1: name = '', 2: sign, 3: quote, 4: quoted, 5: bare, indices } = match
     const value = (quote === undefined ? bare : quoted) ?? ''
     const kind = namedSecret(name, value)
     const [start, end] = indices?.[quote === undefined ? 5 : 4] ?? [0, 0]
     // After a colon, a word of a sentence may follow.
     const isSentence = quote === undefined && sign === ':' && /^[A-Za-z]?[a-z]*[.!?]*$/.test(value)
     if (kind !== undefined && !isSentence) found.push({ start, end, kind })
+    // What looks like a value may be the name of another one: `key=password: hunter2`.
+    else if (value.endsWith(':')) ASSIGNED.lastIndex = start
   }
   return found
 }

@@ -35,7 +35,8 @@ const WRITTEN: readonly [kind: VolatilePart['kind'], pattern: string][] = [
 /** ULIDs, nano ids and digests alternate letters and digits; words and numbers do not. */
 const isRandom = (text: string) => text.includes('-', 20) || (text.match(/[a-z]\d|\d[a-z]/gi)?.length ?? 0) >= 4
 const PARTS = new RegExp(`(?<![a-z0-9])(?:${WRITTEN.map(([, pattern]) => `(${pattern})`).join('|')})(?![a-z0-9])`, 'gi')
-const PLACE = '\u0001'
+/** Begins the mark of a part in a text without them; its kind follows. */
+export const VOLATILE_MARK = '\u0001'
 
 /** Words before the time or an id of the call itself, with up to two words in between. */
 const OWN_TIME = /\b(?:now|time(?:stamp)?|today|current(?:ly)?|clock|it is|it's|it’s)\b\W{0,4}(?:\w{1,9}\W{1,4}){0,2}$/i
@@ -52,7 +53,7 @@ export function withoutVolatile(text: string): { text: string; parts: VolatilePa
     const at = AT[kind](found)
     if (kind === 'id' ? !isRandom(found) : Number.isNaN(at)) return found
     parts.push({ kind, text: found, at, isOwn: (kind === 'id' ? OWN_ID : OWN_TIME).test(before.slice(-CUE_LENGTH)) })
-    return `${PLACE}${kind}`
+    return `${VOLATILE_MARK}${kind}`
   })
   return { text: marked, parts }
 }

@@ -92,6 +92,10 @@ export const PLANTED: Readonly<Record<string, string>> = {
   phone: '+31 20 624 1111',
   phoneUs: '(212) 555-0187',
   ssn: '536-90-4399',
+  firecrawl: join('f', 'c-', some(32, HEX)),
+  e2b: join('e', '2b_', some(40, HEX)),
+  resend: join('r', 'e_', some(8), '_', some(24)),
+  passwordAsValue: join('key=', 'password: ', some(12), '7'),
 }
 
 /** The part of a planted text that must be gone: the rest of it names what it is. */

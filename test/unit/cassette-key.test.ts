@@ -162,6 +162,13 @@ describe('cassette key', () => {
     expect(number(-1111111111110007)).not.toBe(number(-1111111111120007))
   })
 
+  test('is the same without `stream` and with `stream: false`, which the gateway adds', () => {
+    const key = (body: Json) => cassetteKey(chatInteraction(body).request, [])
+    expect(key({ messages: [], stream: false })).toBe(key({ messages: [] }))
+    expect(key({ messages: [], stream: true })).not.toBe(key({ messages: [] }))
+    expect(key({ messages: [{ stream: false }] })).not.toBe(key({ messages: [{}] }))
+  })
+
   test('compares forms by name, and files by their content', () => {
     const form = (...fields: { name: string; value: string }[]): UpstreamRequest => ({
       ...requestOf(0),

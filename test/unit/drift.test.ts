@@ -340,6 +340,24 @@ describe('drift: what cannot be read is never clean', () => {
     ['429', async () => attempt('{}', 'application/json', 429), 'not reachable', 5],
     ['503', async () => attempt('{}', 'application/json', 503), 'not reachable', 5],
     ['404', async () => attempt('{}', 'application/json', 404), 'changed', 4],
+    [
+      'an error with status 200',
+      async () => whole({ error: { message: 'overloaded', code: 502 } }),
+      'not reachable',
+      5,
+    ],
+    [
+      'an error in a stream',
+      async () => events(...CHAT_STREAM.slice(0, 2), { type: 'error', error: { message: 'overloaded' } }),
+      'not reachable',
+      5,
+    ],
+    [
+      'a failed response in a stream',
+      async () => events({ type: 'response.failed', response: { error: { message: 'x' } } }),
+      'not reachable',
+      5,
+    ],
     ['an empty body', async () => attempt('', 'application/json'), 'not comparable', 5],
     ['HTML', async () => attempt('<html>', 'text/html'), 'not comparable', 5],
     ['a broken stream', async () => ({ ...events(...CHAT_STREAM), end: 'reset' }), 'not comparable', 5],
@@ -369,8 +387,10 @@ describe('drift: what cannot be read is never clean', () => {
   })
 
   test('a recorded failure is left out', async () => {
-    const records = await run(attempt('{}', 'application/json', 429), async () => whole(chat()))
-    expect([records[0]?.result, driftExit(records)]).toEqual(['skipped', 0])
+    for (const failure of [attempt('{}', 'application/json', 429), whole({ error: { message: 'overloaded' } })]) {
+      const records = await run(failure, async () => whole(chat()))
+      expect([records[0]?.result, driftExit(records)]).toEqual(['skipped', 0])
+    }
   })
 })
 

@@ -42,6 +42,14 @@ test.each([
   ['a name of a month', 'It is Nov 26, 2026.', 'It is Dec 6, 2026.'],
   ['a UUID', 'run 35a65590-b5c9-4ed8-8451-d895925b7737', 'run a5a65590-b5c9-4ed8-8451-d895925b7739'],
   ['an id with a beginning', 'see run_8f3k2j5h6g7d8s9a', 'see run_1a2b3c4d5e6f7g8h'],
+  ['a counter', 'build #9 of 12 lines', 'build #10 of 12 lines'],
+  [
+    'a temporary folder',
+    'In /tmp/proj-Ab3dEf/src and /tmp/proj-Ab3dEf/b',
+    'In /tmp/proj-xyzuvw/src and /tmp/proj-xyzuvw/b',
+  ],
+  ['fields of JSON', '{"ts":1764136000123,"id":"8f3a2b1c"}', '{"ts":1764136000999,"id":"0e9d8c7b"}'],
+  ['a number at the start', '17 files changed', '4 files changed'],
 ])('doctor: proposes a pattern for %s in a text', (_, first, second) => {
   const { rules, remaining } = diagnosed([user(first)], [user(second)])
   expect(rules.map(({ rule: { path, pattern } }) => [path, typeof pattern])).toEqual([
@@ -59,6 +67,33 @@ test('doctor: covers every item of a list where several change', () => {
   expect(diagnosed([ids('x')], [ids('y')]).rules.map(({ rule }) => rule.path)).toEqual(['messages[*].id'])
 })
 
+test('doctor: proposes patterns, not whole texts, for messages that differ in several ways', () => {
+  const texts = (time: string, folder: string, build: number) =>
+    [`Today is ${time}.`, `Files in /tmp/proj-${folder}/src`, `build #${build} failed`].map(user)
+  const { rules, remaining } = diagnosed(
+    texts('2026-11-26T10:15:00Z', 'aB3dEf', 9),
+    texts('2026-11-26T10:16:30Z', 'Zz9yXw', 10),
+  )
+  expect(remaining).toEqual([])
+  expect(rules.map(({ rule: { path, pattern }, count, examples }) => [path, pattern, count, examples.length])).toEqual([
+    [
+      'messages[0].content',
+      '\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z|in \\/tmp\\/proj-[A-Za-z0-9_-]{6}|^build #\\d+',
+      3,
+      3,
+    ],
+  ])
+})
+
+test('doctor: does not propose to ignore every message when only some are other texts', () => {
+  const pair = (first: string, second: string) => ({ messages: [first, second].map((content) => ({ content })) })
+  const { rules } = diagnosed([pair('Be good.', 'tell of dogs')], [pair('Be kind.', 'tell of cats')])
+  expect(rules.map(({ rule: { path, pattern } }) => [path, pattern])).toEqual([
+    ['messages[0].content', undefined],
+    ['messages[1].content', undefined],
+  ])
+})
+
 test('doctor: reports requests that only one run made', () => {
   const { rules, remaining } = diagnosed([user('a'), user('b')], [user('a')])
   expect(rules).toEqual([])
@@ -66,7 +101,10 @@ test('doctor: reports requests that only one run made', () => {
 })
 
 test('doctor: prints rules as YAML that the settings accept', () => {
-  const { rules } = diagnosed([user('on 2026-11-26')], [user('on 2026-11-27')])
+  const text = (day: number) =>
+    `on 2026-11-${day} in a text of /tmp/folder-${day}-abcdefgh/and/more, build #${day} of the project`
+  const { rules } = diagnosed([user(text(26)), user(`"${text(1)}`)], [user(text(27)), user(`"${text(2)}`)])
+  expect(rules[0]?.rule.pattern?.length).toBeGreaterThan(80)
   const parsed = Bun.YAML.parse(rulesText(rules)) as { volatile: object[] }
   expect(parsed.volatile).toEqual(rules.map(({ rule }) => rule))
 })

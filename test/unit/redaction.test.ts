@@ -55,8 +55,11 @@ const stepOf = (text: string) => Math.ceil(text.length / runs(100))
 /** All forms in which a secret could still be read. */
 const formsOf = (secret: string) => {
   const json = JSON.stringify(secret).slice(1, -1)
-  return [...new Set([secret, json, JSON.stringify(json).slice(1, -1), encodeURIComponent(secret)])]
+  return [
+    ...new Set([secret, json, JSON.stringify(json).slice(1, -1), encodeURIComponent(secret), formEncoded(secret)]),
+  ]
 }
+const formEncoded = (text: string) => new URLSearchParams({ '': text }).toString().slice(1)
 function expectGone(text: string, planted: string) {
   for (const form of formsOf(secretPart(planted))) expect(text).not.toContain(form)
 }
@@ -66,12 +69,15 @@ const REQUEST_PLACES: Record<string, (secret: string) => UpstreamRequest> = {
   'a header': (secret) => requestWith({ kind: 'text', text: '' }, { headers: { 'anthropic-beta': `a ${secret}` } }),
   'the query': (secret) =>
     requestWith({ kind: 'text', text: '' }, { path: `/v1/x?a=1&q=${encodeURIComponent(secret)}` }),
+  'the query, with plus signs': (secret) =>
+    requestWith({ kind: 'text', text: '' }, { path: `/v1/x?a=1&q=${formEncoded(secret)}` }),
   'a text': (secret) => chat(`first ${secret} then`),
   'JSON in a text': (secret) => chat(JSON.stringify({ note: secret, list: [1, secret] })),
   'JSON in JSON in a text': (secret) => chat(JSON.stringify({ note: JSON.stringify({ inner: [`a ${secret}`] }) })),
   'tool arguments': (secret) =>
     chat('x', { tools: [], last: { function: { arguments: JSON.stringify({ value: secret }) } } }),
   'a URL in a text': (secret) => chat(`see https://example.test/a?b=1&note=${encodeURIComponent(secret)}#x`),
+  'a URL in a text, with plus signs': (secret) => chat(`see https://example.test/a?note=${formEncoded(secret)}&b=1`),
   'JSON in a URL': (secret) => chat(`https://example.test/?q=${encodeURIComponent(JSON.stringify({ a: secret }))}`),
   'the name of a field': (secret) => chat('x', { metadata: { [secret]: 'y' } }),
   'a form': (secret) =>

@@ -73,7 +73,8 @@ export const EXIT_CODES = [
   '',
   'Exit code: that of the command if it fails, otherwise',
   '  0  PASS',
-  '  3  FAIL: an error was found, an expectation was not met, or a replay had misses',
+  '  3  FAIL: an error was found, an expectation was not met, a replay had misses,',
+  '     or a cassette stays incomplete',
   '  3  INCONCLUSIVE: no fault was injected, or the scenario needs calls that were',
   '     not made, or an API was called that is not emulated',
 ].join('\n')

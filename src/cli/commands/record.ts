@@ -63,7 +63,12 @@ async function diagnose(io: CommandIo, command: string[], options: ExecOptions):
       }
     }
     const { volatile } = commandConfig(options, io.env)
-    const { rules, remaining } = proposeRules(recordedTwice(folders), volatile)
+    const sessions = recordedTwice(folders)
+    if (sessions.length === 0) {
+      io.stderr.line('understudy: the command made no calls that can be recorded, so nothing is proposed')
+      return 0
+    }
+    const { rules, remaining } = proposeRules(sessions, volatile)
     printRules(io, rules)
     for (const line of remaining) io.stderr.line(`understudy: warning: ${line}`)
     return 0
@@ -78,7 +83,7 @@ function printRules({ stdout, stderr }: CommandIo, rules: readonly ProposedRule[
     return
   }
   stderr.line(`understudy: ${counted(rules.length, 'field')} differed; add the rules that fit to understudy.yaml:`)
-  for (const { example } of rules)
+  for (const example of rules.flatMap(({ examples }) => examples))
     stderr.line(
       `understudy: ${fieldDifferenceText(example).replace(': recorded ', ': first ').replace(', sent ', ', then ')}`,
     )

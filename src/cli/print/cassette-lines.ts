@@ -19,6 +19,10 @@ const MAX_UNUSED = 10
 export const hasMisses = ({ sessions }: CassetteReport): boolean =>
   sessions.some(({ replayed }) => (replayed?.missed ?? 0) > 0)
 
+/** Whether a cassette stays incomplete, such as on a full disk. */
+export const isRecordingIncomplete = ({ sessions }: CassetteReport): boolean =>
+  sessions.some(({ recorded }) => recorded !== null && recorded.problem !== null)
+
 /** Whether recorded attempts were left that no request has used. */
 export const hasUnused = ({ sessions }: CassetteReport): boolean =>
   sessions.some(({ replayed }) => (replayed?.unused.length ?? 0) > 0)

@@ -82,8 +82,11 @@ function summaryLine(records: readonly DriftRecord[]): string {
   return `${counted(records.length, 'recorded request')}: ${parts.join(', ') || 'nothing to compare'}`
 }
 
+/** Without an exponent, also for one request of a small model. */
+const usdText = (usd: number) => usd.toFixed(8).replace(/\.?0+$/, '')
+
 const costLine = ({ spent, unpriced }: DriftCost) =>
-  `cost by list price: ${spent} USD${unpriced > 0 ? `, without ${counted(unpriced, 'request')} of unknown price` : ''}`
+  `expected cost by list price: ${usdText(spent)} USD${unpriced > 0 ? `, without ${counted(unpriced, 'request')} of unknown price` : ''}`
 
 /** The report as JSON. */
 export const driftJson = (records: readonly DriftRecord[], { spent, unpriced }: DriftCost): DriftJson => ({

@@ -17,7 +17,7 @@ import { runReasons, verdictOf } from '../../verdict/inconclusive.ts'
 import type { ClientEnd } from '../../verdict/kinds/define.ts'
 import { earlierNotices } from '../../verdict/notices.ts'
 import type { CommandIo } from '../io.ts'
-import { hasMisses, hasUnused } from '../print/cassette-lines.ts'
+import { hasMisses, hasUnused, isRecordingIncomplete } from '../print/cassette-lines.ts'
 import { standardLog, withRequestLog } from '../print/request-log.ts'
 import { type ChildEnd, type RunChild, runChild } from './child.ts'
 import { MIN_PAUSE_MS, withClientTime } from './client-time.ts'
@@ -294,9 +294,10 @@ function asRun(parts: RunParts): SuiteRun {
   const findings = none ? [noCall(url, round)] : []
   const about = new Set(verdicts.flatMap(({ rules }) => rules.map((rule) => rule.name)))
   const broken = verdicts.filter((one) => one.verdict === 'fail')
-  const isUnlikeRecorded = cassettes !== null && (hasMisses(cassettes) || (strict && hasUnused(cassettes)))
+  const cassettesFail =
+    cassettes !== null && (hasMisses(cassettes) || isRecordingIncomplete(cassettes) || (strict && hasUnused(cassettes)))
   const fails =
-    broken.length > 0 || end.code !== 0 || isUnlikeRecorded || findings.some((finding) => failsVerdict(finding, strict))
+    broken.length > 0 || end.code !== 0 || cassettesFail || findings.some((finding) => failsVerdict(finding, strict))
   const inconclusive = [...runReasons(verdicts), ...notEmulatedReasons(not_emulated)]
   const verdict = verdictOf(fails, inconclusive)
   return {

@@ -28,7 +28,7 @@ interface ComparableRequest {
  */
 export function comparableRequest(request: UpstreamRequest, rules: readonly VolatileRule[]): ComparableRequest {
   const { provider, operation, model } = request
-  const { body, applied } = withoutVolatileFields(request.body, operation, rules)
+  const { body, applied } = withoutVolatileFields(withoutDefaults(request.body), operation, rules)
   const headers = Object.fromEntries(
     MEANING_HEADERS.flatMap((name): [string, string][] => {
       const value = request.headers[name]?.trim()
@@ -36,6 +36,13 @@ export function comparableRequest(request: UpstreamRequest, rules: readonly Vola
     }),
   )
   return { request: { provider, operation, model, path: '', ...numberedByRequest({ headers, body }) }, applied }
+}
+
+/** `stream: false` is what an API takes if a body does not say it. The gateway adds it to a call with options such as `retry`. */
+function withoutDefaults(body: UpstreamBody): UpstreamBody {
+  if (body.kind !== 'json' || !isObject(body.value) || body.value.stream !== false) return body
+  const { stream, ...value } = body.value
+  return { kind: 'json', value }
 }
 
 /**
