@@ -11,10 +11,11 @@ import { executableOf, isMusl, ownPlatform, platforms } from './platforms.ts'
 
 const root = join(import.meta.dir, '..', '..')
 const { values: flags } = parseArgs({
-  // As tests need them: somewhere else, and without the seconds that it takes to compress executables.
+  // As tests need them: somewhere else, without the seconds that it takes to compress executables, or the test helper alone.
   options: {
     out: { type: 'string', default: join(root, 'dist', 'packages') },
     uncompressed: { type: 'boolean' },
+    helper: { type: 'boolean' },
     // A release: the folder that has the archive of every platform.
     archives: { type: 'string' },
   },
@@ -129,6 +130,8 @@ async function packPlatform(platform: string): Promise<void> {
 rmSync(out, { recursive: true, force: true })
 mkdirSync(out, { recursive: true })
 await packTestHelper()
-await packCommand()
-for (const platform of platforms) await packPlatform(platform)
+if (!flags.helper) {
+  await packCommand()
+  for (const platform of platforms) await packPlatform(platform)
+}
 rmSync(stage, { recursive: true })

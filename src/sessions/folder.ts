@@ -396,7 +396,8 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
     keyedKinds: () => (loaded ? kindsOf(loaded) : lastKnown.keyedKinds),
     snapshot: () => guardedLater(() => use().snapshot(), guard),
     lastInstant: () => guard(() => use().lastInstant()),
-    replaced: async (snapshot) => restingData(source, options, await use().replaced(snapshot)),
+    replaced: async (snapshot) =>
+      restingData(source, options, await guardedLater(() => use().replaced(snapshot), guard)),
     restored: source.restored,
     underWay: new Set(),
     get problem() {

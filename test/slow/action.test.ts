@@ -234,7 +234,7 @@ test.each(['exec', 'explore'])(
     const loud = job({
       executable: EXECUTABLE,
       mode,
-      run: 'node loud.mjs',
+      run: `${process.execPath} loud.mjs`,
       args: mode === 'explore' ? '--failure-mode\nauth' : '',
     })
     writeFileSync(
@@ -288,7 +288,7 @@ test('action explore: writes the matrix to the summary', async () => {
   const explored = job({
     executable: EXECUTABLE,
     mode: 'explore',
-    run: 'node ask.mjs',
+    run: `${process.execPath} ask.mjs`,
     args: '--failure-mode\nrate-limit-once\n--failure-mode\nserver-error-once',
   })
   const { code, said } = await explored.step()

@@ -65,13 +65,11 @@ const LEFT_OUT =
 type Request = [path: string, body?: Json]
 /** What reads the sound session, and what writes into it. */
 interface Sound {
-  paths: string[]
+  reads: Request[]
   writes: Request[]
   /** What reads the session of the long text. */
-  ofLong: string[]
+  ofLong: Request[]
 }
-/** What reads nothing but traces, and takes longest. */
-const OF_TRACES = /^\/_understudy\/traces\/.*\/(reproduction|waterfall)$/
 /** What is the same for all sessions. */
 const SHARED = /^\/v1\/models|^\/_understudy\/(health|metrics|livez|readyz|scenarios|sessions)$/
 
@@ -126,9 +124,13 @@ async function makeSound(): Promise<Sound> {
     ),
   ]
   return {
-    paths: ['/_understudy/sessions/sound', '/_understudy/traces?thread=thread', ...paths],
+    reads: ['/_understudy/sessions/sound', '/_understudy/traces?thread=thread', ...paths].map(
+      (path): Request => [path],
+    ),
     writes,
-    ofLong: [trace, `${trace}/exchange`, ...['traces', 'verify', 'snapshot'].map((path) => `/_understudy/${path}`)],
+    ofLong: [
+      ...[trace, `${trace}/exchange`, ...['traces', 'verify', 'snapshot'].map((path) => `/_understudy/${path}`)],
+    ].map((path): Request => [path]),
   }
 }
 
@@ -244,8 +246,64 @@ function damageAll(paths: readonly string[]): Map<string, Damage> {
   return made
 }
 
+type Method = (this: { source: string }, ...more: unknown[]) => unknown
+const METHODS = ['get', 'all', 'run', 'iterate'] as const
+/** What a statement of the driver is made from. */
+const prototype: Record<(typeof METHODS)[number], Method> = Object.getPrototypeOf(
+  new Driver(':memory:').prepare('SELECT 1'),
+)
+
+/** The statements that are executed until a promise is settled. */
+async function statementsOf(act: () => Promise<unknown>): Promise<Set<string>> {
+  const executed = new Set<string>()
+  const { get, all, run, iterate } = prototype
+  for (const method of METHODS) {
+    const own = prototype[method]
+    prototype[method] = function (...more) {
+      executed.add(this.source)
+      return own.apply(this, more)
+    }
+  }
+  await act().finally(() => Object.assign(prototype, { get, all, run, iterate }))
+  return executed
+}
+
+/** Tables that no statement needs to name. */
+const UNNAMED = ['sqlite_sequence', 'session_settings', 'emptied']
+
+/**
+ * Whether a call reads or writes a table, other than as every call to a session does that is not loaded yet. What a table contains is
+ * nothing to the others.
+ */
+async function usesOf(calls: readonly Request[]): Promise<(call: Request, table: string) => boolean> {
+  const executed = new Map<Request, Set<string>>()
+  for (const [index, call] of calls.entries()) {
+    const session = `probe-${index}`
+    copyFileSync(fileOf('sound'), fileOf(session))
+    executed.set(call, await statementsOf(() => callIn(session, call)))
+  }
+  const isShared = (statement: string) => [...executed.values()].every((own) => own.has(statement))
+  const words = new Map(
+    [...executed].map(([call, own]) => {
+      const statements = [...own].filter((statement) => !isShared(statement))
+      return [call, new Set(statements.flatMap((statement) => statement.match(/\w+/g) ?? []))]
+    }),
+  )
+  return (call, table) =>
+    UNNAMED.includes(table) ||
+    // The tables of the text search begin with the name under which it is used.
+    [...(words.get(call) ?? [])].some((word) => table === word || table.startsWith(`${word}_`))
+}
+
+/** Makes a call in a copy of the sound session. */
+const callIn = (session: string, [path, body]: Request): Promise<Answer> =>
+  body === undefined
+    ? app.fetch(`/s/${session}${path.replace('/sessions/sound', `/sessions/${session}`)}`)
+    : app.post(`/s/${session}${path}`, body)
+
 let sound: Sound
 let damaged: Map<string, Damage>
+let isUsed: Awaited<ReturnType<typeof usesOf>>
 const idsOf = (answer: Answer): string[] => {
   const { data } = answer.headers.get('content-type')?.startsWith('application/json') ? answer.json() : {}
   return Array.isArray(data) ? data.map((one: Json) => String(one._id ?? one.id)) : []
@@ -268,7 +326,7 @@ const OTHERS = [
 ]
 /** What concerns all sessions, and what another one reads. */
 async function othersAreFine() {
-  const paths = [...OTHERS.map((path) => `/_understudy/${path}`), ...sound.paths.map((path) => `/s/sound${path}`)]
+  const paths = [...OTHERS.map((path) => `/_understudy/${path}`), ...sound.reads.map(([path]) => `/s/sound${path}`)]
   const statuses: unknown[] = []
   for (const path of paths) statuses.push([path, (await app.fetch(path)).status])
   expect(statuses).toEqual(paths.map((path) => [path, 200]))
@@ -277,8 +335,9 @@ async function othersAreFine() {
 
 beforeAll(async () => {
   sound = await makeSound()
-  damaged = damageAll(sound.paths)
+  damaged = damageAll(sound.reads.map(([path]) => path))
   app = start()
+  isUsed = await usesOf([...sound.reads, ...sound.writes])
 }, 60_000)
 
 test('damaged values: do not prevent the start or other sessions', async () => {
@@ -288,25 +347,25 @@ test('damaged values: do not prevent the start or other sessions', async () => {
 
 test('damaged value: is answered around or named, and its session can be reset and deleted', async () => {
   const listed = new Map<string, string[]>()
-  for (const path of sound.paths) listed.set(path, idsOf(await app.fetch(`/s/sound${path}`)))
+  for (const call of sound.reads) listed.set(call[0], idsOf(await callIn('sound', call)))
   const wrong: string[] = []
   for (const [session, { what, rows, isLong }] of damaged) {
     const check = (path: string, answer: Answer) => {
       if (!isAllowed(answer)) wrong.push(`${what}: ${path} ${answer.status} ${answer.text.slice(0, 300)}`)
       if (reported.length > 0) wrong.push(`${what}: ${path} reports ${(reported.splice(0)[0] as Error).stack}`)
     }
-    const paths = sound.paths.filter((path) => what.startsWith('trace_rows') || !OF_TRACES.test(path))
-    for (const path of isLong ? sound.ofLong : paths) {
-      const answer = await app.fetch(`/s/${session}${path.replace('/sessions/sound', `/sessions/${session}`)}`)
+    const table = what.replace(/\..*/s, '')
+    for (const call of isLong ? sound.ofLong : sound.reads.filter((one) => isUsed(one, table))) {
+      const [path] = call
+      const answer = await callIn(session, call)
       check(path, answer)
       if (answer.status !== 200) continue
       const ids = idsOf(answer)
       const lost = (listed.get(path) ?? []).filter((id) => !ids.includes(id))
       if (!isLong && lost.length > rows) wrong.push(`${what}: ${path} lists ${ids.length}, and not ${lost}`)
     }
-    for (const [path, body] of sound.writes) {
-      check(`POST ${path}`, await app.post(`/s/${session}${path}`, body))
-    }
+    for (const call of sound.writes.filter((one) => isUsed(one, table)))
+      check(`POST ${call[0]}`, await callIn(session, call))
     check('reset', await app.post(`/_understudy/sessions/${session}/reset`, {}))
     const removed = await app.fetch(`/_understudy/sessions/${session}`, { method: 'DELETE' })
     if (removed.status !== 200) wrong.push(`${what}: DELETE ${removed.text}`)

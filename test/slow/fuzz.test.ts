@@ -1,5 +1,6 @@
 // A short run of the fuzzer from one seed, in this process; `npm run fuzz` does the same with a server, for minutes.
 import { expect, test } from 'bun:test'
+import { once } from '../../src/lib/once.ts'
 import { type Find, hunt } from '../fuzz/hunt.ts'
 import { newForwardingProgram, newProgram, type replay } from '../fuzz/program.ts'
 import { makeForwardedRequest } from '../fuzz/provider.ts'
@@ -11,12 +12,27 @@ const SEED = 1
 const REQUESTS = 300
 const FORWARDED = 60
 
+/** What the program describes, which is the same for each. */
+const surfaceOfProgram = once(async () => {
+  const { app, surface } = await newProgram()
+  const described = await surface()
+  await app.close()
+  return described
+})
+
 test('fuzz: gets responses in the envelope and no internal error for hostile requests', async () => {
-  const { app, to, surface, reported } = await newProgram()
+  const { app, to, reported } = await newProgram()
   const finds: Find[] = []
   // Which statuses the document knows is the longer run's to say.
   const found = (find: Find) => find.wrong.startsWith('the document') || finds.push(find)
-  const counts = await hunt({ seed: SEED, requests: REQUESTS, workers: 1, surface: await surface(), to, found })
+  const counts = await hunt({
+    seed: SEED,
+    requests: REQUESTS,
+    workers: 1,
+    surface: await surfaceOfProgram(),
+    to,
+    found,
+  })
   expect(finds.map(({ wrong, requests }) => [wrong, requests.at(-1)])).toEqual([])
   expect(reported).toEqual([])
   expect(counts.sent).toBe(REQUESTS)
@@ -27,10 +43,16 @@ test('fuzz: gets responses in the envelope and no internal error for hostile req
 }, 120_000)
 
 test('fuzz: gets no internal error for hostile provider responses', async () => {
-  const { app, to, surface, reported } = await newForwardingProgram()
+  const { app, to, reported } = await newForwardingProgram()
   const finds: Find[] = []
   const found = (find: Find) => finds.push(find)
-  const settings = { seed: SEED, requests: FORWARDED, workers: 1, surface: await surface(), make: makeForwardedRequest }
+  const settings = {
+    seed: SEED,
+    requests: FORWARDED,
+    workers: 1,
+    surface: await surfaceOfProgram(),
+    make: makeForwardedRequest,
+  }
   const counts = await hunt({ ...settings, to, found })
   expect(finds.map(({ wrong, requests }) => [wrong, requests.at(-1)])).toEqual([])
   expect(reported).toEqual([])
@@ -39,19 +61,16 @@ test('fuzz: gets no internal error for hostile provider responses', async () => 
 }, 120_000)
 
 test('fuzz: makes the same requests with the same seed', async () => {
-  const { app, surface } = await newProgram()
-  const source = { ...(await surface()), known: [{ name: 'one', of: '/v2/tools' }], session: 'a' }
+  const source = { ...(await surfaceOfProgram()), known: [{ name: 'one', of: '/v2/tools' }], session: 'a' }
   const requests = (seed: number) => {
     const chance = chanceOf(seed)
     return Array.from({ length: 50 }, () => makeRequest({ ...source, chance }))
   }
   expect(requests(SEED)).toEqual(requests(SEED))
   expect(requests(SEED)).not.toEqual(requests(SEED + 1))
-  app.close()
 })
 
 test('fuzz: leaves the session of the well-behaved client alone when a response names it', async () => {
-  const { surface } = await newProgram()
   const paths: string[] = []
   const to = {
     target: async ({ url, method }: Request) => {
@@ -61,7 +80,7 @@ test('fuzz: leaves the session of the well-behaved client alone when a response 
     base: 'http://localhost',
     late: () => new Promise(() => {}),
   }
-  await hunt({ seed: SEED, requests: REQUESTS, workers: 1, surface: await surface(), to, found() {} })
+  await hunt({ seed: SEED, requests: REQUESTS, workers: 1, surface: await surfaceOfProgram(), to, found() {} })
   expect(paths.some((path) => path.includes('/sessions/one'))).toBe(true)
   expect(paths.filter((path) => path.includes(`/sessions/${POLITE_SESSION}`))).toEqual([])
 })

@@ -55,7 +55,7 @@ const RUNNERS: Record<string, Runner> = {
   jest: {
     file: 'some.test.js',
     header: "const { test } = require('@understudy/test/jest')",
-    command: ['node', 'node_modules/jest/bin/jest.js', '--testTimeout=30000'],
+    command: ['node', 'node_modules/jest/bin/jest.js', '--runInBand', '--testTimeout=30000'],
     links: ['jest', '@jest/globals'],
     more: NEVER_ENDS,
   },

@@ -45,43 +45,43 @@ describe('npm packages', () => {
   }
   const tags = (registry: LocalRegistry) => registry.packageOf('@example/cli')?.['dist-tags']
 
-  test('are published with the executables first, once, and never with other contents', async () => {
-    const { release, registry } = await prepared()
-    const order = ['win32-arm64', 'cli', 'test'].map((name) => `@example/${name}@1.2.3`)
+  test('are published with the executables first, once, even where a registry refused one, and never with other contents', async () => {
+    const version = '1.2.3-rc.1'
+    const { release, registry } = await prepared(version)
+    const order = ['win32-arm64', 'cli', 'test'].map((name) => `@example/${name}@${version}`)
     await publishPackages({ ...release, dry: true })
     expect([release.printed.splice(0), registry.published]).toEqual([
-      order.map((name) => `would publish ${name} to npm, tag latest`),
+      order.map((name) => `would publish ${name} to npm, tag next`),
       [],
     ])
-    await publishPackages(release)
-    expect(registry.published).toEqual(order)
-    expect(tags(registry)).toEqual({ latest: '1.2.3' })
-    await publishPackages(release)
-    expect(registry.published).toEqual(order)
-    expect(release.printed.slice(3)).toEqual(order.map((name) => `${name} is already published`))
-    await stubPackage(release, 'cli', 'changed')
-    await expect(publishPackages(release)).rejects.toThrow('npm/example-cli-1.2.3.tgz has changed since')
-    list(release)
-    const failed = publishPackages(release)
-    await expect(failed).rejects.toThrow(
-      /^@example\/cli@1\.2\.3 is published with other contents \(sha512-.*release another/,
-    )
-    expect(registry.published).toEqual(order)
-  }, 120_000)
-
-  test('continue where a registry refused one', async () => {
-    const { release, registry } = await prepared('1.2.3-rc.1')
     registry.refusal = (name) => (name === '@example/cli' ? 'you may not publish this package' : undefined)
-    const failed = publishPackages(release)
-    await expect(failed).rejects.toThrow(
+    await expect(publishPackages(release)).rejects.toThrow(
       /^npm refused example-cli-1\.2\.3-rc\.1\.tgz, after 1 of 3 packages:\n(.*\n)*.*you may not publish this package/,
     )
-    expect(registry.published).toEqual(['@example/win32-arm64@1.2.3-rc.1'])
+    expect(registry.published).toEqual(order.slice(0, 1))
     registry.refusal = () => undefined
     await publishPackages(release)
-    expect(registry.published).toHaveLength(3)
-    expect(tags(registry)?.next).toBe('1.2.3-rc.1')
+    expect(registry.published).toEqual(order)
+    expect(release.printed.slice(1)).toEqual([
+      `${order[0]} is already published`,
+      ...order.slice(1).map((name) => `published ${name}`),
+    ])
+    expect(tags(registry)?.next).toBe(version)
+    await stubPackage(release, 'test', 'changed')
+    await expect(publishPackages(release)).rejects.toThrow(`npm/example-test-${version}.tgz has changed since`)
+    list(release)
+    await expect(publishPackages(release)).rejects.toThrow(
+      /^@example\/test@1\.2\.3-rc\.1 is published with other contents \(sha512-.*release another/,
+    )
+    expect(registry.published).toEqual(order)
+    expect(release.printed.slice(-2)).toEqual(order.slice(0, 2).map((name) => `${name} is already published`))
   }, 120_000)
+
+  test('have the tag of their version', async () => {
+    const { release } = await prepared()
+    await publishPackages({ ...release, dry: true })
+    expect(release.printed[0]).toBe('would publish @example/win32-arm64@1.2.3 to npm, tag latest')
+  })
 
   test('are not published without the package of a platform, or when the registry does not respond', async () => {
     const { release, registry } = await prepared('1.2.3', ['linux-x64'])

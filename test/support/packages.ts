@@ -2,6 +2,7 @@
 import { cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { readSettings } from '../../release/settings.ts'
+import { once } from '../../src/lib/once.ts'
 import { EXECUTABLE, emptyFolder } from './server.ts'
 
 /** The scope of the packages. */
@@ -15,21 +16,21 @@ const installed = (name: string) =>
   [root, join(root, 'tools')].map((folder) => join(folder, 'node_modules', name)).find((path) => existsSync(path)) ??
   name
 
-let packing: Promise<string> | undefined
+/** Packs into a new folder, which goes when the tests have ended. */
+async function pack(...options: string[]): Promise<string> {
+  const folder = emptyFolder()
+  process.on('exit', folder.remove)
+  const script = join(root, 'src', 'build', 'packages.ts')
+  const child = Bun.spawn([process.execPath, script, ...options, '--out', folder.path], { stderr: 'pipe' })
+  const said = await new Response(child.stderr).text()
+  if ((await child.exited) !== 0) throw new Error(`the packages could not be packed: ${said}`)
+  return folder.path
+}
 
 /** The folder of the tarballs, made once. */
-export function packedPackages(): Promise<string> {
-  packing ??= (async () => {
-    const folder = emptyFolder()
-    process.on('exit', folder.remove)
-    const script = join(root, 'src', 'build', 'packages.ts')
-    const child = Bun.spawn([process.execPath, script, '--uncompressed', '--out', folder.path], { stderr: 'pipe' })
-    const said = await new Response(child.stderr).text()
-    if ((await child.exited) !== 0) throw new Error(`the packages could not be packed: ${said}`)
-    return folder.path
-  })()
-  return packing
-}
+export const packedPackages: () => Promise<string> = once(() => pack('--uncompressed'))
+/** The folder of the test helper's tarball alone. */
+const packedHelper = once(() => pack('--helper'))
 
 /** A project with the test helper, and with runners of ours. */
 export interface Project {
@@ -53,8 +54,8 @@ export async function makeProject(files: Record<string, string> | string, links:
   }
   const helper = join(folder.path, 'node_modules', SCOPE, 'test')
   mkdirSync(helper, { recursive: true })
-  const [tarball] = new Bun.Glob(`${tarballName('test')}-*.tgz`).scanSync(await packedPackages())
-  const file = join(await packedPackages(), tarball ?? '')
+  const [tarball] = new Bun.Glob(`${tarballName('test')}-*.tgz`).scanSync(await packedHelper())
+  const file = join(await packedHelper(), tarball ?? '')
   if (Bun.spawnSync(['tar', '-xzf', file, '-C', helper, '--strip-components=1']).exitCode !== 0) throw new Error(file)
   for (const name of links) {
     const link = join(folder.path, 'node_modules', name)
