@@ -1,8 +1,8 @@
 // A web page of another origin changes nothing: checked by its headers, and as a browser sends them.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { BrowserContext } from 'playwright-core'
+import type { Browser, BrowserContext } from 'playwright-core'
 import { send, testApps } from '../support/app.ts'
-import { chromiumHere } from '../support/browser.ts'
+import { closeBrowser, launchBrowser } from '../support/browser.ts'
 import { errorOf } from '../support/errors.ts'
 import { emptyFolder, type Server, startServer } from '../support/server.ts'
 
@@ -157,6 +157,7 @@ describe('control API reads', () => {
 describe('origins in a browser', () => {
   const folder = emptyFolder()
   let server: Server
+  let browser: Browser
   let context: BrowserContext
   let site: Bun.Server<undefined>
   beforeAll(async () => {
@@ -164,10 +165,11 @@ describe('origins in a browser', () => {
     // Another port is another origin, and `localhost` another site than 127.0.0.1.
     const page = () => new Response('<title>a page</title>', { headers: { 'content-type': 'text/html' } })
     site = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: page })
-    context = await (await chromiumHere()).newContext()
+    browser = await launchBrowser()
+    context = await browser.newContext()
   }, 90_000)
   afterAll(async () => {
-    await context?.close()
+    if (browser) await closeBrowser(browser)
     await site?.stop(true)
     await server?.stop()
     folder.remove()

@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { ScenarioFile } from '../../src/scenarios/schema.ts'
-import { chromiumHere, hasChromium } from '../support/browser.ts'
+import { closeBrowser, hasChromium, launchBrowser } from '../support/browser.ts'
 import { runCommand } from '../support/cli.ts'
 import { emptyFolder } from '../support/server.ts'
 
@@ -25,7 +25,7 @@ afterAll(async () => {
 
 test.skipIf(!hasChromium())('scenario from: reads the HAR of a browser', async () => {
   const path = join(folder.path, 'page.har')
-  const browser = await chromiumHere()
+  const browser = await launchBrowser()
   const context = await browser.newContext({ recordHar: { path } })
   const page = await context.newPage()
   await page.goto(provider.url.href)
@@ -36,6 +36,7 @@ test.skipIf(!hasChromium())('scenario from: reads the HAR of a browser', async (
     }
   })
   await context.close()
+  await closeBrowser(browser)
   const { code, stdout, stderr } = await runCommand(['scenario', 'from', 'page.har'], { cwd: folder.path })
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(ScenarioFile.parse(Bun.YAML.parse(stdout)).rules).toMatchObject([

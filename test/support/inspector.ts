@@ -1,7 +1,7 @@
 // The inspector in a real browser, with every other host out of reach.
 import axe from 'axe-core'
-import type { BrowserContext, Page } from 'playwright-core'
-import { chromiumHere } from './browser.ts'
+import type { Page } from 'playwright-core'
+import { closeBrowser, launchBrowser } from './browser.ts'
 
 /** What a page is opened with. */
 export interface PageOptions {
@@ -22,14 +22,13 @@ export interface InspectorBrowser {
   open(url: string, options?: PageOptions): Promise<Page>
   /** Addresses that were asked for elsewhere, and errors and warnings of the console. */
   readonly complaints: string[]
-  /** Closes the pages that are still open. */
+  /** Closes its pages and the browser. */
   close(): Promise<void>
 }
 
-/** Pages in the browser of this process. */
+/** Pages in a browser of their own. */
 export async function inspectorBrowser(): Promise<InspectorBrowser> {
-  const browser = await chromiumHere()
-  const contexts: BrowserContext[] = []
+  const browser = await launchBrowser()
   const complaints: string[] = []
   return {
     complaints,
@@ -40,17 +39,18 @@ export async function inspectorBrowser(): Promise<InspectorBrowser> {
         reducedMotion: 'reduce',
         javaScriptEnabled: scripts,
       })
-      contexts.push(context)
       const page = await context.newPage()
       page.setDefaultTimeout(60_000)
       const own = new URL(url).host
-      await page.route('**/*', (route) => {
-        const { host, protocol, pathname } = new URL(route.request().url())
-        if (pathname === without) return route.abort()
+      if (without)
+        await page.route(
+          (url) => url.pathname === without,
+          (route) => route.abort(),
+        )
+      page.on('request', (request) => {
+        const { host, protocol } = new URL(request.url())
         const isOwn = own === '' ? protocol === 'file:' : host === own
-        if (isOwn || protocol === 'data:' || protocol === 'blob:') return route.continue()
-        complaints.push(`asked for ${route.request().url()}`)
-        return route.abort()
+        if (!isOwn && protocol !== 'data:' && protocol !== 'blob:') complaints.push(`asked for ${request.url()}`)
       })
       page.on('console', (message) => {
         if (!without && ['error', 'warning'].includes(message.type())) complaints.push(message.text())
@@ -60,7 +60,7 @@ export async function inspectorBrowser(): Promise<InspectorBrowser> {
       if (scripts) await page.locator(ready).waitFor()
       return page
     },
-    close: async () => void (await Promise.all(contexts.map((context) => context.close()))),
+    close: () => closeBrowser(browser),
   }
 }
 
