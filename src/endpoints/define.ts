@@ -94,6 +94,7 @@ class ClientCall implements Call {
   readonly #activity: Activity
   readonly #reading: BodyReading
   #raw: { fields: RawFields | undefined } | undefined
+  #unread: { bytes: Uint8Array | undefined } | undefined
 
   constructor(operation: Operation, client: ClientRequest, reading: BodyReading) {
     const { request, received, session, caller, hold, wire } = client
@@ -117,6 +118,11 @@ class ClientCall implements Call {
   }
 
   get unread(): Uint8Array | undefined {
+    this.#unread ??= { bytes: this.#unreadBytes() }
+    return this.#unread.bytes
+  }
+
+  #unreadBytes(): Uint8Array | undefined {
     const { bytes, read } = this.#reading
     const isText =
       this.operation.body === 'json' && 'value' in read && Buffer.byteLength(this.text) === bytes.byteLength

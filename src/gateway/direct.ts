@@ -61,7 +61,7 @@ interface DirectAttempt {
 }
 
 async function respond(direct: DirectCall, attempt: DirectAttempt): Promise<Response> {
-  const { callContext, end, clientTimeout } = direct
+  const { callContext, wire, end, clientTimeout } = direct
   const { faults, backendCall, record } = attempt
   const { signal } = backendCall
   const { hold } = callContext.call
@@ -69,10 +69,8 @@ async function respond(direct: DirectCall, attempt: DirectAttempt): Promise<Resp
   try {
     const reply = await faultyReply(direct, attempt)
     const headers = headersWith(callContext.recording, reply)
-    return await toResponse(
-      await readAlong({ ...reply, headers }, { ...direct, record, model: backendCall.model }),
-      client,
-    )
+    const sentCall = { callContext, wire, end, record, model: backendCall.model }
+    return await toResponse(await readAlong({ ...reply, headers }, sentCall), client)
   } catch (error) {
     const failure = failureOf(error, signal)
     const nothing = (error instanceof ConnectionFailure || signal.aborted) && !(signal.reason instanceof ApiError)
@@ -91,12 +89,9 @@ async function respond(direct: DirectCall, attempt: DirectAttempt): Promise<Resp
 /** The gateway's headers for a call and those of its reply. A provider's own reply has only its own request id. */
 function headersWith(recording: CallContext['recording'], { headers: sent, raw }: Reply): Record<string, string> {
   const own = headersOf(recording)
-  const headers: Record<string, string> = {}
-  for (const name in own) if (!raw || name !== REQUEST_ID) headers[name] = own[name] ?? ''
-  for (const name in sent) headers[name] = sent[name] ?? ''
+  const { [REQUEST_ID]: _, ...described } = own
   // The reply was created with the headers from before any fault.
-  headers[FAULTS] = own[FAULTS] ?? ''
-  return headers
+  return Object.assign(raw ? described : own, sent, { [FAULTS]: own[FAULTS] })
 }
 
 /** The provider's reply, passed through the faults of the scenario. */
@@ -121,14 +116,14 @@ function errorProvider(model: string, { api, words }: Wire): string {
 async function backendReply({ callContext, wire }: DirectCall, { backendCall, record }: DirectAttempt): Promise<Reply> {
   const { recording } = callContext
   if (recording.passed) judgeConversation(callContext, backendCall, record)
-  // The outcome of the attempt is read from the sent bytes instead.
-  const attempt: AttemptRecorder = { contentBegan() {}, replied() {}, judged() {}, end() {}, faults: record.faults }
   try {
     const reply = await (recording.passed?.reply(backendCall.isFaulty) ??
       answerAttempt(callContext, backendCall, record))
     record.replied(reply)
     if (reply.raw) return reply
     const content = await read(reply, backendCall)
+    // The outcome of the attempt is read from the sent bytes instead.
+    const attempt: AttemptRecorder = { contentBegan() {}, replied() {}, judged() {}, end() {}, faults: record.faults }
     return toReply(
       { kind: 'succeeded', model: backendCall.model, content, from: reply, attempt },
       { callContext, cacheKey: undefined },

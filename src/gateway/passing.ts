@@ -14,15 +14,21 @@ const SHARED: Record<string, readonly string[]> = { anthropic: ['thread'] }
 
 /** The request of a call that its provider receives unchanged; undefined when the gateway handles the call itself. */
 export function passedOn(call: Call, { passing }: Backend): PassedRequest | undefined {
-  const { raw, wire, body, url, headers } = call
+  const { raw, wire, body, unread, text, url, headers } = call
   if (!passing || !raw || !wire || !body) return undefined
   const { fields, model: named, fullModel } = raw
-  const isOurs = (field: string) => fields[field] != null && !SHARED[wire.api]?.includes(field)
-  if (ROUTER_FIELDS.some(isOurs) || !passing.takes(fullModel, wire.api)) return undefined
+  if (usesGateway(fields, wire.api) || !passing.takes(fullModel, wire.api)) return undefined
   const address = url.slice(url.indexOf('/', url.indexOf('://') + 3))
   const path = address.startsWith('/v1/') ? address.slice('/v1'.length) : address
   const model = { named, sent: fullModel.slice(fullModel.indexOf('/') + 1) }
-  return new PassedRequest(call, passing, { api: wire.api, path, headers, body, model })
+  const request = { api: wire.api, path, headers, body, text: unread ? undefined : text, model }
+  return new PassedRequest(call, passing, request)
+}
+
+function usesGateway(fields: Readonly<Record<string, unknown>>, api: string): boolean {
+  for (const name in fields)
+    if (ROUTER_FIELDS.has(name) && fields[name] != null && !SHARED[api]?.includes(name)) return true
+  return false
 }
 
 /** Time after which a request has certainly been sent. */

@@ -27,23 +27,24 @@ export async function passOn(
   request: RawRequest,
   { receive, addressOf }: PassingRoute,
 ): Promise<Reply> {
-  const init = { method: 'POST', headers: sentHeaders(upstream, request), body: bodyFor(request), signal }
+  const headers = sentHeaders(upstream, request)
+  const init = { method: 'POST', headers, body: bodyFor(request, headers['content-type']), signal }
   let response: ProviderResponse
   try {
     response = await receive(addressOf(operation.name, request.path, request.model.sent), init)
   } catch (error) {
     throw unconnected(upstream, signal, error)
   }
-  const { status, headers } = response
+  const { status, headers: received } = response
   // Following the redirect would send the key and the client's request to another server.
   if (status >= 300 && status <= 399) return redirected(upstream, response)
-  const contentType = headers.get('content-type') ?? ''
+  const contentType = received.get('content-type') ?? ''
   return {
     ...BARE,
     raw: true,
     status,
-    headers: passedHeaders(headers),
-    cookies: headers.getSetCookie(),
+    headers: passedHeaders(received),
+    cookies: received.getSetCookie(),
     body: { kind: 'bytes', contentType, bytes: await bytesOf(response, signal) },
   }
 }
@@ -116,12 +117,14 @@ async function* piecesOf(
 }
 
 /** The body with the model as its provider names it; everything else stays unchanged. */
-function bodyFor({ body, headers, model }: RawRequest): Uint8Array<ArrayBuffer> {
+function bodyFor({ body, text, model }: RawRequest, contentType: string | undefined): string | Uint8Array<ArrayBuffer> {
   const bytes = body as Uint8Array<ArrayBuffer>
   if (model.named === model.sent) return bytes
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
-  const isForm = /^multipart\//i.test(headers.get('content-type') ?? '')
-  return Buffer.from(isForm ? formWith(text, model) : jsonWith(text, model), 'latin1')
+  // Without a content type, the runtime would add that of a text.
+  if (text !== undefined && contentType) return jsonWith(text, model)
+  const characters = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+  const isForm = /^multipart\//i.test(contentType ?? '')
+  return Buffer.from(isForm ? formWith(characters, model) : jsonWith(characters, model), 'latin1')
 }
 
 const formWith = (text: string, { named, sent }: RawRequest['model']): string =>
@@ -129,7 +132,7 @@ const formWith = (text: string, { named, sent }: RawRequest['model']): string =>
     value === named ? head + sent : all,
   )
 
-/** JSON as bytes, one per character, with another value for its top-level `model`; nested ones stay. */
+/** JSON, as text or with a byte per character, with another value for its top-level `model`; nested ones stay. */
 function jsonWith(text: string, { named, sent }: RawRequest['model']): string {
   const isOnly = text.indexOf(MODEL) === text.lastIndexOf(MODEL) && !text.includes(ESCAPED)
   for (const { 0: found, 1: head = '', 2: value = '', index } of text.matchAll(

@@ -6,8 +6,6 @@ import type { JsonObject } from '../../lib/values.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { ACCEPTED, UNPACKED } from './transport.ts'
 
-// They have been processed before an attempt.
-const PROCESSED_FIELDS: ReadonlySet<string> = new Set(ROUTER_FIELDS)
 const ROUTER_FORM_FIELDS = ['enable_logging', 'diarize', 'tag_audio_events', 'num_speakers', 'timestamps_granularity']
 // Providers store metadata with responses. In other operations it belongs to the trace, and some providers reject it.
 const KEEPS_METADATA = 'responses'
@@ -55,7 +53,7 @@ function fieldsFor({ operation, model, request }: BackendCall): JsonObject {
   const original = request as JsonObject
   // Copied, since deleting fields makes an object slow.
   for (const key in original) {
-    if (!PROCESSED_FIELDS.has(key) && (key !== 'metadata' || operation.name === KEEPS_METADATA))
+    if (!ROUTER_FIELDS.has(key) && (key !== 'metadata' || operation.name === KEEPS_METADATA))
       fields[key] = original[key]
   }
   fields.model = bareModel(model)

@@ -50,9 +50,9 @@ export type Transport = (url: string, init: RequestInit, attempt: SentAttempt) =
  * because it has no size limit.
  */
 export const network = (url: string, init: RequestInit): Promise<Response> => {
-  const { headers: original = {} } = init
+  const { method, headers: original = {}, body, signal } = init
   const headers = ACCEPTED in original ? original : unpacked(original)
-  return directFetch(url, { ...init, headers, redirect: 'manual', timeout: false, decompress: false })
+  return directFetch(url, { method, headers, body, signal, redirect: 'manual', timeout: false, decompress: false })
 }
 
 /** The request header that disables compression, and its value. */

@@ -39,6 +39,8 @@ export interface RawRequest {
   path: string
   headers: Headers
   body: Uint8Array
+  /** The body as text, if that is the same. */
+  text: string | undefined
   /** The model named in the body, and the one that is sent instead: without the provider. */
   model: { named: string; sent: string }
 }

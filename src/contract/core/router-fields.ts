@@ -1,7 +1,7 @@
 // The fields of a request that only the router's API has.
 
 /** Fields that the router adds to the APIs of providers. */
-export const ROUTER_FIELDS: readonly string[] = [
+export const ROUTER_FIELDS: ReadonlySet<string> = new Set([
   'svc',
   'name',
   'fallbacks',
@@ -16,4 +16,4 @@ export const ROUTER_FIELDS: readonly string[] = [
   'template_engine',
   'guardrails',
   'knowledge',
-]
+])

@@ -111,9 +111,8 @@ function passedHeaders(
   { headers: original, cookies = [] }: Reply,
   contentType: string,
 ): Headers | Record<string, string> {
-  const readable: Record<string, string> = {}
-  for (const name in original)
-    readable[name] = name.startsWith('x-understudy-') ? headerText(original[name] ?? '') : (original[name] ?? '')
+  const readable: Record<string, string> = { ...original }
+  for (const name in original) if (name.startsWith('x-understudy-')) readable[name] = headerText(original[name] ?? '')
   if (contentType !== '') readable['content-type'] = contentType
   if (cookies.length === 0) return readable
   const headers = new Headers(readable)

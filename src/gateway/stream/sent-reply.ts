@@ -33,11 +33,12 @@ export async function readAlong(reply: Reply, sentCall: SentCall): Promise<Reply
   const { signal } = call
   const body = streamBytes(reply)
   const { bytes, announced } = body
+  const { cookies } = reply
   const reading = { rules: rulesOnWire(operation, wire), stream, contentBegan: () => record.contentBegan() }
   if (bytes instanceof Uint8Array) {
     const error = announced === undefined ? undefined : new ConnectionFailure(CUT_SHORT)
     const content = await readSent(reply, { ...body, bytes }, { ...reading, error })
-    recording.sent = { ...sentAs({ ...reply, body }), body: sentWhole(bytes), ended: bodyEnd(reply, { signal }) }
+    recording.sent = { ...sentAs({ body, cookies }), body: sentWhole(bytes), ended: bodyEnd(reply, { signal }) }
     const problem = await endCall(reply, content, sentCall)
     if (problem) throw problem
     return reply
@@ -50,7 +51,7 @@ export async function readAlong(reply: Reply, sentCall: SentCall): Promise<Reply
     const isSent = begun || broken === undefined
     const content = await contentSent(reader, { failure, broken, signal })
     const ended = bodyEnd(reply, { broken, signal })
-    recording.sent = { ...sentAs({ ...reply, body }), body: sent, ended, ...(!isSent && { nothing: true }) }
+    recording.sent = { ...sentAs({ body, cookies }), body: sent, ended, ...(!isSent && { nothing: true }) }
     return endCall(isSent ? reply : { ...reply, status: 0 }, content, sentCall)
   }
   const errorItem = (error: ApiError) => encoder.encode(encodeEvent(eventOfType(wire.error(error, recording.id))))
