@@ -20,6 +20,7 @@ import { encodedFormsOf } from '../lib/secret-forms.ts'
 import { keyKind, MASK, namedSecret, secretParameter, withoutSpans } from '../lib/secrets.ts'
 import { type Detected, detect, MIN_LENGTH } from './detect.ts'
 import { isPlain } from './plain.ts'
+import { streamTexts } from './plain-stream.ts'
 import {
   editsIn,
   fieldPlace,
@@ -267,8 +268,7 @@ class CassetteRedactor implements Redactor {
   }
 
   text(text: string): string {
-    const isKept = !isEventText(text) && this.#isPlain(text, this.#state.shown)
-    return isKept ? text : this.applied(text, this.find(text))
+    return this.#isPlain(text, this.#state.shown, isEventText(text)) ? text : this.applied(text, this.find(text))
   }
 
   find(text: string): TextRedaction {
@@ -380,7 +380,9 @@ class CassetteRedactor implements Redactor {
   }
 
   #bodyRewriting(notes: Notes): BodyRewriting {
-    return { text: this.#rewriting(notes, this.#state.known), bytes: this.#keysAlone(notes) }
+    // The keys that are left are replaced in bytes of any kind.
+    const bytes = (body: string) => replacements(united(this.#keysIn(body), body), notes)
+    return { text: this.#rewriting(notes, this.#state.known), bytes }
   }
 
   /** Replaces secrets, and known values. */
@@ -396,7 +398,7 @@ class CassetteRedactor implements Redactor {
     }
     return {
       minLength: MIN_LENGTH,
-      keeps: (body) => this.#isPlain(body, known),
+      keeps: (body, isStream) => this.#isPlain(body, known, isStream),
       text: (text, place) => replacements(secretsIn(text, place), notes),
       value: (text, place) => {
         const rule = this.#ruleFor(place)
@@ -411,10 +413,12 @@ class CassetteRedactor implements Redactor {
   }
 
   /** Whether a body has neither secrets nor known values. Where fields are replaced by their paths, each is looked at. */
-  #isPlain(body: string, known: Readonly<Values>): boolean {
-    if (this.#personalNames || this.#paths.length > 0 || !isPlain(body)) return false
-    for (const part of this.#keyParts) if (body.includes(part)) return false
-    for (const { part } of known.values()) if (body.includes(part)) return false
+  #isPlain(body: string, known: Readonly<Values>, isStream: boolean): boolean {
+    if (this.#personalNames || this.#paths.length > 0) return false
+    const searched = isStream ? streamTexts(body) : body
+    if (searched === undefined || !isPlain(searched)) return false
+    for (const part of this.#keyParts) if (searched.includes(part)) return false
+    for (const { part } of known.values()) if (searched.includes(part)) return false
     return true
   }
 
@@ -438,16 +442,6 @@ class CassetteRedactor implements Redactor {
     for (const { form, kind } of this.#keys)
       if (text.includes(form)) for (const range of rangesOf(text, form)) found.push({ ...range, kind, rule: KEYS })
     return found
-  }
-
-  /** Replaces the keys that are left, in bytes of any kind. */
-  #keysAlone(notes: Notes): Rewriting {
-    return {
-      minLength: MIN_LENGTH,
-      keeps: (body) => this.#isPlain(body, NO_VALUES),
-      text: (text) => replacements(united(this.#keysIn(text), text), notes),
-      value: () => undefined,
-    }
   }
 
   #note(redacted: UpstreamRequest): void {
@@ -482,7 +476,6 @@ class CassetteRedactor implements Redactor {
   }
 }
 const NOTHING: readonly never[] = []
-const NO_VALUES: Readonly<Values> = new Map()
 const FIRST_TEXT = 100_000_000
 
 /** Kinds that are found wherever they stand. */
@@ -595,7 +588,7 @@ function repeated(known: Readonly<Values>, notes: Notes): Rewriting {
 /** Puts values back in place of their placeholders. */
 const restoring = (values: ReadonlyMap<number, string>): Rewriting => ({
   minLength: MIN_LENGTH,
-  keeps: hasNoPlaceholder,
+  keeps: (body, isStream) => !isStream && hasNoPlaceholder(body),
   text: (text) =>
     placeholdersIn(text).flatMap(({ start, end, number }) => {
       const value = values.get(number)
