@@ -19,6 +19,7 @@ import {
 import { encodedFormsOf } from '../lib/secret-forms.ts'
 import { keyKind, MASK, namedSecret, secretParameter, withoutSpans } from '../lib/secrets.ts'
 import { type Detected, detect, MIN_LENGTH } from './detect.ts'
+import { joinedBytes } from './frames.ts'
 import { isPlain } from './plain.ts'
 import { streamTexts } from './plain-stream.ts'
 import {
@@ -242,6 +243,7 @@ class CassetteRedactor implements Redactor {
   request(request: UpstreamRequest): UpstreamRequest {
     const cached = this.#requests.get(request)
     if (cached) return cached
+    if (this.#isPlainRequest(request)) return request
     for (const { number } of placeholdersOf(request)) this.#numbers.reserve(number)
     const own: Values = new Map()
     const redacted = this.#redacted(request, this.#counting(own))
@@ -314,8 +316,7 @@ class CassetteRedactor implements Redactor {
       return number
     }
     for (const { number } of placeholdersOf(request)) reserve(number)
-    for (const { response } of attempts)
-      renumbered(bytesAsText(Buffer.concat(response?.frames.map(({ bytes }) => bytes) ?? [])), reserve)
+    for (const { response } of attempts) renumbered(bytesAsText(joinedBytes(response?.frames ?? [])), reserve)
   }
 
   report(): RedactionReport {
@@ -420,6 +421,15 @@ class CassetteRedactor implements Redactor {
     for (const part of this.#keyParts) if (searched.includes(part)) return false
     for (const { part } of known.values()) if (searched.includes(part)) return false
     return true
+  }
+
+  /** Whether a request has no secrets, known values or placeholders. */
+  #isPlainRequest({ path, headers, body }: UpstreamRequest): boolean {
+    if (body.kind === 'form') return false
+    const text = body.kind === 'json' ? JSON.stringify(body.value) : body.text
+    return [text, path, ...Object.values(headers)].every(
+      (one) => hasNoPlaceholder(one) && this.#isPlain(one, this.#state.echoed, isEventText(one)),
+    )
   }
 
   /** Keys and secrets in a text. */

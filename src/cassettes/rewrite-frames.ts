@@ -1,5 +1,6 @@
 // Replaces ranges of a body across the frames in which it arrived. Every frame stays where it is.
 import type { Frame } from '../contract/core/cassette.ts'
+import { joinedBytes } from './frames.ts'
 import { isEventText, type Replacement, type Rewriting, rewriteBody } from './rewrite.ts'
 import { bytesAsText, EditedText, utf8View } from './views.ts'
 
@@ -23,20 +24,16 @@ export function rewriteFrames(
   type: string | undefined,
   { text, bytes }: BodyRewriting,
 ): readonly Frame[] {
-  const body = joinedBytes(frames)
+  const body = bytesAsText(joinedBytes(frames))
   const isStream = EVENTS.test(type ?? '') || isEventText(body)
   if (text.keeps(body, isStream)) return frames
   const isBinary = type !== undefined && BINARY.test(type)
   const changed = isBinary ? frames : spliced(frames, body, (edited) => rewriteBody(utf8View(edited), text, isStream))
   if (!bytes) return changed
-  return spliced(changed, changed === frames ? body : joinedBytes(changed), (edited) => {
+  return spliced(changed, changed === frames ? body : bytesAsText(joinedBytes(changed)), (edited) => {
     for (const { start, end, by } of bytes(edited.text)) edited.replace(start, end, by)
   })
 }
-
-/** The bytes of all frames, one character each. */
-const joinedBytes = (frames: readonly Frame[]): string =>
-  bytesAsText(frames[0] && frames.length === 1 ? frames[0].bytes : Buffer.concat(frames.map(({ bytes }) => bytes)))
 
 /** The frames with what is replaced in their joined bytes. */
 function spliced(frames: readonly Frame[], text: string, rewrite: (body: EditedText) => void): readonly Frame[] {
