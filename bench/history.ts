@@ -20,6 +20,8 @@ const COLUMNS: readonly (readonly string[])[] = [
   ['session: memory', 'session: first call in a new one'],
   ['explore, one call', 'explore, four calls'],
   ['explore, runs a minute, 1 job', 'explore, runs a minute, 2 jobs', 'explore, runs a minute, 4 jobs'],
+  ['recording, forward whole, 16', 'recording, forward stream, 16'],
+  ['recording until written, forward whole, 16', 'recording until written, forward stream, 16'],
 ]
 
 /** Appends what Understudy reached. */

@@ -1,21 +1,27 @@
-// What recording costs: two servers that forward to the same upstream, of which one records, in turn.
+// What recording costs: two servers that forward to the same upstream, of which one records, in turn. The server has its core for itself, and
+// the load and the upstream share the other one.
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Bench } from './bench.ts'
-import { measure, type Result } from './rounds.ts'
-import { type Duty, type Entrant, startAll, stopAll, targetOf, writeSettings } from './servers.ts'
+import { type InjectionPoint, measure, type Result } from './rounds.ts'
+import { type Duty, type Entrant, startAll, stopAll, targetOf, tracesOf, writeSettings } from './servers.ts'
 import { type Line, percent } from './table.ts'
 import { load } from './wrk.ts'
 
 const CONNECTIONS = 16
 const WARM_UP = { connections: CONNECTIONS, seconds: 4, calls: 8_000 }
+/** Single rounds differ by more than what recording costs. */
+const MIN_ROUNDS = 7
+/** More calls than may wait to be written: some are written while others are answered. Three rounds, since they take long. */
+const SUSTAINED = { calls: 20_000, seconds: 120, rounds: 3, settling: true } as const
 /** What recording may cost. */
 const MAX_COST = 0.1
-const LOOK_MS = 100
+const LOOK_MS = 20
 
-/** Throughput of forwarded calls, recorded and not. */
+/** Throughput of forwarded calls, recorded and not: while calls are answered, and until all of them are written. */
 export async function recording(bench: Bench): Promise<Line[]> {
   const lines: Line[] = []
+  const { seconds, rounds } = bench.options
   for (const form of ['whole', 'stream'] as const) {
     const { entrants, upstream, duty } = await startBoth(bench, form)
     bench.progress(`warming up for the recording of ${form === 'whole' ? 'whole answers' : 'streams'}`)
@@ -23,12 +29,24 @@ export async function recording(bench: Bench): Promise<Line[]> {
       await load({ ...targetOf(one, duty), ...WARM_UP })
       await one.settled?.()
     }
-    const measured = `recording, forward ${form}, ${CONNECTIONS}`
-    bench.progress(measured)
-    const { seconds, rounds } = bench.options
-    const results = await measure(entrants, { ...duty, connections: CONNECTIONS, seconds, rounds, cores: bench.cores })
-    bench.noteNoise(measured, results)
-    lines.push(...linesOf(measured, results.servers))
+    const point: InjectionPoint = {
+      ...duty,
+      connections: CONNECTIONS,
+      seconds,
+      rounds: Math.max(MIN_ROUNDS, rounds),
+      cores: bench.cores,
+      beside: upstream,
+    }
+    const goal = `>= ${percent(1 - MAX_COST)}`
+    for (const [measured, more, reached] of [
+      [`recording, forward ${form}, ${CONNECTIONS}`, {}, goal],
+      [`recording until written, forward ${form}, ${CONNECTIONS}`, SUSTAINED, undefined],
+    ] as const) {
+      bench.progress(measured)
+      const results = await measure(entrants, { ...point, ...more })
+      bench.noteNoise(measured, results)
+      lines.push(...linesOf(measured, reached, results.servers))
+    }
     await stopAll([...entrants, ...upstream])
   }
   return lines
@@ -37,46 +55,46 @@ export async function recording(bench: Bench): Promise<Line[]> {
 /** The two servers, the one that records second, and their upstream. */
 async function startBoth(bench: Bench, form: Duty['form']) {
   const [constant, own] = bench.contestants
-  const upstream = await startAll([{ ...constant, name: 'directly' }], { form }, bench.cores)
+  const { cores } = bench
+  const besideLoad = cores && { ...cores, server: cores.load }
+  const upstream = await startAll([{ ...constant, name: 'directly' }], { form }, besideLoad)
   const duty: Duty = { form, upstream: `${upstream[0]?.server.url}/${form}` }
   await writeSettings(bench.folder, duty)
   const folder = mkdtempSync(join(bench.folder, 'cassettes-'))
   const recordingOne = {
     ...own,
-    name: 'record',
     command(one: Duty) {
       const command = own.command(one)
       return command && { ...command, args: [...command.args, '--record', folder] }
     },
   }
-  const [forward, record] = await startAll([{ ...own, name: 'forward' }, recordingOne], duty, bench.cores)
+  const [forward, record] = await startAll([{ ...own, name: 'without --record' }, recordingOne], duty, cores)
   if (!forward || !record) throw new Error('nothing was started')
   record.settled = () => written(record)
   return { entrants: [forward, record], upstream, duty }
 }
 
-/** Resolves when everything that was received is redacted and written. */
-async function written({ server }: Entrant): Promise<void> {
-  for (let before = -1; ; ) {
-    const report = (await (await fetch(`${server.url}/_understudy/cassettes`)).json()) as {
+/** Resolves when every call is redacted and written. */
+async function written(entrant: Entrant): Promise<void> {
+  const calls = await tracesOf(entrant)
+  for (;;) {
+    const report = (await (await fetch(`${entrant.server.url}/_understudy/cassettes`)).json()) as {
       sessions: { recorded: { attempts: number } | null }[]
     }
-    const attempts = report.sessions.reduce((sum, { recorded }) => sum + (recorded?.attempts ?? 0), 0)
-    if (attempts === before) return
-    before = attempts
+    if (report.sessions.reduce((sum, { recorded }) => sum + (recorded?.attempts ?? 0), 0) >= calls) return
     await Bun.sleep(LOOK_MS)
   }
 }
 
-function linesOf(measured: string, [forward, record]: readonly Result[]): Line[] {
-  if (!forward || !record) return []
-  const lineOf = (result: Result): Line => ({
+const linesOf = (measured: string, goal: string | undefined, results: readonly Result[]): Line[] =>
+  results.map(({ name, rate, share, cpu, busy, p99 }) => ({
     measured,
-    server: result.name,
-    figure: percent(result.rate / forward.rate),
-    'calls/s': Math.round(result.rate).toLocaleString('en'),
-    'CPU us/call': result.cpu?.toFixed(1),
-    'p99 ms': result.p99.toFixed(2),
-  })
-  return [lineOf(forward), { ...lineOf(record), goal: `>= ${percent(1 - MAX_COST)}` }]
-}
+    server: name,
+    figure: percent(share.median),
+    spread: `${percent(share.least)} to ${percent(share.most)}`,
+    ...(name === 'own' && { goal }),
+    'calls/s': Math.round(rate).toLocaleString('en'),
+    'CPU us/call': cpu?.toFixed(1),
+    ...(busy !== undefined && { core: percent(busy) }),
+    'p99 ms': p99.toFixed(2),
+  }))

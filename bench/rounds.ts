@@ -12,6 +12,8 @@ interface Sample {
   calls: number
   /** Microseconds of processor time of the server. */
   cpu: number | undefined
+  /** The share of its core that the server took while it was loaded. */
+  busy: number | undefined
   p50: number
   p99: number
 }
@@ -30,6 +32,12 @@ export interface InjectionPoint extends Duty {
   cores: Cores | undefined
   /** About how many calls a second; as many as are answered without it. */
   rate?: number
+  /** How many calls; as many as are answered in `seconds` without it. */
+  calls?: number
+  /** Servers that work for these, whose time is no noise. */
+  beside?: readonly Entrant[]
+  /** Whether the time until a server has settled counts, too. */
+  settling?: boolean
 }
 
 /** What one server reached at one point. */
@@ -40,6 +48,8 @@ export interface Result {
   share: { median: number; least: number; most: number }
   /** Microseconds of the server's processor time per call. */
   cpu: number | undefined
+  /** The share of its core that the server took while it was loaded: below 1, something else held it up. */
+  busy: number | undefined
   /** Milliseconds. */
   p50: number
   p99: number
@@ -60,7 +70,10 @@ async function sampleOf(entrant: Entrant, point: InjectionPoint): Promise<Sample
   const traces = entrant.understudy ? await tracesOf(entrant) : 0
   const before = server.cpu()
   const done = await load({ ...targetOf(entrant, point), ...point })
+  const loaded = server.cpu()
+  const ended = performance.now()
   await entrant.settled?.()
+  const took = done.took + (point.settling ? (performance.now() - ended) * 1e3 : 0)
   const after = server.cpu()
   if (entrant.understudy) {
     const made = (await tracesOf(entrant)) - traces
@@ -68,8 +81,9 @@ async function sampleOf(entrant: Entrant, point: InjectionPoint): Promise<Sample
       throw new BenchError(`${entrant.name} answered ${done.calls} calls, of which ${made} have a trace`)
   }
   return {
-    rate: (done.calls / done.took) * 1e6,
+    rate: (done.calls / took) * 1e6,
     calls: done.calls,
+    busy: before !== undefined && loaded !== undefined ? (loaded - before) / done.took : undefined,
     cpu: before !== undefined && after !== undefined ? after - before : undefined,
     p50: done.p50 / 1e3,
     p99: done.p99 / 1e3,
@@ -79,7 +93,8 @@ async function sampleOf(entrant: Entrant, point: InjectionPoint): Promise<Sample
 
 /** One turn of everybody; who begins changes from round to round. */
 async function roundOf(entrants: readonly Entrant[], point: InjectionPoint, number: number): Promise<Round> {
-  const used = () => entrants.reduce((sum, { server }) => sum + (server.cpu() ?? 0), 0)
+  const all = [...entrants, ...(point.beside ?? [])]
+  const used = () => all.reduce((sum, { server }) => sum + (server.cpu() ?? 0), 0)
   const busy = () => (point.cores ? busyOf(point.cores) : undefined)
   const [began, busyBefore, usedBefore, ownBefore] = [performance.now(), busy(), used(), process.cpuUsage()]
   const samples: Sample[] = []
@@ -123,6 +138,7 @@ function resultOf(name: string, index: number, rounds: readonly Round[]): Result
     rate: median(samples.map(({ rate }) => rate)),
     share: { median: median(shares), least: Math.min(...shares), most: Math.max(...shares) },
     cpu: known.length > 0 ? sum(({ cpu }) => cpu ?? 0) / sum(({ calls }) => calls) : undefined,
+    busy: known.length > 0 ? median(known.map(({ busy }) => busy ?? 0)) : undefined,
     p50: median(samples.map(({ p50 }) => p50)),
     p99: median(samples.map(({ p99 }) => p99)),
   }

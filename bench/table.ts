@@ -12,11 +12,24 @@ export interface Line {
   goal?: string | undefined
   'calls/s'?: string | undefined
   'CPU us/call'?: string | undefined
+  /** The share of its core that the server took. */
+  core?: string | undefined
   sends?: string | undefined
   'p99 ms'?: string | undefined
 }
 
-const COLUMNS = ['measured', 'server', 'figure', 'spread', 'goal', 'calls/s', 'CPU us/call', 'sends', 'p99 ms'] as const
+const COLUMNS = [
+  'measured',
+  'server',
+  'figure',
+  'spread',
+  'goal',
+  'calls/s',
+  'CPU us/call',
+  'core',
+  'sends',
+  'p99 ms',
+] as const
 
 /** The lines as a table of Markdown, in columns. */
 export function tableOf(lines: readonly Line[]): string {

@@ -3,7 +3,16 @@ import type { FormField, Frame, Interaction, RecordedAttempt, UpstreamBody } fro
 import { printableLine } from '../lib/printable.ts'
 import { counted } from '../lib/units.ts'
 import { cutWhole } from '../lib/well-formed.ts'
-import { type FrameProblem, frameForm, frameLines, isBinary, readFrames, timeMark } from './frames.ts'
+import {
+  type FrameProblem,
+  frameForm,
+  frameLines,
+  isBinary,
+  joinedBytes,
+  readFrames,
+  timeMark,
+  usualText,
+} from './frames.ts'
 import type { ReducedBody } from './repeats.ts'
 import type { AttemptDocument, InteractionDocument } from './schema.ts'
 import { blockText, fitsYaml, scalarText, valueText } from './value-text.ts'
@@ -73,59 +82,65 @@ function frameFields(
   blobs: Map<string, Uint8Array>,
 ): Pick<AttemptDocument, 'frames' | 'body' | 'blob'> {
   if (frames.length === 0) return {}
-  const bytes = Buffer.concat(frames.map((frame) => frame.bytes))
-  if (isBinary(bytes)) {
+  const bytes = joinedBytes(frames)
+  const usual = usualText(bytes)
+  if (usual === undefined && isBinary(bytes)) {
     const blob = new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
     blobs.set(blob, bytes)
     const sizes = frames.map((frame) => `${timeMark(frame.at)} ${counted(frame.bytes.length, 'byte')}`)
     return { blob, frames: `${sizes.join('\n')}\n` }
   }
   const form = frameForm(frames)
-  return { [form === 'events' ? 'frames' : 'body']: `${frameLines(frames, form)}\n` }
+  return { [form === 'events' ? 'frames' : 'body']: `${frameLines(frames, form, usual)}\n` }
 }
 
 /** A document as YAML, below its line for people. */
 export function yamlText({ id, turn, request, attempts }: InteractionDocument, firstLine: string): string {
-  const lines = [firstLine, `id:${scalarText(id, '  ')}`, `turn: ${turn}`, 'request:']
-  for (const name of ['provider', 'operation', 'model', 'path'] as const)
-    lines.push(`  ${name}:${scalarText(request[name], '    ')}`)
-  if (Object.keys(request.headers).length > 0) lines.push(`  headers:${valueText(request.headers, '    ')}`)
-  for (const name of ['repeats', 'body', 'json', 'form', 'text'] as const)
-    if (request[name] !== undefined) lines.push(`  ${name}:${valueText(request[name], '    ')}`)
-  lines.push('attempts:')
-  for (const attempt of attempts) {
-    const fields = ATTEMPT_FIELDS.flatMap((name) => fieldText(name, attempt[name]))
-    lines.push(...fields.map((line, index) => `${index === 0 ? '  - ' : '    '}${line}`))
+  let text = `${firstLine}\nid:${scalarText(id, '  ')}\nturn: ${turn}\nrequest:`
+  for (const name of REQUEST_FIELDS) {
+    const value = request[name]
+    const isLeftOut = value === undefined || (name === 'headers' && Object.keys(request.headers).length === 0)
+    if (!isLeftOut) text += `\n  ${name}:${valueText(value, '    ')}`
   }
-  return `${lines.join('\n')}\n`
+  text += '\nattempts:'
+  for (const attempt of attempts) {
+    let start = '\n  - '
+    for (const name of ATTEMPT_FIELDS) {
+      const field = fieldText(name, attempt[name])
+      if (field === undefined) continue
+      text += `${start}${name}:${field}`
+      start = '\n    '
+    }
+  }
+  return `${text}\n`
 }
 
+const REQUEST_FIELDS = [
+  ...(['provider', 'operation', 'model', 'path', 'headers'] as const),
+  ...(['repeats', 'body', 'json', 'form', 'text'] as const),
+]
 const ATTEMPT_FIELDS = [
   ...(['status', 'headers', 'at', 'blob', 'frames', 'body', 'omitted'] as const),
   ...(['end', 'reason', 'ended'] as const),
 ]
 const PAD = '      '
 
-function fieldText(name: (typeof ATTEMPT_FIELDS)[number], value: unknown): string[] {
-  if (value === undefined || (Array.isArray(value) && value.length === 0)) return []
-  const isBlock = (name === 'frames' || name === 'body') && typeof value === 'string'
+function fieldText(name: (typeof ATTEMPT_FIELDS)[number], value: unknown): string | undefined {
+  if (value === undefined || (Array.isArray(value) && value.length === 0)) return undefined
+  if ((name === 'frames' || name === 'body') && typeof value === 'string') return blockText(value, PAD)
   // A time needs no quotes, although it begins with a digit.
-  const isTime = name === 'at' || name === 'ended'
-  return [`${name}:${isBlock ? blockText(value, PAD) : isTime ? ` ${value}` : valueText(value, PAD)}`]
+  return name === 'at' || name === 'ended' ? ` ${value}` : valueText(value, PAD)
 }
 
 /** What a person reads first, such as `chat.completions gpt-4o, turn 2: 429, then 200 in 41 frames`. */
 function summaryOf({ request, turn, attempts }: Interaction): string {
-  const results = Map.groupBy(attempts.entries(), ([index, attempt]) => {
-    // Only attempts that follow each other count together.
-    let first = index
-    while (first > 0 && resultOf(attempts[first - 1]) === resultOf(attempt)) first--
-    return first
-  })
-  const shown = [...results.values()].map((same) => {
-    const text = resultOf(same[0]?.[1])
-    return same.length > 1 ? `${text} (${same.length} times)` : text
-  })
+  const shown: string[] = []
+  for (let index = 0; index < attempts.length; ) {
+    const result = resultOf(attempts[index])
+    const first = index
+    while (index < attempts.length && resultOf(attempts[index]) === result) index++
+    shown.push(index - first > 1 ? `${result} (${index - first} times)` : result)
+  }
   const subject = cutWhole(`${request.operation} ${request.model}`, 200)
   return printableLine(`${subject}, turn ${turn}: ${shown.join(', then ')}`)
 }

@@ -15,8 +15,9 @@ const CONTINUED = '  '
 const UNWRITTEN = '(?![\\t\\n\\u200c\\u200d])[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\ufffe\\uffff]'
 /** Such a character, white space at the end of a line, and what looks like an escape. */
 const ESCAPED = new RegExp(`${UNWRITTEN}|[ \\t](?=\\n|$)|\\\\(?=x[0-9a-f]{2})`, 'gu')
-/** A fast test: most frames have none of these. */
-const UNUSUAL = /[^\t\n\x20-\x7e]|\\x/
+/** A fast test: most bodies have no other characters, and nothing that looks like an escape. */
+const USUAL = /^[\t\n\x20-\x7e]*$/
+const isUsual = (text: string) => USUAL.test(text) && !text.includes('\\x')
 const SPACE_AT_END = /[ \t](?:\n|$)/
 
 const encoder = new TextEncoder()
@@ -28,7 +29,7 @@ const escaped = (character: string) => Array.from(encoder.encode(character), hex
 /** The text of bytes, with escapes for what is not text. */
 function escapedText(bytes: Uint8Array): string {
   const text = wholeText(bytes)
-  if (text !== undefined) return !UNUSUAL.test(text) && !SPACE_AT_END.test(text) ? text : text.replace(ESCAPED, escaped)
+  if (text !== undefined) return isUsual(text) && !SPACE_AT_END.test(text) ? text : text.replace(ESCAPED, escaped)
   // Parts of valid UTF-8 are text, other bytes are escapes.
   let result = ''
   let from = 0
@@ -80,12 +81,40 @@ export const frameForm = (frames: readonly Frame[]): FrameForm =>
 /** The start of a frame's first line. */
 export const timeMark = (at: number): string => `+${Math.max(0, Math.round(at)) || 0}ms`
 
-/** The frames as lines. */
-export const frameLines = (frames: readonly Frame[], form: FrameForm): string =>
-  frames.map((frame) => frameLine(frame, form)).join('\n')
+/**
+ * The frames as lines.
+ * @param usual their text, as `usualText` returns it
+ */
+export function frameLines(frames: readonly Frame[], form: FrameForm, usual: string | undefined): string {
+  let end = 0
+  return frames.map((frame) => frameLine(frame, form, usual?.slice(end, (end += frame.bytes.length)))).join('\n')
+}
 
-function frameLine({ at, bytes }: Frame, form: FrameForm): string {
-  let text = escapedText(bytes)
+/** The text of a body, if it contains nothing to escape but white space. */
+export function usualText(body: Uint8Array): string | undefined {
+  const text = wholeText(body)
+  return text !== undefined && isUsual(text) ? text : undefined
+}
+
+/** The bytes of all frames. */
+export function joinedBytes(frames: readonly Frame[]): Uint8Array {
+  const [first] = frames
+  if (first && frames.length === 1) return first.bytes
+  const all = new Uint8Array(frames.reduce((length, { bytes }) => length + bytes.length, 0))
+  let at = 0
+  for (const { bytes } of frames) {
+    all.set(bytes, at)
+    at += bytes.length
+  }
+  return all
+}
+
+/** A usual event, which has no line feed but at its end. */
+const EVENT = /^[^\n]*[^\s\\]\n\n$/
+
+function frameLine({ at, bytes }: Frame, form: FrameForm, usual: string | undefined): string {
+  if (usual !== undefined && form === 'events' && EVENT.test(usual)) return `${timeMark(at)} ${usual.slice(0, -2)}`
+  let text = usual !== undefined && !SPACE_AT_END.test(usual) ? usual : escapedText(bytes)
   let mark = ''
   if (form === 'events') {
     if (text.endsWith(END_OF_EVENT)) {
@@ -147,7 +176,7 @@ const BINARY = 1 / 16
 /** Whether a body is binary: so many of its bytes are no text that nobody could read it. */
 export function isBinary(bytes: Uint8Array): boolean {
   const text = wholeText(bytes)
-  if (text !== undefined && !UNUSUAL.test(text)) return false
+  if (text !== undefined && isUsual(text)) return false
   const shown = text ?? new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
   const unreadable = shown.match(/(?![\t\n\r])[\p{Cc}\ufffd]/gu)?.length ?? 0
   return unreadable > bytes.length * BINARY && unreadable > 8

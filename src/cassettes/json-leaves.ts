@@ -35,8 +35,9 @@ export class JsonLeaf implements TextView {
   readonly key: string | number
   /** The text that contains it. */
   readonly root: TextView
-  readonly #start: number
-  readonly #end: number
+  /** Where it stands there, a text without its quotation marks. */
+  readonly start: number
+  readonly end: number
   #view: TextView | undefined
   /** The decoded text of a string, or the number as it stands there. */
   readonly text: string
@@ -46,17 +47,17 @@ export class JsonLeaf implements TextView {
     this.is = is
     this.parent = parent
     this.key = parent.current
-    this.#start = start
-    this.#end = end
+    this.start = start
+    this.end = end
     const raw = root.text.slice(start, end)
     if (raw.includes('\\')) this.#view = jsonStringView(root, start, end)
     this.text = this.#view?.text ?? raw
   }
 
   replace(start: number, end: number, by: string): void {
-    if (this.is === 'number' || this.is === 'boolean') this.root.replace(this.#start, this.#end, by)
+    if (this.is === 'number' || this.is === 'boolean') this.root.replace(this.start, this.end, by)
     else {
-      this.#view ??= jsonStringView(this.root, this.#start, this.#end)
+      this.#view ??= jsonStringView(this.root, this.start, this.end)
       this.#view.replace(start, end, by)
     }
   }
@@ -85,14 +86,15 @@ export interface JsonLeaves {
 }
 
 const LITERAL = /(?:true|false|null)(?![\w])/y
-const NUMBER = /-?\d[\d.eE+-]*/y
+/** A number, where it begins. */
+export const NUMBER = /-?\d[\d.eE+-]*/y
 /** What a truncated text may end with. */
 const CUT_LITERAL = /(?:t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?|-)$/y
 /** Fields that tell apart the outputs that a stream sends in turns. The type is read only from the event itself. */
 const IDENTITY = new Set(['index', 'output_index', 'content_index', 'summary_index', 'item_id'])
 
 /** The end of a string whose text begins at a position: that of its quotation mark, or the end of the text. */
-function stringEnd(text: string, from: number): number {
+export function stringEnd(text: string, from: number): number {
   const quote = text.indexOf('"', from)
   if (quote < 0) return text.length
   if (text[quote - 1] !== '\\') return quote
@@ -113,11 +115,14 @@ function matchAt(pattern: RegExp, text: string, at: number): string | undefined 
   return pattern.exec(text)?.[0]
 }
 
+/** Whether a value may tell apart what a stream sends in turns. */
+export const isIdentity = ({ parent, key }: Pick<JsonLeaf, 'parent' | 'key'>): boolean =>
+  !parent.isList && (IDENTITY.has(String(key)) || (key === 'type' && !parent.parent))
+
 /** Keeps what tells the value apart from others of the stream. */
 function identify(parent: JsonParent, value: string): void {
-  const name = String(parent.current)
-  if (parent.isList || value.length > MAX_IDENTITY_LENGTH) return
-  if (IDENTITY.has(name) || (name === 'type' && !parent.parent)) parent.identity += `${name}=${value};`
+  const key = parent.current
+  if (value.length <= MAX_IDENTITY_LENGTH && isIdentity({ parent, key })) parent.identity += `${key}=${value};`
 }
 const MAX_IDENTITY_LENGTH = 80
 

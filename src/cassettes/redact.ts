@@ -19,7 +19,9 @@ import {
 import { encodedFormsOf } from '../lib/secret-forms.ts'
 import { keyKind, MASK, namedSecret, secretParameter, withoutSpans } from '../lib/secrets.ts'
 import { type Detected, detect, MIN_LENGTH } from './detect.ts'
+import { joinedBytes } from './frames.ts'
 import { isPlain } from './plain.ts'
+import { streamTexts } from './plain-stream.ts'
 import {
   editsIn,
   fieldPlace,
@@ -241,6 +243,7 @@ class CassetteRedactor implements Redactor {
   request(request: UpstreamRequest): UpstreamRequest {
     const cached = this.#requests.get(request)
     if (cached) return cached
+    if (this.#isPlainRequest(request)) return request
     for (const { number } of placeholdersOf(request)) this.#numbers.reserve(number)
     const own: Values = new Map()
     const redacted = this.#redacted(request, this.#counting(own))
@@ -267,8 +270,7 @@ class CassetteRedactor implements Redactor {
   }
 
   text(text: string): string {
-    const isKept = !isEventText(text) && this.#isPlain(text, this.#state.shown)
-    return isKept ? text : this.applied(text, this.find(text))
+    return this.#isPlain(text, this.#state.shown, isEventText(text)) ? text : this.applied(text, this.find(text))
   }
 
   find(text: string): TextRedaction {
@@ -314,8 +316,7 @@ class CassetteRedactor implements Redactor {
       return number
     }
     for (const { number } of placeholdersOf(request)) reserve(number)
-    for (const { response } of attempts)
-      renumbered(bytesAsText(Buffer.concat(response?.frames.map(({ bytes }) => bytes) ?? [])), reserve)
+    for (const { response } of attempts) renumbered(bytesAsText(joinedBytes(response?.frames ?? [])), reserve)
   }
 
   report(): RedactionReport {
@@ -380,7 +381,9 @@ class CassetteRedactor implements Redactor {
   }
 
   #bodyRewriting(notes: Notes): BodyRewriting {
-    return { text: this.#rewriting(notes, this.#state.known), bytes: this.#keysAlone(notes) }
+    // The keys that are left are replaced in bytes of any kind.
+    const bytes = (body: string) => replacements(united(this.#keysIn(body), body), notes)
+    return { text: this.#rewriting(notes, this.#state.known), bytes }
   }
 
   /** Replaces secrets, and known values. */
@@ -396,7 +399,7 @@ class CassetteRedactor implements Redactor {
     }
     return {
       minLength: MIN_LENGTH,
-      keeps: (body) => this.#isPlain(body, known),
+      keeps: (body, isStream) => this.#isPlain(body, known, isStream),
       text: (text, place) => replacements(secretsIn(text, place), notes),
       value: (text, place) => {
         const rule = this.#ruleFor(place)
@@ -411,11 +414,22 @@ class CassetteRedactor implements Redactor {
   }
 
   /** Whether a body has neither secrets nor known values. Where fields are replaced by their paths, each is looked at. */
-  #isPlain(body: string, known: Readonly<Values>): boolean {
-    if (this.#personalNames || this.#paths.length > 0 || !isPlain(body)) return false
-    for (const part of this.#keyParts) if (body.includes(part)) return false
-    for (const { part } of known.values()) if (body.includes(part)) return false
+  #isPlain(body: string, known: Readonly<Values>, isStream: boolean): boolean {
+    if (this.#personalNames || this.#paths.length > 0) return false
+    const searched = isStream ? streamTexts(body) : body
+    if (searched === undefined || !isPlain(searched)) return false
+    for (const part of this.#keyParts) if (searched.includes(part)) return false
+    for (const { part } of known.values()) if (searched.includes(part)) return false
     return true
+  }
+
+  /** Whether a request has no secrets, known values or placeholders. */
+  #isPlainRequest({ path, headers, body }: UpstreamRequest): boolean {
+    if (body.kind === 'form') return false
+    const text = body.kind === 'json' ? JSON.stringify(body.value) : body.text
+    return [text, path, ...Object.values(headers)].every(
+      (one) => hasNoPlaceholder(one) && this.#isPlain(one, this.#state.echoed, isEventText(one)),
+    )
   }
 
   /** Keys and secrets in a text. */
@@ -438,16 +452,6 @@ class CassetteRedactor implements Redactor {
     for (const { form, kind } of this.#keys)
       if (text.includes(form)) for (const range of rangesOf(text, form)) found.push({ ...range, kind, rule: KEYS })
     return found
-  }
-
-  /** Replaces the keys that are left, in bytes of any kind. */
-  #keysAlone(notes: Notes): Rewriting {
-    return {
-      minLength: MIN_LENGTH,
-      keeps: (body) => this.#isPlain(body, NO_VALUES),
-      text: (text) => replacements(united(this.#keysIn(text), text), notes),
-      value: () => undefined,
-    }
   }
 
   #note(redacted: UpstreamRequest): void {
@@ -482,7 +486,6 @@ class CassetteRedactor implements Redactor {
   }
 }
 const NOTHING: readonly never[] = []
-const NO_VALUES: Readonly<Values> = new Map()
 const FIRST_TEXT = 100_000_000
 
 /** Kinds that are found wherever they stand. */
@@ -595,7 +598,7 @@ function repeated(known: Readonly<Values>, notes: Notes): Rewriting {
 /** Puts values back in place of their placeholders. */
 const restoring = (values: ReadonlyMap<number, string>): Rewriting => ({
   minLength: MIN_LENGTH,
-  keeps: hasNoPlaceholder,
+  keeps: (body, isStream) => !isStream && hasNoPlaceholder(body),
   text: (text) =>
     placeholdersIn(text).flatMap(({ start, end, number }) => {
       const value = values.get(number)

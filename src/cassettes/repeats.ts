@@ -24,31 +24,22 @@ export class EarlierBodies {
     return this.#bodies.has(id)
   }
 
-  /** Adds the body of an interaction for `restore`. */
-  add(id: string, body: unknown): void {
+  /** Adds an interaction. The body is for `restore`, and may be left out where nothing is restored. */
+  add(id: string, body?: unknown): void {
     this.#bodies.set(id, body)
   }
 
-  /** Adds the body of an interaction for `reduce` too. */
-  index(id: string, body: unknown): void {
-    this.add(id, body)
-    if (!isObject(body)) return
-    for (const [field, value] of Object.entries(body))
-      for (const { place, reference } of placesIn(field, value, id)) {
-        if (!this.#first.has(place)) this.#first.set(place, reference)
-      }
-  }
-
-  /** A body without the parts that an interaction above has in the same field. */
-  reduce(body: unknown): ReducedBody {
+  /** The body of an interaction without the parts that one above has in the same field; those below may repeat the others. */
+  reduce(id: string, body: unknown): ReducedBody {
     if (!isObject(body)) return { value: body, repeats: {} }
     const repeats: Record<string, string> = {}
     const rest: JsonObject = {}
     for (const [field, value] of Object.entries(body)) {
       let found: { reference: string; items: number } | undefined
-      for (const { place, items } of placesIn(field, value, '')) {
+      for (const { place, reference: own, items } of placesIn(field, value, id)) {
         const reference = this.#first.get(place)
-        if (reference !== undefined) found = { reference, items }
+        if (reference === undefined) this.#first.set(place, own)
+        else found = { reference, items }
       }
       if (!found || !REPEATED_NAME.test(field)) define(rest, field, value)
       else {
@@ -117,9 +108,10 @@ function* placesIn(field: string, value: unknown, id: string) {
   let length = 0
   for (const [index, item] of value.entries()) {
     const json = canonicalJson(item)
-    chain = sha(`${chain}${json}`)
     length += json.length
-    if (length >= WORTH)
-      yield { place: `${field} [${chain}`, reference: `first ${index + 1} of ${id}`, items: index + 1 }
+    chain += json
+    if (length < WORTH) continue
+    chain = sha(chain)
+    yield { place: `${field} [${chain}`, reference: `first ${index + 1} of ${id}`, items: index + 1 }
   }
 }

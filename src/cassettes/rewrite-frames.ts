@@ -1,12 +1,13 @@
 // Replaces ranges of a body across the frames in which it arrived. Every frame stays where it is.
 import type { Frame } from '../contract/core/cassette.ts'
-import { namedPlace, type Rewriting, rewriteBody } from './rewrite.ts'
+import { joinedBytes } from './frames.ts'
+import { isEventText, type Replacement, type Rewriting, rewriteBody } from './rewrite.ts'
 import { bytesAsText, EditedText, utf8View } from './views.ts'
 
 /** What is replaced in a body: in its texts, and then in its bytes, whatever they are. */
 export interface BodyRewriting {
   text: Rewriting
-  bytes?: Rewriting
+  bytes?(body: string): readonly Replacement[]
 }
 
 const EVENTS = /^\s*text\/event-stream/i
@@ -23,19 +24,20 @@ export function rewriteFrames(
   type: string | undefined,
   { text, bytes }: BodyRewriting,
 ): readonly Frame[] {
-  const changed =
-    type !== undefined && BINARY.test(type)
-      ? frames
-      : spliced(frames, (body) => rewriteBody(utf8View(body), text, EVENTS.test(type ?? '')))
+  const body = bytesAsText(joinedBytes(frames))
+  const isStream = EVENTS.test(type ?? '') || isEventText(body)
+  if (text.keeps(body, isStream)) return frames
+  const isBinary = type !== undefined && BINARY.test(type)
+  const changed = isBinary ? frames : spliced(frames, body, (edited) => rewriteBody(utf8View(edited), text, isStream))
   if (!bytes) return changed
-  return spliced(changed, (body) => {
-    for (const { start, end, by } of bytes.text(body.text, namedPlace(''))) body.replace(start, end, by)
+  return spliced(changed, changed === frames ? body : bytesAsText(joinedBytes(changed)), (edited) => {
+    for (const { start, end, by } of bytes(edited.text)) edited.replace(start, end, by)
   })
 }
 
-/** The frames with what is replaced in their joined bytes, one character each. */
-function spliced(frames: readonly Frame[], rewrite: (body: EditedText) => void): readonly Frame[] {
-  const body = new EditedText(bytesAsText(Buffer.concat(frames.map(({ bytes }) => bytes))))
+/** The frames with what is replaced in their joined bytes. */
+function spliced(frames: readonly Frame[], text: string, rewrite: (body: EditedText) => void): readonly Frame[] {
+  const body = new EditedText(text)
   rewrite(body)
   const edits = body.edits()
   if (edits.length === 0) return frames

@@ -25,8 +25,8 @@ export interface Replacement {
 export interface Rewriting {
   /** Shorter texts are replaced only by their place. */
   minLength: number
-  /** Whether nothing is replaced in a body, or in any text inside it. Events are not asked about. */
-  keeps(body: string): boolean
+  /** Whether nothing is replaced in a body, or in any text inside it. */
+  keeps(body: string, isStream: boolean): boolean
   /** Replacements in a decoded text, in order. */
   text(text: string, place: Place): readonly Replacement[]
   /** A new JSON number or boolean; undefined if it stays. */
@@ -43,9 +43,9 @@ export const namedPlace = (name: string, isParameter = false): Place => ({ ...NO
 export const fieldPlace = (name: string): Place => ({ name, path: () => [name] })
 
 /** Rewrites a text of any format: events, JSON, lines of JSON, a form, or anything else. */
-export function rewriteBody(view: TextView, rewriting: Rewriting, isStream = false): void {
-  if (isStream || isEventText(view.text)) rewriteEvents(view, rewriting)
-  else if (rewriting.keeps(view.text)) return
+export function rewriteBody(view: TextView, rewriting: Rewriting, isStream = isEventText(view.text)): void {
+  if (rewriting.keeps(view.text, isStream)) return
+  if (isStream) rewriteEvents(view, rewriting)
   else if (FORM.test(view.text)) rewriteParameters(view, rewriting, 0, true)
   else rewriteText(view, rewriting, NOWHERE)
 }
@@ -69,7 +69,7 @@ export function rewrittenAt(text: string, place: Place, rewriting: Rewriting): s
 
 /** The same for the path and query of a request, or a URL. */
 export function rewrittenAddress(address: string, rewriting: Rewriting): string {
-  if (rewriting.keeps(address)) return address
+  if (rewriting.keeps(address, false)) return address
   const edited = new EditedText(address)
   const query = address.indexOf('?')
   const end = query < 0 ? address.length : query
@@ -79,9 +79,9 @@ export function rewrittenAddress(address: string, rewriting: Rewriting): string 
 }
 
 const FORM = /^[\w.%+*-]{1,100}=[^&\s=]*(?:&[\w.%+*-]{1,100}=[^&\s=]*)*$/
-/** Whether a text is read as server-sent events. */
+/** Whether a text, or bytes with a character each, are read as server-sent events. */
 export const isEventText = (text: string): boolean => EVENT_START.test(text)
-const EVENT_START = /^\ufeff?[\r\n]{0,100}(?:data|event|id|retry)?:/
+const EVENT_START = /^(?:\ufeff|\xef\xbb\xbf)?[\r\n]{0,100}(?:data|event|id|retry)?:/
 
 /** Whether a text may be JSON. */
 function isJsonStart(text: string): boolean {
@@ -205,17 +205,18 @@ const innerPlace = (leaf: JsonLeaf, outer: Place): Place => ({
   },
 })
 
-const isPiece = ({ parent, key }: JsonLeaf) =>
+/** Whether a stream sends the text of a field in pieces. */
+export const isPiece = ({ parent, key }: JsonLeaf) =>
   parent.isIn('delta') ? !SENT_ONCE.has(String(key)) : SENT_IN_PIECES.has(String(key))
 
 /** The text of a token, for which a response lists probabilities. */
-const isToken = ({ parent, key }: JsonLeaf) =>
+export const isToken = ({ parent, key }: JsonLeaf) =>
   (key === 'token' || (parent.isList && parent.key === 'tokens')) &&
   parent.isIn('logprobs') &&
   !parent.isIn('top_logprobs')
 
 /** What sends a text in pieces: the path of its fields, and what tells apart several outputs. */
-function channelOf(leaf: JsonLeaf): string {
+export function channelOf(leaf: JsonLeaf): string {
   // Every item of a list of tokens is a piece.
   const ofTokens = isToken(leaf)
   let channel = ofTokens ? '' : String(leaf.key)

@@ -1,8 +1,9 @@
 // Values as YAML for review: a text of several lines is a block, and the same value always has the same text.
 import { MAX_DEPTH } from '../lib/nesting.ts'
-import { isObject } from '../lib/values.ts'
+import type { JsonObject } from '../lib/values.ts'
 
-/** Text that needs no quotes: it begins with a letter, and YAML cannot take it for anything else. */
+/** Text that needs no quotes: it begins with a letter, and YAML cannot take it for anything else. Most texts are ASCII, which is faster. */
+const PLAIN_ASCII = /^[A-Za-z/<][\x20-\x7e]*$/
 const PLAIN = /^[\p{L}/<][\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u
 const NOT_PLAIN = /: |:$| #| $|^(?:true|false|null|yes|no|on|off|y|n)$/i
 /** A checksum or the beginning of one, which is not a number. */
@@ -13,6 +14,7 @@ const UNWRITTEN_IN_QUOTES =
   /(?![\u200c\u200d])[\x7f-\uffff](?<=[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\ufffe\uffff])|[\u{10000}-\u{10ffff}](?<=\p{Cf})/gu
 /** What a block does not keep: white space at the end of a line, which editors remove, and at its beginning. */
 const NOT_BLOCK = /[ \t](?:\n|$)|^\n*[ \t]/
+const PRINTABLE_ASCII = /^[\x20-\x7e]*$/
 const LONG = 60
 const PLAIN_KEY = /^[A-Za-z_][\w-]*$/
 
@@ -20,7 +22,10 @@ const unicode = (character: string): string => {
   const code = character.codePointAt(0) ?? 0
   return code > 0xffff ? `\\U${code.toString(16).padStart(8, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`
 }
-const quoted = (text: string): string => JSON.stringify(text).replace(UNWRITTEN_IN_QUOTES, unicode)
+function quoted(text: string): string {
+  const json = JSON.stringify(text)
+  return PRINTABLE_ASCII.test(json) ? json : json.replace(UNWRITTEN_IN_QUOTES, unicode)
+}
 
 /**
  * A text as it follows a key or a dash, with a space or a line feed in front.
@@ -31,7 +36,7 @@ const quoted = (text: string): string => JSON.stringify(text).replace(UNWRITTEN_
  */
 export function scalarText(written: string, pad: string): string {
   const text = written.toWellFormed()
-  if ((PLAIN.test(text) && !NOT_PLAIN.test(text)) || CHECKSUM.test(text)) return ` ${text}`
+  if (((PLAIN_ASCII.test(text) || PLAIN.test(text)) && !NOT_PLAIN.test(text)) || CHECKSUM.test(text)) return ` ${text}`
   const hasLines = text.includes('\n')
   const isBlock =
     (hasLines || text.length > LONG) && !UNWRITTEN.test(text) && !NOT_BLOCK.test(text) && /[^\n]/.test(text)
@@ -46,7 +51,13 @@ export function scalarText(written: string, pad: string): string {
 }
 
 const blockHead = (text: string) => (!text.endsWith('\n') ? '|-' : /[^\n]\n$/.test(text) ? '|' : '|+')
-const blockLines = (text: string, pad: string) => `\n${text.replace(/\n$/, '')}`.replace(/\n(?!\n|$)/g, `\n${pad}`)
+/** Lines with their indentation. Blank ones have none. */
+function blockLines(text: string, pad: string): string {
+  const lines = `\n${text.endsWith('\n') ? text.slice(0, -1) : text}`
+  return lines.includes('\n\n') || lines.endsWith('\n')
+    ? lines.replace(/\n(?!\n|$)/g, `\n${pad}`)
+    : lines.split('\n').join(`\n${pad}`)
+}
 
 /** A block of lines that end with a line feed, whatever they contain. */
 export const blockText = (lines: string, pad: string): string => ` |${blockLines(lines, pad)}`
@@ -55,26 +66,26 @@ const keyText = (name: string) => (PLAIN_KEY.test(name) && !NOT_PLAIN.test(name)
 
 /**
  * A JSON value as it follows a key, with a space or a line feed in front. Lone surrogates become U+FFFD.
+ * @param first what stands before the first item or field
  * @example
  * valueText({ a: [1, { b: 'c' }] }, '  ') // => '\n  a:\n    - 1\n    - b: c'
  */
-export function valueText(value: unknown, pad: string): string {
+export function valueText(value: unknown, pad: string, first = `\n${pad}`): string {
   if (typeof value === 'string') return scalarText(value, pad)
+  if (typeof value !== 'object' || value === null) return ` ${JSON.stringify(value) ?? 'null'}`
+  // An object or a list in a list begins on the line of its dash.
+  let text = ''
   if (Array.isArray(value)) {
-    if (value.length === 0) return ' []'
-    if (value.every((item) => typeof item === 'number')) return ` ${JSON.stringify(value).replaceAll(',', ', ')}`
-    return value.map((item) => `\n${pad}-${itemText(item, `${pad}  `)}`).join('')
+    if (value.length > 0 && value.every((item) => typeof item === 'number'))
+      return ` ${JSON.stringify(value).replaceAll(',', ', ')}`
+    for (const item of value) text += `${text ? `\n${pad}` : first}-${valueText(item, `${pad}  `, ' ')}`
+    return text || ' []'
   }
-  if (!isObject(value)) return ` ${JSON.stringify(value) ?? 'null'}`
-  const members = Object.entries(value).filter(([, inner]) => inner !== undefined)
-  if (members.length === 0) return ' {}'
-  return members.map(([name, inner]) => `\n${pad}${keyText(name)}:${valueText(inner, `${pad}  `)}`).join('')
-}
-
-/** An object or a list in a list begins on the line of its dash. */
-function itemText(item: unknown, pad: string): string {
-  const text = valueText(item, pad)
-  return text.startsWith('\n') ? ` ${text.slice(pad.length + 1)}` : text
+  for (const name of Object.keys(value)) {
+    const inner = (value as JsonObject)[name]
+    if (inner !== undefined) text += `${text ? `\n${pad}` : first}${keyText(name)}:${valueText(inner, `${pad}  `)}`
+  }
+  return text || ' {}'
 }
 
 /** Levels, values and characters of a key up to which a value is written as YAML. */

@@ -21,8 +21,11 @@ export type NewHeader = Omit<CassetteHeader, 'cassette' | 'state'>
 export interface CassetteWriter {
   /** The file that will contain them. */
   readonly file: string
-  /** Appends an interaction. It never rejects: a disk problem is reported once, and the file then stays incomplete. */
-  append(interaction: Interaction): Promise<void>
+  /**
+   * Appends interactions, several in one write. It never rejects: a disk problem is reported once, and the file then stays
+   * incomplete.
+   */
+  append(...interactions: readonly Interaction[]): Promise<void>
   /** Gives the recording up: it is reported, and the file stays incomplete. */
   fail(error: Error): Promise<void>
   /** Ends the recording: marks it as complete, and replaces an older cassette. It never rejects. */
@@ -57,7 +60,7 @@ class Recording implements CassetteWriter {
   #failed = false
   #ended = false
   #work: Promise<void>
-  readonly #documents: Documents
+  #documents: Documents
   readonly #arrived: Interaction[] = []
   #previous: Previous | undefined
   /** The positions of the documents so far, by the order of the older cassette. */
@@ -69,12 +72,12 @@ class Recording implements CassetteWriter {
     this.#folder = folder
     this.#header = header
     this.#options = options
-    this.#documents = this.#newDocuments()
+    this.#documents = this.#newDocuments(false)
     this.#work = this.#guarded(() => this.#begin())
   }
 
-  append(interaction: Interaction): Promise<void> {
-    this.#arrived.push(interaction)
+  append(...interactions: readonly Interaction[]): Promise<void> {
+    this.#arrived.push(...interactions)
     return this.#then(() => this.#appendArrived())
   }
 
@@ -86,8 +89,8 @@ class Recording implements CassetteWriter {
     return this.#then(() => Promise.reject(error))
   }
 
-  #newDocuments(): Documents {
-    return new Documents(this.#header.volatile, this.#options.documentOf ?? interactionText)
+  #newDocuments(keepsOthers: boolean): Documents {
+    return new Documents(this.#header.volatile, this.#options.documentOf ?? interactionText, keepsOthers)
   }
 
   #then(step: () => Promise<void>): Promise<void> {
@@ -128,6 +131,7 @@ class Recording implements CassetteWriter {
     if (existsSync(this.file)) {
       this.#draft = renewedFile(this.file)
       this.#previous = previousIn(this.file, this.#header.volatile)
+      this.#documents = this.#newDocuments(true)
     }
     this.#open = openSync(this.#draft, 'w')
     this.#write(headerText(this.#header, 'incomplete') + SEPARATOR)
@@ -183,7 +187,7 @@ class Recording implements CassetteWriter {
       const text = await readFile(this.#draft, 'utf8')
       return text.slice(headerText(this.#header, 'incomplete').length, -SEPARATOR.length)
     }
-    const documents = this.#newDocuments()
+    const documents = this.#newDocuments(true)
     const inOrder = readStored(this.#draft)
       .stored.map((stored, index) => ({ stored, position: this.#positions[index] ?? 0 }))
       .sort((one, other) => one.position - other.position)
@@ -200,9 +204,13 @@ class Documents {
   readonly #numbers = new Map<string, number>()
   readonly #rules: readonly VolatileRule[]
   readonly #textOf: NonNullable<WriterOptions['documentOf']>
-  constructor(rules: readonly VolatileRule[], textOf: NonNullable<WriterOptions['documentOf']>) {
+  /** Whether documents of an older cassette may follow, which repeat bodies above. */
+  readonly #keepsOthers: boolean
+
+  constructor(rules: readonly VolatileRule[], textOf: NonNullable<WriterOptions['documentOf']>, keepsOthers: boolean) {
     this.#rules = rules
     this.#textOf = textOf
+    this.#keepsOthers = keepsOthers
   }
 
   /** The document of an interaction. */
@@ -210,9 +218,9 @@ class Documents {
     const { body } = interaction.request
     const value = body.kind === 'json' ? body.value : undefined
     const id = this.#newId(cassetteKey(interaction.request, this.#rules))
-    const reduced = this.#earlier.reduce(value)
+    const reduced = this.#earlier.reduce(id, value)
     // The restored body shares what it repeats: a long conversation is in memory once.
-    this.#earlier.index(id, this.#earlier.restore(reduced))
+    this.#earlier.add(id, this.#keepsOthers ? this.#earlier.restore(reduced) : undefined)
     return this.#textOf(interaction, { id, reduced })
   }
 
@@ -230,7 +238,9 @@ class Documents {
       const key = cassetteKey(request, this.#rules)
       if (cassetteKey({ ...request, body }, this.#rules) !== key) return (await this.fresh(interaction)).text
     }
-    this.#earlier.index(id, body.kind === 'json' ? body.value : undefined)
+    const value = body.kind === 'json' ? body.value : undefined
+    this.#earlier.reduce(id, value)
+    this.#earlier.add(id, value)
     return text.endsWith('\n') ? text : `${text}\n`
   }
 

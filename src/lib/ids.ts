@@ -62,7 +62,7 @@ export const unguessable = (secret: string, text: string): string =>
   new Bun.CryptoHasher('sha256', secret).update(text).digest('hex').slice(0, 32)
 
 /** SHA-256 of some bytes, in hexadecimal. */
-export const sha256 = (bytes: Uint8Array): string => new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
+export const sha256 = (data: Uint8Array | string): string => new Bun.CryptoHasher('sha256').update(data).digest('hex')
 
 /** A UUID (in the form of version 4) that is a function of a text. */
 export function uuidOf(text: string): string {

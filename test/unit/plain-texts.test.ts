@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { detectAll } from '../../src/cassettes/detect.ts'
 import { isPlain } from '../../src/cassettes/plain.ts'
+import { streamTexts } from '../../src/cassettes/plain-stream.ts'
 import { createRedactor } from '../../src/cassettes/redact.ts'
 import { KEY_FORMS, NAMES_OF_SECRETS } from '../../src/lib/secrets.ts'
 import { PLANTED } from '../support/planted-secrets.ts'
@@ -165,6 +166,49 @@ const part = fc.oneof(
 const anyText = fc.array(part, { maxLength: 12 }).map((parts) => parts.join(''))
 const anyBody = fc.tuple(anyText, fc.constantFrom(...PLACES)).map(([text, place]) => place(text))
 
+/** Events of several APIs that send a text, or several in turns, in pieces. */
+const EVENTS: readonly ((piece: string, number: number) => string)[] = [
+  (content, number) =>
+    `data: ${json({ id: 'c1', choices: [{ index: number % 2, delta: { content } }], obfuscation: 'x'.repeat(number) })}`,
+  (content) => `data: ${json({ choices: [{ delta: { content }, index: 0 }], usage: null })}`,
+  (args) =>
+    `data: ${json({ choices: [{ index: 0, delta: { tool_calls: [{ index: 0, function: { arguments: args } }] } }] })}`,
+  (text, index) =>
+    `event: content_block_delta\ndata: ${json({ type: 'content_block_delta', index: index % 2, delta: { type: 'text_delta', text } })}`,
+  (delta, number) =>
+    `event: x.delta\ndata: ${json({ type: 'x.delta', item_id: `m${number % 2}`, output_index: 0, delta, sequence_number: number * 999_983 })}`,
+  (text, number) =>
+    `data: ${json({ candidates: [{ content: { parts: [{ text }] } }], usageMetadata: { total: number } })}`,
+  (text, number) => `id: ${number}\ndata: ${json([text, { text, note: text }])}`,
+  (text) => `data: ${json({ token: { text }, logprobs: { tokens: [text] } })}`,
+  (text) => `data: ${text.replace(/[\r\n]/g, ' ')}`,
+  (text) => `: ${text.replace(/[\r\n]/g, ' ')}`,
+  () => 'data: [DONE]',
+]
+/** A text cut into pieces, which are sent by one kind of events, with others between them. */
+const anyStream = fc
+  .record({
+    pieces: fc.oneof(
+      fc.array(part, { maxLength: 6 }),
+      fc.tuple(fc.constantFrom(...SECRETS), fc.integer({ min: 1, max: 9 })).map(([text, size]) => {
+        const cut = text.match(new RegExp(`[^]{1,${size}}`, 'gu')) ?? []
+        return ['so ', ...cut, ' and']
+      }),
+    ),
+    event: fc.constantFrom(...EVENTS),
+    others: fc.array(fc.tuple(fc.nat(8), fc.constantFrom(...EVENTS), anyText), { maxLength: 2 }),
+    separator: fc.constantFrom('\n\n', '\n\n', '\n\n', '\r\n\r\n', '\n\n\n'),
+    start: fc.constantFrom('', '', '', '\ufeff', '\n', ':\n'),
+    end: fc.nat(40),
+  })
+  .map(({ pieces, event, others, separator, start, end }) => {
+    const events = pieces.map((piece, index) => event(piece, index))
+    for (const [at, other, text] of others) events.splice(at, 0, other(text, at))
+    const stream = start + events.map((one) => one + separator).join('')
+    // Some are truncated.
+    return end < 30 ? stream : stream.slice(0, 30 - end)
+  })
+
 describe('plain text', () => {
   test.each(SECRETS)('never contains %p, in any place', (secret) => {
     expect(detected(secret)).not.toEqual([])
@@ -223,6 +267,21 @@ describe('plain text', () => {
       }),
       { numRuns: runs(10_000) },
     )
+  })
+
+  test('contains nothing that is redacted in a stream, as text and as bytes', () => {
+    let plain = 0
+    fc.assert(
+      fc.property(anyStream, (stream) => {
+        const bytes = Buffer.from(stream).toString('latin1')
+        const isPlainStream = [stream, bytes].some((text) => isPlain(streamTexts(text) ?? '='))
+        if (!isPlainStream) return
+        plain++
+        expect({ stream, isRedacted: isRedacted(stream) }).toEqual({ stream, isRedacted: false })
+      }),
+      { numRuns: runs(5_000) },
+    )
+    expect(plain).toBeGreaterThan(runs(5_000) / 50)
   })
 
   test.each([

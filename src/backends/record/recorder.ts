@@ -8,7 +8,8 @@ import type { Interaction, RecordedAttempt, UpstreamRequest, VolatileRule } from
 import { cassetteKey } from '../../contract/core/cassette-key.ts'
 import { nextTurn } from '../../lib/bare-socket.ts'
 import { realClock } from '../../lib/clock.ts'
-import { composeDocument, redactAttempt, redactRequest } from '../../workers/redaction.ts'
+import { monotonicMs } from '../../lib/monotonic.ts'
+import { composeDocument, MAX_REDACTED_AT_ONCE, redactAttempt, redactRequest } from '../../workers/redaction.ts'
 import type { Transport } from '../forward/transport.ts'
 import { type NotedAttempt, tapped } from './tap.ts'
 import { conversationTurn, upstreamRequest } from './upstream-request.ts'
@@ -58,6 +59,8 @@ export interface Recorder {
 
 /** A pause of so many ms between calls is used for redaction and writing. */
 const PAUSE_MS = 20
+/** So many ms are used at a time, and what was recorded in them is one write. */
+const SLICE_MS = 2
 /** Responses and their bytes that may wait for redaction and writing; with more, they no longer wait for a pause. */
 const MAX_WAITING = { count: 10_000, bytes: 64 * 2 ** 20 }
 
@@ -72,16 +75,22 @@ export function createRecorder(options: RecorderOptions): Recorder {
   let isEnding = false
   const sessionOf = (name: string) => sessions.getOrInsertComputed(name, () => new SessionRecording(name, options))
   const isFull = () => waiting.length > MAX_WAITING.count || size > MAX_WAITING.bytes
+  const mayDrain = () => waiting.length > 0 && (isEnding || open.size === 0 || isFull())
   const drain = async () => {
     await nextTurn()
-    // In the order in which they were sent, which is that of placeholders and of the file.
-    waiting.sort((one, other) => one.started - other.started)
-    for (;;) {
-      // Calls that have begun meanwhile go first.
-      const exchange = isEnding || open.size === 0 || isFull() ? waiting.shift() : undefined
-      if (!exchange) return
-      size -= exchange.size
-      await sessionOf(exchange.attempt.session).record(exchange)
+    // Calls that have begun meanwhile go first.
+    while (mayDrain()) {
+      const until = monotonicMs() + SLICE_MS
+      const recorded = new Set<SessionRecording>()
+      do {
+        const exchange = waiting.shift()
+        if (!exchange) break
+        size -= exchange.size
+        const session = sessionOf(exchange.attempt.session)
+        recorded.add(session)
+        await session.record(exchange)
+      } while (monotonicMs() < until)
+      for (const session of recorded) await session.write()
       await nextTurn()
     }
   }
@@ -108,7 +117,10 @@ export function createRecorder(options: RecorderOptions): Recorder {
     },
     ended(exchange: NotedAttempt) {
       open.delete(exchange)
-      waiting.push(exchange)
+      // In the order in which they were sent, which is that of placeholders and of the file.
+      const after = waiting.findLastIndex(({ started }) => started <= exchange.started)
+      if (after === waiting.length - 1) waiting.push(exchange)
+      else waiting.splice(after + 1, 0, exchange)
       size += exchange.size
       if (isFull()) void startDraining()
       else if (open.size === 0) scheduleDrain()
@@ -157,6 +169,8 @@ class SessionRecording {
   readonly #identified = new WeakMap<NotedAttempt, Promise<Identified>>()
   #held: Held[] = []
   readonly #pending = new Map<string, Pending>()
+  /** Interactions that are not written yet. */
+  readonly #whole: Interaction[] = []
   #writer: CassetteWriter | undefined
   #interactions = 0
   #attempts = 0
@@ -174,10 +188,13 @@ class SessionRecording {
 
   /** Records an attempt that has ended. What cannot be redacted is not written, and the cassette stays incomplete. */
   async record(exchange: NotedAttempt): Promise<void> {
+    // What is large takes long.
+    if (exchange.size + bodySize(exchange) > MAX_REDACTED_AT_ONCE) await this.write()
     try {
       await this.#add(exchange)
     } catch (error) {
       this.#unprocessed.delete(exchange)
+      await this.write()
       await this.#open().fail(new Error(`a response cannot be recorded: ${(error as Error).message}`))
     }
   }
@@ -195,7 +212,7 @@ class SessionRecording {
     this.#held = []
     for (const one of held) {
       if (await this.#isPreceded(one)) this.#held.push(one)
-      else await this.#place(one)
+      else this.#place(one)
     }
   }
 
@@ -210,8 +227,14 @@ class SessionRecording {
     }
   }
 
+  /** Writes the interactions that are whole. */
+  async write(): Promise<void> {
+    if (this.#whole.length > 0) await this.#open().append(...this.#whole.splice(0))
+  }
+
   async finish(interrupted: boolean): Promise<void> {
-    for (const key of [...this.#pending.keys()]) await this.#flush(key)
+    for (const key of [...this.#pending.keys()]) this.#flush(key)
+    await this.write()
     if (interrupted) this.#problem ??= 'the run was interrupted, so the cassette stays incomplete'
     else await this.#open().finish()
   }
@@ -242,30 +265,31 @@ class SessionRecording {
   }
 
   /** Adds an attempt to the interaction that it repeats, or begins one. */
-  async #place({ key, request, exchange, attempt }: Held): Promise<void> {
+  #place({ key, request, exchange, attempt }: Held): void {
     const { started, endedAt } = exchange
     this.#attempts++
     this.#omitted += attempt.response?.omitted ?? 0
     let pending = this.#pending.get(key)
     if (pending && pending.ended > started) {
-      await this.#flush(key)
+      this.#flush(key)
       pending = undefined
     }
     if (pending) pending.interaction.attempts.push(attempt)
     else pending = { interaction: { turn: conversationTurn(request), request, attempts: [attempt] }, ended: 0 }
     pending.ended = started + endedAt
     this.#pending.set(key, pending)
-    if (!mayBeRetried(attempt)) await this.#flush(key)
+    if (!mayBeRetried(attempt)) this.#flush(key)
     const [oldest] = this.#pending.keys()
-    if (this.#pending.size > MAX_PENDING && oldest !== undefined) await this.#flush(oldest)
+    if (this.#pending.size > MAX_PENDING && oldest !== undefined) this.#flush(oldest)
   }
 
-  async #flush(key: string): Promise<void> {
+  /** Ends the interaction with a key: no other attempt follows. */
+  #flush(key: string): void {
     const pending = this.#pending.get(key)
     if (!pending) return
     this.#pending.delete(key)
     this.#interactions++
-    await this.#open().append(pending.interaction)
+    this.#whole.push(pending.interaction)
   }
 
   /** The writer of its cassette, which keeps the interactions of an earlier recording that it continues. */

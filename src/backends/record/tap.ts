@@ -103,7 +103,8 @@ class ReceivedAttempt implements NotedAttempt {
   piece(bytes: Uint8Array, limit: number): void {
     const { response } = this
     if (!response || this.end !== undefined) return
-    const kept = bytes.subarray(0, Math.max(0, limit - this.size))
+    const rest = Math.max(0, limit - this.size)
+    const kept = bytes.length <= rest ? bytes : bytes.subarray(0, rest)
     response.omitted += bytes.length - kept.length
     if (kept.length === 0) return
     this.size += kept.length
