@@ -92,9 +92,10 @@ async function respond(direct: DirectCall, attempt: DirectAttempt): Promise<Resp
 /** The gateway's headers for a call and those of its reply. A provider's own reply has only its own request id. */
 function headersWith(recording: CallContext['recording'], { headers: sent, raw }: Reply): Record<string, string> {
   const own = headersOf(recording)
-  const { [REQUEST_ID]: _, ...described } = own
+  const headers: Record<string, string> = {}
+  for (const name in own) if (!raw || name !== REQUEST_ID) headers[name] = own[name] ?? ''
   // The reply was created with the headers from before any fault.
-  return Object.assign(raw ? described : own, sent, { [FAULTS]: own[FAULTS] })
+  return Object.assign(headers, sent, { [FAULTS]: own[FAULTS] })
 }
 
 /** The provider's reply, passed through the faults of the scenario. */
