@@ -63,26 +63,37 @@ type Chunk = readonly Uint8Array[]
 const eventChunks = (batch: EventBatch): Chunk[] => batch.map((event) => event.bytes())
 const onePiece = (piece: Uint8Array): Chunk[] => [[piece]]
 
-async function putBytes(reply: Reply, { bytes, contentType, announced }: BytesBody, client: Client): Promise<Response> {
+function putBytes(reply: Reply, body: BytesBody, client: Client): Response | Promise<Response> {
   const { status, raw, cookies } = reply
-  const { connection } = client
+  const { bytes, contentType, announced } = body
   const headers = raw ? passedHeaders(reply, contentType) : { ...reply.headers, 'content-type': contentType }
   const responseOf = (sent: BodyInit) => withCookies(responseWith(sent, { status, headers, raw }), cookies)
-  if (announced === undefined) {
-    if (!(bytes instanceof Uint8Array)) {
-      // A provider's own headers are sent with its first piece, or alone when that does not arrive at once.
-      const pieces = raw ? await begunSoon(bytes) : await begun(bytes)
-      return responseOf(directStream(pieces, client, onePiece))
-    }
+  if (announced !== undefined) return putCutShort({ ...body, announced }, { reply, headers, responseOf }, client)
+  if (bytes instanceof Uint8Array) {
     client.hold?.leaves?.()
     return responseOf(bytes as Uint8Array<ArrayBuffer>)
   }
+  // A provider's own headers are sent with its first piece, or alone when that does not arrive at once.
+  return (raw ? begunSoon(bytes) : begun(bytes)).then((pieces) => responseOf(directStream(pieces, client, onePiece)))
+}
+
+/** Puts a body that is shorter than announced. */
+async function putCutShort(
+  { bytes, announced }: BytesBody & { announced: number },
+  {
+    reply: { status, raw, cookies = [] },
+    headers,
+    responseOf,
+  }: { reply: Reply; headers: Record<string, string>; responseOf(sent: BodyInit): Response },
+  client: Client,
+): Promise<Response> {
+  const { connection } = client
   if (!connection) return responseOf(directStream(await begun(cutShort(bytes)), client, onePiece))
   // The server would correct the wrong length, so this response is written to the connection directly.
   const { first, source } = await begun(piecesOf(bytes))
   const fields = [
     ...Object.entries(raw ? headers : soundHeaders(headers)),
-    ...(cookies ?? []).map((cookie) => ['set-cookie', cookie]),
+    ...cookies.map((cookie) => ['set-cookie', cookie]),
     ['content-length', announced],
     ['connection', 'close'],
   ]
