@@ -63,7 +63,7 @@ function isExchange(text: string): boolean {
   try {
     return Exchange.safeParse(unpackedExchange(text)).success
   } catch {
-    return !isJson(text)
+    return false
   }
 }
 
@@ -83,7 +83,7 @@ const ROWS: Record<string, z.ZodType> = {
     left: optional(z.number()),
     client: optional(jsonOf(Client, 'must be a note of a client')),
     apart: optional(z.number()),
-    exchange: optional(JsonText.refine(isExchange, { error: 'must be a note of a connection' })),
+    exchange: optional(z.string().refine(isExchange, { error: 'must be a note of a connection' })),
   }),
   records: z.looseObject({
     seq: Sequence,

@@ -61,12 +61,40 @@ export const packedRecord = (trace: TraceRecord, client: ClientNote | null | und
 /** The id of the thread of a call. */
 export const threadOf = ({ thread }: TraceRecord): string | null => (typeof thread?.id === 'string' ? thread.id : null)
 
-const textOf = (exchange: ExchangeNote): string => JSON.stringify(EXCHANGE.pack(exchange))
+/**
+ * The wire data of a call: JSON, which has no line end, and after one the texts of the response, of which the JSON has
+ * the lengths, below zero. As JSON, the events of a stream would take several times as long: they are full of quotes.
+ */
+function textOf(exchange: ExchangeNote): string {
+  const { response } = exchange
+  if (!response) return JSON.stringify(EXCHANGE.pack(exchange))
+  let texts = ''
+  const coded = response.coded.map((part) => {
+    if (typeof part === 'number') return part
+    texts += part
+    return -1 - part.length
+  })
+  return `${JSON.stringify(EXCHANGE.pack({ ...exchange, response: { ...response, coded } }))}\n${texts}`
+}
+
 const COMMON = new Map([KNOWN, DROPPED].map((exchange) => [exchange, textOf(exchange)]))
 /** The stored wire data of a call. */
 export const packedExchange = (exchange: ExchangeNote): string => COMMON.get(exchange) ?? textOf(exchange)
 /** @throws Error if it is invalid */
-export const unpackedExchange = (packed: string): ExchangeNote => EXCHANGE.unpack(JSON.parse(packed))
+export function unpackedExchange(packed: string): ExchangeNote {
+  const end = packed.indexOf('\n')
+  if (end < 0) return EXCHANGE.unpack(JSON.parse(packed))
+  const { response, ...note } = EXCHANGE.unpack(JSON.parse(packed.slice(0, end)))
+  let from = end + 1
+  const coded = response?.coded.map((part) => {
+    if (typeof part !== 'number' || part >= 0) return part
+    const begin = from
+    from += -1 - part
+    return packed.slice(begin, from)
+  })
+  if (!coded || from !== packed.length) throw new Error('the texts of its response are not complete')
+  return { ...note, response: { ...response, coded } }
+}
 
 /** JSON of a rendered request that equals the received one. */
 export const AS_IT_CAME = 'null'

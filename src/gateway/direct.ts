@@ -1,6 +1,6 @@
 // A call of a compatible API that uses no feature of the gateway. It goes straight to its provider, and the provider's
 // bytes reach the client unchanged, apart from faults. The trace records what a correct client reads from them.
-import { FAULTS, REQUEST_ID } from '../contract/core/answer-headers.ts'
+import { FAULTS } from '../contract/core/answer-headers.ts'
 import { ApiError } from '../contract/core/error.ts'
 import type { MatchedFaults } from '../contract/core/fault.ts'
 import { ConnectionFailure, jsonReply, type Reply } from '../contract/core/reply.ts'
@@ -11,7 +11,7 @@ import { AttemptCall, isFaulty } from './attempt.ts'
 import { answerAttempt, judgeConversation } from './history.ts'
 import { errorOf, failureOf, Refusal } from './outcome.ts'
 import type { Target } from './plan.ts'
-import { headersOf } from './record/recorder.ts'
+import { headersOf, withDescription } from './record/recorder.ts'
 import type { AttemptRecorder } from './record/recording.ts'
 import { read } from './stream/read.ts'
 import { putNothing, toResponse } from './stream/respond.ts'
@@ -67,7 +67,9 @@ async function respond(direct: DirectCall, attempt: DirectAttempt): Promise<Resp
   const { hold } = callContext.call
   const client = { connection: faults && (await hold?.find()), clientTimeout, hold }
   try {
-    const reply = await faultyReply(direct, attempt)
+    const reply = faults
+      ? await faultyReply(direct, { ...attempt, faults })
+      : onWire(await backendReply(direct, attempt), direct)
     const headers = headersWith(callContext.recording, reply)
     const sentCall = { callContext, wire, end, record, model: backendCall.model }
     return await toResponse(await readAlong({ ...reply, headers }, sentCall), client)
@@ -88,23 +90,28 @@ async function respond(direct: DirectCall, attempt: DirectAttempt): Promise<Resp
 
 /** The gateway's headers for a call and those of its reply. A provider's own reply has only its own request id. */
 function headersWith(recording: CallContext['recording'], { headers: sent, raw }: Reply): Record<string, string> {
-  const own = headersOf(recording)
-  const { [REQUEST_ID]: _, ...described } = own
+  const headers = raw ? withDescription({}, recording) : headersOf(recording)
+  const faults = headers[FAULTS] ?? ''
+  for (const name in sent) headers[name] = sent[name] ?? ''
   // The reply was created with the headers from before any fault.
-  return Object.assign(raw ? described : own, sent, { [FAULTS]: own[FAULTS] })
+  headers[FAULTS] = faults
+  return headers
 }
 
 /** The provider's reply, passed through the faults of the scenario. */
-function faultyReply(direct: DirectCall, attempt: DirectAttempt): Promise<Reply> {
-  const { callContext, wire } = direct
+function faultyReply(direct: DirectCall, attempt: DirectAttempt & { faults: MatchedFaults }): Promise<Reply> {
+  const { wire } = direct
   const { faults, backendCall, record } = attempt
   const next = () => backendReply(direct, attempt)
-  const put = (reply: Reply) => (reply.raw ? reply : wire.put(reply, callContext.call))
-  if (!faults) return next().then(put)
+  const put = (reply: Reply) => onWire(reply, direct)
   const onTriggered = (rule: string) => void record.faults.push(rule)
   const form = { ...wire, words: errorProvider(backendCall.model, wire), put }
   return faults.through({ signal: backendCall.signal, onTriggered, form }, next)
 }
+
+/** The reply in the format of the client's API, as a provider's own reply is already. */
+const onWire = (reply: Reply, { wire, callContext }: DirectCall): Reply =>
+  reply.raw ? reply : wire.put(reply, callContext.call)
 
 /** The provider whose error format applies: the called one if it has this API, otherwise the one that defined the API. */
 function errorProvider(model: string, { api, words }: Wire): string {

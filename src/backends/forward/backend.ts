@@ -65,13 +65,19 @@ export function forwardBackend(
       const route = routeOf(model)
       return route !== undefined && apiOf(route.upstream) === api
     },
-    async pass(call, request) {
-      if (call.signal.aborted) call.signal.throwIfAborted()
-      const { upstream, passedAddressOf: addressOf } = checkedRoute(call)
-      const sent = attemptOf(upstream, call)
-      const receive = async (url: string, init: RequestInit) =>
-        bounded(upstream, await transport(url, init, sent), maxResponse)
-      return spending.forward(call, () => redacting(upstream, passOn(upstream, call, request, { receive, addressOf })))
+    pass(call, request) {
+      try {
+        if (call.signal.aborted) call.signal.throwIfAborted()
+        const { upstream, passedAddressOf: addressOf } = checkedRoute(call)
+        const sent = attemptOf(upstream, call)
+        const receive = async (url: string, init: RequestInit) =>
+          bounded(upstream, await transport(url, init, sent), maxResponse)
+        return spending.forward(call, () =>
+          redacting(upstream, passOn(upstream, call, request, { receive, addressOf })),
+        )
+      } catch (error) {
+        return Promise.reject(error)
+      }
     },
   }
   return {

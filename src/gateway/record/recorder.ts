@@ -136,20 +136,24 @@ class CallRecording implements TraceRecorder {
 }
 
 /** Response headers that identify the trace and describe the call so far. */
-export function headersOf({ id, call, steps, point, answer: record }: TraceRecorder): Record<string, string> {
+export const headersOf = (recording: TraceRecorder): Record<string, string> =>
+  withDescription({ [REQUEST_ID]: recording.id }, recording)
+
+/** The headers, with those that describe the call so far. */
+export function withDescription(
+  headers: Record<string, string>,
+  { id, call, steps, point, answer: record }: TraceRecorder,
+): Record<string, string> {
   const { attempts, cache, plan, scenario } = steps
   const answer = record?.answer
   const last = attempts.at(-1)
-  const headers: Record<string, string> = {
-    [REQUEST_ID]: id,
-    [TRACE_ID]: id,
-    [INSTANCE]: call.session.slot.instance.name,
-    'x-understudy-session': call.session.name,
-    'x-understudy-attempts': String(attempts.length),
-    'x-understudy-fallback': String(last?.position ?? 0),
-    'x-understudy-cache': cache?.status ?? 'off',
-    [FAULTS]: faultsOf(steps).join(', '),
-  }
+  headers[TRACE_ID] = id
+  headers[INSTANCE] = call.session.slot.instance.name
+  headers['x-understudy-session'] = call.session.name
+  headers['x-understudy-attempts'] = String(attempts.length)
+  headers['x-understudy-fallback'] = String(last?.position ?? 0)
+  headers['x-understudy-cache'] = cache?.status ?? 'off'
+  headers[FAULTS] = faultsOf(steps).join(', ')
   const model = answer?.model ?? last?.target ?? plan[0]
   if (model) headers['x-understudy-model'] = model
   if (call.assumed) headers['x-understudy-assumed'] = Object.values(call.assumed).join(', ')

@@ -66,7 +66,7 @@ async function readBinary(
   const bytes = await bytesOf(body, reading)
   const value = bytes.length > 0 ? binary.decode(bytes, body.contentType) : undefined
   if (value) return { kind: 'whole', value }
-  return readWhole(new TextDecoder().decode(bytes), body, reply, reading.operation)
+  return readWhole(utf8.decode(bytes), body, reply, reading.operation)
 }
 
 async function readText(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<ReplyContent> {
@@ -81,17 +81,22 @@ function providerFailure({ message, code, param, type }: ProviderError, reply: R
   return new Refusal(verbatim ? { ...about, type, verbatim } : about)
 }
 
-async function readWhole(
+function readWhole(
   text: string,
   { contentType }: BytesBody,
   reply: Reply,
   operation: AnswerRules,
-): Promise<ReplyContent> {
+): ReplyContent | Promise<ReplyContent> {
   if (text.trim() === '') throw new Unreadable('the provider returned an empty body')
   if (!JSON_TYPE.test(contentType) && contentType !== '') {
     throw new Unreadable(`the provider returned content-type ${quote(contentType)} instead of application/json`)
   }
-  const value = isLarge(text) ? await parsedInSlices(text, 'the response') : parsed(text, 'the response')
+  if (isLarge(text)) return parsedInSlices(text, 'the response').then((value) => wholeOf(value, text, reply, operation))
+  return wholeOf(parsed(text, 'the response'), text, reply, operation)
+}
+
+/** A parsed response, which may be an error. */
+function wholeOf(value: unknown, text: string, reply: Reply, operation: AnswerRules): ReplyContent {
   const wrong = operation.wrongWith(value)
   // Some providers put their error elsewhere than in `error`.
   const failed = wrong || (isObject(value) && value.error) ? errorIn(value) : undefined
@@ -172,9 +177,14 @@ function jsonOf(text: string, what: string): unknown {
   }
 }
 
-async function textOf(body: BytesBody, reading: ReadOptions): Promise<string> {
+function textOf({ bytes }: BytesBody, reading: ReadOptions): string | Promise<string> {
+  return bytes instanceof Uint8Array ? utf8.decode(bytes) : textOfPieces(bytes, reading)
+}
+const utf8 = new TextDecoder()
+
+async function textOfPieces(bytes: AsyncIterable<Uint8Array>, reading: ReadOptions): Promise<string> {
   try {
-    return await textOfBytes(body.bytes)
+    return await textOfBytes(bytes)
   } catch (error) {
     throw broken(error, reading.signal)
   }

@@ -5,6 +5,7 @@ import { nextTurn } from '../../lib/bare-socket.ts'
 import { realClock } from '../../lib/clock.ts'
 import { headerText, soundHeaders } from '../../lib/header-text.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { responseWith } from '../../lib/response-with.ts'
 import { sliceEnd } from '../../lib/slices.ts'
 import { allEvents, type EventBatch, isComplete } from '../../lib/sse.ts'
 import { type TimeoutErrors, within } from '../../lib/timeout.ts'
@@ -40,7 +41,7 @@ export function toResponse(reply: Reply, client: Client = {}): Response | Promis
       if (status === 204) return new Response(null, { status, headers: soundHeaders(headers) })
       const { value, text = JSON.stringify(value) } = body
       client.hold?.leaves?.()
-      return new Response(text, { status, headers: soundHeaders({ ...headers, ...JSON_BODY }) })
+      return responseWith(text, { status, headers: { ...headers, ...JSON_BODY } })
     }
     case 'events': {
       const { events } = body
@@ -55,37 +56,47 @@ export function toResponse(reply: Reply, client: Client = {}): Response | Promis
 }
 
 const putEvents = ({ status, headers }: Reply, events: PendingItems<EventBatch>, client: Client): Response =>
-  new Response(directStream(events, client, eventChunks), {
-    status,
-    headers: soundHeaders({ ...headers, ...EVENT_STREAM }),
-  })
+  responseWith(directStream(events, client, eventChunks), { status, headers: { ...headers, ...EVENT_STREAM } })
 
 /** One chunk on the wire, in parts. */
 type Chunk = readonly Uint8Array[]
 const eventChunks = (batch: EventBatch): Chunk[] => batch.map((event) => event.bytes())
 const onePiece = (piece: Uint8Array): Chunk[] => [[piece]]
 
-async function putBytes(reply: Reply, { bytes, contentType, announced }: BytesBody, client: Client): Promise<Response> {
-  const { status, raw } = reply
-  const { connection } = client
-  const headers = raw
-    ? passedHeaders(reply, contentType)
-    : soundHeaders({ ...reply.headers, 'content-type': contentType })
-  if (announced === undefined) {
-    if (!(bytes instanceof Uint8Array)) {
-      // A provider's own headers are sent with its first piece. Bun ends the headers only then, even if it begins them.
-      const pieces = raw ? await begunSoon(bytes) : await begun(bytes)
-      return new Response(directStream(pieces, client, onePiece), { status, headers })
-    }
+function putBytes(reply: Reply, body: BytesBody, client: Client): Response | Promise<Response> {
+  const { status, raw, cookies } = reply
+  const { bytes, contentType, announced } = body
+  const headers = raw ? passedHeaders(reply, contentType) : { ...reply.headers, 'content-type': contentType }
+  const responseOf = (sent: BodyInit) => withCookies(responseWith(sent, { status, headers, raw }), cookies)
+  if (announced !== undefined) return putCutShort({ ...body, announced }, { reply, headers, responseOf }, client)
+  if (bytes instanceof Uint8Array) {
     client.hold?.leaves?.()
-    return new Response(bytes as Uint8Array<ArrayBuffer>, { status, headers })
+    return responseOf(bytes as Uint8Array<ArrayBuffer>)
   }
-  if (!connection)
-    return new Response(directStream(await begun(cutShort(bytes)), client, onePiece), { status, headers })
+  // A provider's own headers are sent with its first piece. Bun ends the headers only then, even if it begins them.
+  return (raw ? begunSoon(bytes) : begun(bytes)).then((pieces) => responseOf(directStream(pieces, client, onePiece)))
+}
+
+/** Puts a body that is shorter than announced. */
+async function putCutShort(
+  { bytes, announced }: BytesBody & { announced: number },
+  {
+    reply: { status, raw, cookies = [] },
+    headers,
+    responseOf,
+  }: { reply: Reply; headers: Record<string, string>; responseOf(sent: BodyInit): Response },
+  client: Client,
+): Promise<Response> {
+  const { connection } = client
+  if (!connection) return responseOf(directStream(await begun(cutShort(bytes)), client, onePiece))
   // The server would correct the wrong length, so this response is written to the connection directly.
   const { first, source } = await begun(piecesOf(bytes))
-  const own = headers instanceof Headers ? [...headers] : Object.entries(headers)
-  const fields = [...own, ['content-length', announced], ['connection', 'close']]
+  const fields = [
+    ...Object.entries(raw ? headers : soundHeaders(headers)),
+    ...cookies.map((cookie) => ['set-cookie', cookie]),
+    ['content-length', announced],
+    ['connection', 'close'],
+  ]
   const head = [
     `HTTP/1.1 ${status} ${http().STATUS_CODES[status] ?? ''}`,
     ...fields.map(([name, value]) => `${name}: ${value}`),
@@ -107,17 +118,16 @@ async function* cutShort(bytes: BytesBody['bytes']): AsyncGenerator<Uint8Array> 
 }
 
 /** A provider's own headers unchanged, with ours made readable for every client. */
-function passedHeaders(
-  { headers: original, cookies = [] }: Reply,
-  contentType: string,
-): Headers | Record<string, string> {
+function passedHeaders({ headers: original }: Reply, contentType: string): Record<string, string> {
   const readable: Record<string, string> = { ...original }
   for (const name in original) if (name.startsWith('x-understudy-')) readable[name] = headerText(original[name] ?? '')
   if (contentType !== '') readable['content-type'] = contentType
-  if (cookies.length === 0) return readable
-  const headers = new Headers(readable)
-  for (const cookie of cookies) headers.append('set-cookie', cookie)
-  return headers
+  return readable
+}
+
+function withCookies(response: Response, cookies: readonly string[] = []): Response {
+  for (const cookie of cookies) response.headers.append('set-cookie', cookie)
+  return response
 }
 
 /** Items of a stream, the first of which has arrived or was requested. */
