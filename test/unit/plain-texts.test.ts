@@ -1,6 +1,7 @@
 // A text that is taken for plain is not searched: no detector may find anything in it.
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import validator from 'validator'
 import { detectAll } from '../../src/cassettes/detect.ts'
 import { isPlain } from '../../src/cassettes/plain.ts'
 import { streamTexts } from '../../src/cassettes/plain-stream.ts'
@@ -247,6 +248,11 @@ describe('plain text', () => {
         },
       ),
     )
+  })
+
+  test('never contains what begins like an account number of any country', () => {
+    for (const country of validator.ibanLocales)
+      for (const begin of [country, country.toLowerCase()]) expect(isPlain(`a ${begin}12 3456`)).toBe(false)
   })
 
   test('contains nothing that a detector finds', () => {
