@@ -35,10 +35,9 @@ const MAX_EVENT = 4096
  * The texts of a stream: each value as it stands, and what it sends in pieces as one text. If `isPlain` is true of them, nothing in the stream
  * is redacted. Undefined for a stream of an unusual form.
  * @example
- * streamTexts('data: {"delta":{"text":"a b"}}\n\ndata: {"delta":{"text":" c"}}\n\n')
- * // => 'data: {"delta":{"text":"a b"}}\n,\n" c"\n,\n"a b c"'
+ * gatherTexts('data: {"text":"a "}\n\ndata: {"text":"b"}\n\n') // => 'data: {"text":"a "}\n,\n"b"\n,\n"a b"'
  */
-export function streamTexts(stream: string): string | undefined {
+export function gatherTexts(stream: string): string | undefined {
   if (stream.includes('\r')) return undefined
   const texts = new StreamTexts()
   for (let at = 0; at < stream.length; ) {

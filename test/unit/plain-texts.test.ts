@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import validator from 'validator'
 import { detectAll } from '../../src/cassettes/detect.ts'
 import { isPlain } from '../../src/cassettes/plain.ts'
-import { streamTexts } from '../../src/cassettes/plain-stream.ts'
+import { gatherTexts } from '../../src/cassettes/plain-stream.ts'
 import { createRedactor } from '../../src/cassettes/redact.ts'
 import { KEY_FORMS, NAMES_OF_SECRETS } from '../../src/lib/secrets.ts'
 import { PLANTED } from '../support/planted-secrets.ts'
@@ -280,7 +280,7 @@ describe('plain text', () => {
     fc.assert(
       fc.property(anyStream, (stream) => {
         const bytes = Buffer.from(stream).toString('latin1')
-        const isPlainStream = [stream, bytes].some((text) => isPlain(streamTexts(text) ?? '='))
+        const isPlainStream = [stream, bytes].some((text) => isPlain(gatherTexts(text) ?? '='))
         if (!isPlainStream) return
         plain++
         expect({ stream, isRedacted: isRedacted(stream) }).toEqual({ stream, isRedacted: false })
