@@ -80,7 +80,8 @@ class StreamTexts {
     if (!values) return false
     const before = this.#before.get(layout)
     if (!before) this.#texts.push(event)
-    for (const [index, value] of values.entries()) {
+    for (let index = 0; index < values.length; index++) {
+      const value = values[index] ?? ''
       const channel = layout.values[index]?.channel
       if (channel !== undefined) this.#channels.set(channel, (this.#channels.get(channel) ?? '') + value)
       if (before && before[index] !== value) this.#texts.push(`"${value}"`)
@@ -93,12 +94,12 @@ class StreamTexts {
 
 /** The values of an event with a layout; undefined if it has another one. */
 function valuesIn(event: string, { fixed, values }: Layout): string[] | undefined {
-  const [first = ''] = fixed
+  const first = fixed[0] ?? ''
   if (!event.startsWith(first)) return undefined
   const found: string[] = []
   let at = first.length
-  for (const [index, { isText }] of values.entries()) {
-    const end = isText ? stringEnd(event, at) : numberEnd(event, at)
+  for (let index = 0; index < values.length; index++) {
+    const end = values[index]?.isText ? stringEnd(event, at) : numberEnd(event, at)
     const next = fixed[index + 1] ?? ''
     if (!event.startsWith(next, end)) return undefined
     found.push(event.slice(at, end))
