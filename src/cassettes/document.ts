@@ -8,7 +8,7 @@ import {
   frameForm,
   frameLines,
   isBinary,
-  joinedBytes,
+  joinFrames,
   readFrames,
   timeMark,
   usualText,
@@ -82,7 +82,7 @@ function frameFields(
   blobs: Map<string, Uint8Array>,
 ): Pick<AttemptDocument, 'frames' | 'body' | 'blob'> {
   if (frames.length === 0) return {}
-  const bytes = joinedBytes(frames)
+  const bytes = joinFrames(frames)
   const usual = usualText(bytes)
   if (usual === undefined && isBinary(bytes)) {
     const blob = new Bun.CryptoHasher('sha256').update(bytes).digest('hex')

@@ -97,7 +97,7 @@ export function usualText(body: Uint8Array): string | undefined {
 }
 
 /** The bytes of all frames. */
-export function joinedBytes(frames: readonly Frame[]): Uint8Array {
+export function joinFrames(frames: readonly Frame[]): Uint8Array {
   const [first] = frames
   if (first && frames.length === 1) return first.bytes
   const all = new Uint8Array(frames.reduce((length, { bytes }) => length + bytes.length, 0))

@@ -1,6 +1,6 @@
 // Attempts as they are sent to another thread: threads share a text, but copy bytes and lists, which stops both for 10 ms a MB.
 import type { Frame, RecordedAttempt } from '../contract/core/cassette.ts'
-import { joinedBytes } from './frames.ts'
+import { joinFrames } from './frames.ts'
 import { bytesAsText } from './views.ts'
 
 /** An attempt whose frames are apart from it. */
@@ -23,7 +23,7 @@ export function packAttempt(attempt: RecordedAttempt): PackedAttempt {
   const { frames } = response
   return {
     attempt: { ...attempt, response: { ...response, frames: [] } },
-    bytes: bytesAsText(joinedBytes(frames)),
+    bytes: bytesAsText(joinFrames(frames)),
     frames: frames.map(({ bytes, at }) => `${bytes.length},${at}`).join(),
   }
 }

@@ -35,10 +35,9 @@ const MAX_EVENT = 4096
  * The texts of a stream: each value as it stands, and what it sends in pieces as one text. If `isPlain` is true of them, nothing in the stream
  * is redacted. Undefined for a stream of an unusual form.
  * @example
- * streamTexts('data: {"delta":{"text":"a b"}}\n\ndata: {"delta":{"text":" c"}}\n\n')
- * // => 'data: {"delta":{"text":"a b"}}\n,\n" c"\n,\n"a b c"'
+ * gatherTexts('data: {"text":"a "}\n\ndata: {"text":"b"}\n\n') // => 'data: {"text":"a "}\n,\n"b"\n,\n"a b"'
  */
-export function streamTexts(stream: string): string | undefined {
+export function gatherTexts(stream: string): string | undefined {
   if (stream.includes('\r')) return undefined
   const texts = new StreamTexts()
   for (let at = 0; at < stream.length; ) {
@@ -81,7 +80,8 @@ class StreamTexts {
     if (!values) return false
     const before = this.#before.get(layout)
     if (!before) this.#texts.push(event)
-    for (const [index, value] of values.entries()) {
+    for (let index = 0; index < values.length; index++) {
+      const value = values[index] ?? ''
       const channel = layout.values[index]?.channel
       if (channel !== undefined) this.#channels.set(channel, (this.#channels.get(channel) ?? '') + value)
       if (before && before[index] !== value) this.#texts.push(`"${value}"`)
@@ -94,12 +94,12 @@ class StreamTexts {
 
 /** The values of an event with a layout; undefined if it has another one. */
 function valuesIn(event: string, { fixed, values }: Layout): string[] | undefined {
-  const [first = ''] = fixed
+  const first = fixed[0] ?? ''
   if (!event.startsWith(first)) return undefined
   const found: string[] = []
   let at = first.length
-  for (const [index, { isText }] of values.entries()) {
-    const end = isText ? stringEnd(event, at) : numberEnd(event, at)
+  for (let index = 0; index < values.length; index++) {
+    const end = values[index]?.isText ? stringEnd(event, at) : numberEnd(event, at)
     const next = fixed[index + 1] ?? ''
     if (!event.startsWith(next, end)) return undefined
     found.push(event.slice(at, end))

@@ -19,9 +19,9 @@ import {
 import { encodedFormsOf } from '../lib/secret-forms.ts'
 import { keyKind, MASK, namedSecret, secretParameter, withoutSpans } from '../lib/secrets.ts'
 import { type Detected, detect, MIN_LENGTH } from './detect.ts'
-import { joinedBytes } from './frames.ts'
+import { joinFrames } from './frames.ts'
 import { isPlain } from './plain.ts'
-import { streamTexts } from './plain-stream.ts'
+import { gatherTexts } from './plain-stream.ts'
 import {
   editsIn,
   fieldPlace,
@@ -316,7 +316,7 @@ class CassetteRedactor implements Redactor {
       return number
     }
     for (const { number } of placeholdersOf(request)) reserve(number)
-    for (const { response } of attempts) renumbered(bytesAsText(joinedBytes(response?.frames ?? [])), reserve)
+    for (const { response } of attempts) renumbered(bytesAsText(joinFrames(response?.frames ?? [])), reserve)
   }
 
   report(): RedactionReport {
@@ -416,7 +416,7 @@ class CassetteRedactor implements Redactor {
   /** Whether a body has neither secrets nor known values. Where fields are replaced by their paths, each is looked at. */
   #isPlain(body: string, known: Readonly<Values>, isStream: boolean): boolean {
     if (this.#personalNames || this.#paths.length > 0) return false
-    const searched = isStream ? streamTexts(body) : body
+    const searched = isStream ? gatherTexts(body) : body
     if (searched === undefined || !isPlain(searched)) return false
     for (const part of this.#keyParts) if (searched.includes(part)) return false
     for (const { part } of known.values()) if (searched.includes(part)) return false

@@ -32,19 +32,22 @@ export class EarlierBodies {
   /** The body of an interaction without the parts that one above has in the same field; those below may repeat the others. */
   reduce(id: string, body: unknown): ReducedBody {
     if (!isObject(body)) return { value: body, repeats: {} }
-    const repeats: Record<string, string> = {}
-    const rest: JsonObject = {}
-    for (const [field, value] of Object.entries(body)) {
-      let found: { reference: string; items: number } | undefined
+    const found = new Map<string, { reference: string; items: number }>()
+    for (const [field, value] of Object.entries(body))
       for (const { place, reference: own, items } of placesIn(field, value, id)) {
         const reference = this.#first.get(place)
         if (reference === undefined) this.#first.set(place, own)
-        else found = { reference, items }
+        else if (REPEATED_NAME.test(field)) found.set(field, { reference, items })
       }
-      if (!found || !REPEATED_NAME.test(field)) define(rest, field, value)
+    if (found.size === 0) return { value: body, repeats: {} }
+    const repeats: Record<string, string> = {}
+    const rest: JsonObject = {}
+    for (const [field, value] of Object.entries(body)) {
+      const repeated = found.get(field)
+      if (!repeated) define(rest, field, value)
       else {
-        repeats[field] = found.reference
-        if (Array.isArray(value) && found.items < value.length) define(rest, field, value.slice(found.items))
+        repeats[field] = repeated.reference
+        if (Array.isArray(value) && repeated.items < value.length) define(rest, field, value.slice(repeated.items))
       }
     }
     return { value: rest, repeats }

@@ -1,6 +1,6 @@
 // Replaces ranges of a body across the frames in which it arrived. Every frame stays where it is.
 import type { Frame } from '../contract/core/cassette.ts'
-import { joinedBytes } from './frames.ts'
+import { joinFrames } from './frames.ts'
 import { isEventText, type Replacement, type Rewriting, rewriteBody } from './rewrite.ts'
 import { bytesAsText, EditedText, utf8View } from './views.ts'
 
@@ -24,13 +24,13 @@ export function rewriteFrames(
   type: string | undefined,
   { text, bytes }: BodyRewriting,
 ): readonly Frame[] {
-  const body = bytesAsText(joinedBytes(frames))
+  const body = bytesAsText(joinFrames(frames))
   const isStream = EVENTS.test(type ?? '') || isEventText(body)
   if (text.keeps(body, isStream)) return frames
   const isBinary = type !== undefined && BINARY.test(type)
   const changed = isBinary ? frames : spliced(frames, body, (edited) => rewriteBody(utf8View(edited), text, isStream))
   if (!bytes) return changed
-  return spliced(changed, changed === frames ? body : bytesAsText(joinedBytes(changed)), (edited) => {
+  return spliced(changed, changed === frames ? body : bytesAsText(joinFrames(changed)), (edited) => {
     for (const { start, end, by } of bytes(edited.text)) edited.replace(start, end, by)
   })
 }

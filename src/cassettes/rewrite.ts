@@ -62,9 +62,11 @@ export const rewrittenText = (text: string, rewriting: Rewriting): string => edi
 
 /** A text at a place with its replacements, such as a header. */
 export function rewrittenAt(text: string, place: Place, rewriting: Rewriting): string {
-  const edited = new EditedText(text)
-  rewriteText(edited, rewriting, place)
-  return edited.result()
+  // Most headers contain no other texts.
+  if (!isJsonStart(text) && !text.includes('=')) return edited(text, text === '' ? [] : rewriting.text(text, place))
+  const view = new EditedText(text)
+  rewriteText(view, rewriting, place)
+  return view.result()
 }
 
 /** The same for the path and query of a request, or a URL. */

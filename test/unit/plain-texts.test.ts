@@ -1,9 +1,10 @@
 // A text that is taken for plain is not searched: no detector may find anything in it.
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import validator from 'validator'
 import { detectAll } from '../../src/cassettes/detect.ts'
 import { isPlain } from '../../src/cassettes/plain.ts'
-import { streamTexts } from '../../src/cassettes/plain-stream.ts'
+import { gatherTexts } from '../../src/cassettes/plain-stream.ts'
 import { createRedactor } from '../../src/cassettes/redact.ts'
 import { KEY_FORMS, NAMES_OF_SECRETS } from '../../src/lib/secrets.ts'
 import { PLANTED } from '../support/planted-secrets.ts'
@@ -249,6 +250,11 @@ describe('plain text', () => {
     )
   })
 
+  test('never contains what begins like an account number of any country', () => {
+    for (const country of validator.ibanLocales)
+      for (const begin of [country, country.toLowerCase()]) expect(isPlain(`a ${begin}12 3456`)).toBe(false)
+  })
+
   test('contains nothing that a detector finds', () => {
     fc.assert(
       fc.property(anyText, (text) => {
@@ -274,7 +280,7 @@ describe('plain text', () => {
     fc.assert(
       fc.property(anyStream, (stream) => {
         const bytes = Buffer.from(stream).toString('latin1')
-        const isPlainStream = [stream, bytes].some((text) => isPlain(streamTexts(text) ?? '='))
+        const isPlainStream = [stream, bytes].some((text) => isPlain(gatherTexts(text) ?? '='))
         if (!isPlainStream) return
         plain++
         expect({ stream, isRedacted: isRedacted(stream) }).toEqual({ stream, isRedacted: false })
