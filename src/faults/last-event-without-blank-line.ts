@@ -7,17 +7,13 @@ export const lastEventWithoutBlankLine = defineFault({
   type: 'last-event-without-blank-line',
   summary: 'The last event of a stream lacks the blank line that ends it. The connection closes normally.',
   apply: (_, next, context) =>
-    changeStream(next, { ...context, reason: 'the stream has no event' }, async function* (blocks) {
-      let pending = ''
+    changeStream(next, { ...context, reason: 'the stream does not end with an event' }, async function* (blocks) {
+      let blankLine = ''
       for await (const { kind, text } of blocks) {
-        if (kind === 'comment') yield text
-        else {
-          if (pending !== '') yield pending
-          pending = text
-        }
+        const shown = kind === 'comment' ? text : text.replace(/[\r\n]+$/, '')
+        yield blankLine + shown
+        blankLine = text.slice(shown.length)
       }
-      if (pending === '') return
-      context.triggered()
-      yield pending.trimEnd()
+      if (blankLine !== '') context.triggered()
     }),
 })

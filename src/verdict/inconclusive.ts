@@ -6,7 +6,7 @@ import type { Scenario } from '../scenarios/engine.ts'
 
 /** How to advance time for rules that begin later. */
 const TIME_HINT =
-  '; virtual time advances when the program pauses for at least 350 ms between calls, or with POST /_understudy/sessions/NAME/clock'
+  '; virtual time advances when the program pauses for at least 350 ms between calls, or posts {"advance":"10m"} to UNDERSTUDY_CLOCK_URL (set by exec) or /_understudy/sessions/NAME/clock'
 
 /** Reports that no fault of a scenario was injected in a session. Undefined if one was. */
 export function nothingInjected(

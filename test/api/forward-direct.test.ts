@@ -373,6 +373,13 @@ describe('direct response', () => {
     await put({ type: 'cut-stream', after_chunks: 1, close: 'clean' })
     const cut = await ask(CHAT, streamed)
     expect(cut.text).toBe(EVENTS.slice(0, 2).join(''))
+    const commented = [...EVENTS.slice(0, 3), ': before the end\n\n', 'data: [DONE]']
+    answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.end(`${commented.join('')}\n\n`)
+    }
+    await put({ type: 'last-event-without-blank-line' })
+    expect((await ask(CHAT, streamed)).text).toBe(commented.join(''))
     await put({ type: 'http-error', status: 503 })
     const refused = await ask(CHAT, streamed)
     expect([refused.status, refused.upstream]).toEqual([503, undefined])

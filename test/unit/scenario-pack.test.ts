@@ -36,6 +36,14 @@ test.each(names)('shipped scenario %s: explains itself and its needs at its top'
   expect(third.startsWith('# Needs: ')).toBe(/^needs: /m.test(text))
 })
 
+test.each(names)('shipped scenario %s: has a token quota that the default limit of an SDK fits in', (name) => {
+  const { rules } = Bun.YAML.parse(readFileSync(join(scenarios, `${name}.yaml`), 'utf8')) as {
+    rules: { fault?: { type: string; tokens?: number } }[]
+  }
+  // The AI SDK requests this many output tokens of some models.
+  for (const { fault } of rules) expect(fault?.tokens ?? Number.POSITIVE_INFINITY).toBeGreaterThan(128_000)
+})
+
 test.each(names)('shipped scenario %s: matches the models of every provider', (name) => {
   const { rules } = Bun.YAML.parse(readFileSync(join(scenarios, `${name}.yaml`), 'utf8')) as {
     rules: { match?: Record<string, unknown> }[]

@@ -22,7 +22,7 @@ export const noTimeout: FindingDefinition = {
       return {
         // A client with a longer timeout would have given up later.
         severity: ms > limit ? ('warning' as const) : ('error' as const),
-        message: `${waited(found)}: it has ${ms > limit ? `a timeout of ${durationText(ms)}${found[0]?.call.timeout?.assumed ? ', the default of its SDK' : ''}` : 'no timeout'}; ${found.length === 1 ? 'the call was' : 'the calls were'} reset${ending(found)}`,
+        message: `${waited(found)}: ${found[0] ? timeoutText(found[0]) : ''}; ${found.length === 1 ? 'the call was' : 'the calls were'} reset${ending(found)}`,
         calls: found.map(({ call }) => call),
         count: found.length,
         figures: { limit_ms: limit, ...(ms > 0 && { timeout_ms: ms }) },
@@ -33,6 +33,16 @@ export const noTimeout: FindingDefinition = {
 
 /** A key for findings with the same timeout. */
 const timeoutKey = ({ timeout }: ClientCall): string => `${timeout?.ms ?? 0} ${timeout?.assumed ?? false}`
+
+/** What is known about the client's timeout. Programs can have one that they do not declare. */
+function timeoutText({ call: { timeout }, limit }: Hung): string {
+  if (!timeout) return 'it declares no timeout'
+  const length = durationText(timeout.ms)
+  if (timeout.ms <= limit) return `its timeout of ${length} had no effect`
+  return timeout.assumed
+    ? `it declares no timeout, and the default of its SDK is ${length}`
+    : `it has a timeout of ${length}`
+}
 
 const waited = (found: readonly Hung[]): string =>
   `the client was still waiting after ${durationText(found[0]?.limit ?? 0)} without data${found.length === 1 ? '' : ` in ${counted(found.length, 'call')}`}`
