@@ -78,6 +78,9 @@ const REQUEST_PLACES: Record<string, (secret: string) => UpstreamRequest> = {
     chat('x', { tools: [], last: { function: { arguments: JSON.stringify({ value: secret }) } } }),
   'a URL in a text': (secret) => chat(`see https://example.test/a?b=1&note=${encodeURIComponent(secret)}#x`),
   'a URL in a text, with plus signs': (secret) => chat(`see https://example.test/a?note=${formEncoded(secret)}&b=1`),
+  'the path of a URL in a text': (secret) =>
+    chat(`see https://example.test/of/${encodeURIComponent(`is ${secret} now`)}/x?a=1`),
+  'an encoded text': (secret) => chat(encodeURIComponent(`mail ${secret} now`)),
   'JSON in a URL': (secret) => chat(`https://example.test/?q=${encodeURIComponent(JSON.stringify({ a: secret }))}`),
   'the name of a field': (secret) => chat('x', { metadata: { [secret]: 'y' } }),
   'a form': (secret) =>
