@@ -27,6 +27,7 @@ export const KEY_FORMS: readonly (readonly [kind: string, form: RegExp])[] = [
   ['groq-key', /gsk_\w{10,}/],
   ['fireworks-key', /fw_\w{10,}/],
   ['replicate-token', /r8_\w{10,}/],
+  ['azure-key', /[A-Za-z0-9]{52}JQQJ9[A-Za-z0-9]{27}/],
   ['together-key', /tgp_v1_[\w-]{10,}/],
   ['xai-key', /xai-[\w-]{8,}/],
   ['perplexity-key', /pplx-[\w-]{8,}/],
