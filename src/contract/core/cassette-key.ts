@@ -38,13 +38,6 @@ export function comparableRequest(request: UpstreamRequest, rules: readonly Vola
   return { request: { provider, operation, model, path: '', ...numberedByRequest({ headers, body }) }, applied }
 }
 
-/** `stream: false` is what an API takes if a body does not say it. The gateway adds it to a call with options such as `retry`. */
-function withoutDefaults(body: UpstreamBody): UpstreamBody {
-  if (body.kind !== 'json' || !isObject(body.value) || body.value.stream !== false) return body
-  const { stream, ...value } = body.value
-  return { kind: 'json', value }
-}
-
 /**
  * The key of a request: SHA-256, in hexadecimal, of what is compared of it. Fields of a form are compared by name: only
  * the order of fields of the same name counts.
@@ -90,4 +83,11 @@ function numberedByRequest({ headers, body }: Pick<UpstreamRequest, 'headers' | 
   }
   const numberedHeaders = Object.entries(headers).map(([name, value]): [string, string] => [name, text(value)])
   return { headers: Object.fromEntries(numberedHeaders), body: numberedBody() }
+}
+
+/** `stream: false` is what an API takes if a body does not say it. The gateway adds it to a call with options such as `retry`. */
+function withoutDefaults(body: UpstreamBody): UpstreamBody {
+  if (body.kind !== 'json' || !isObject(body.value) || body.value.stream !== false) return body
+  const { stream, ...value } = body.value
+  return { kind: 'json', value }
 }
