@@ -42,6 +42,12 @@ interface CassetteOptions {
 /** The name of the cassette of programs that name no session. */
 const HOME_CASSETTE = 'default'
 
+/**
+ * The session in which `@understudy/test` runs a test once more, such as after a failure. It replays the cassette of the
+ * test, from the beginning, unless it was recorded itself.
+ */
+const REPEATED_TEST = /^(.+-[0-9a-f]{8})\.\d+$/
+
 /** Cassettes of a running program. */
 export interface Cassettes {
   /** A transport that records. */
@@ -74,11 +80,16 @@ export function createCassettes(options: CassetteOptions): Cassettes {
   const redactors = new Map<string, Redactor>()
   const tapes = new Map<string, Tape>()
   const cassetteOf = (session: string) => (session === home ? HOME_CASSETTE : session)
+  const replayedOf = (session: string) => {
+    const name = cassetteOf(session)
+    const isOwn = onMiss === 'record' || existsSync(cassetteFile(folder, name))
+    return isOwn ? name : (REPEATED_TEST.exec(name)?.[1] ?? name)
+  }
   const redactorOf = (session: string) => redactors.getOrInsertComputed(session, () => createRedactor(redaction))
   const isRecorded = (session: string) => record !== undefined && (only?.includes(cassetteOf(session)) ?? true)
   const tapeOf = (session: string, folder: string) =>
     tapes.getOrInsertComputed(session, () => {
-      const cassette = openTape(folder, cassetteOf(session))
+      const cassette = openTape(folder, replayedOf(session))
       return new Tape({ session, cassette, rules, redactor: redactorOf(session), allow })
     })
   const recorder: Recorder | undefined =
@@ -156,8 +167,8 @@ export function createCassettes(options: CassetteOptions): Cassettes {
         const { session: _, file, ...about } = recorded.get(session) ?? { session, file: undefined }
         return {
           session,
-          cassette: cassetteOf(session),
-          file: file ?? cassetteFile(folder, cassetteOf(session)),
+          cassette: file ? cassetteOf(session) : replayedOf(session),
+          file: file ?? cassetteFile(folder, replayedOf(session)),
           recorded: 'attempts' in about ? about : null,
           replayed: tape ? replayedIn(tape) : null,
           ...redactedIn(redactorOf(session)),

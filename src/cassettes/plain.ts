@@ -142,7 +142,8 @@ export function isPlain(text: string): boolean {
 function mayFind(text: string, at: number, kind: number, follows: number): boolean {
   switch (kind) {
     case DIGIT:
-      return follows !== LETTER && follows !== DIGIT && beginsNumber(text, at)
+      // Keys of Azure have their mark in the middle.
+      return follows === LETTER ? text.startsWith('JQQJ9', at - 4) : follows !== DIGIT && beginsNumber(text, at)
     case SEARCHED:
       return true
     case COLON:

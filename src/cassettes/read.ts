@@ -284,11 +284,14 @@ const FOREIGN: readonly [what: string, is: (value: JsonObject) => boolean][] = [
 const creatorOf = ({ creator }: JsonObject) => (isObject(creator) ? creator.name : undefined)
 const EXPECTED = `a cassette of Understudy begins with 'cassette: ${CASSETTE_FORMAT}'`
 
+/** A file of another program in the place of a cassette. It is never replaced. */
+export class ForeignFileError extends FileError {}
+
 function foreign(file: string, text: string): FileError {
   if (text.trim() === '') return new FileError(`${file}:1: the file is empty: ${EXPECTED}`)
   const value = foreignValue(file, text)
   const what = FOREIGN.find(([, is]) => isObject(value) && is(value))?.[0]
-  return new FileError(`${file}:1: the file is ${what ?? 'not a cassette'}: ${EXPECTED}`)
+  return new ForeignFileError(`${file}:1: the file is ${what ?? 'not a cassette'}: ${EXPECTED}`)
 }
 
 /** The value of a file of another program, or of its first document. */

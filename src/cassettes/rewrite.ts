@@ -103,14 +103,16 @@ function rewriteText(view: TextView, rewriting: Rewriting, place: Place, depth =
       return
     }
   }
-  let rest = text
-  if (depth < MAX_DEPTH && text.includes('=') && PARAMETER_START.test(text)) {
-    const noted = new NotedView(view)
-    rewriteParameters(noted, rewriting, depth + 1)
-    rest = noted.rest()
-  }
-  for (const { start, end, by } of rewriting.text(rest, place)) view.replace(start, end, by)
+  const isNested = depth < MAX_DEPTH
+  const hasParameters = isNested && text.includes('=') && PARAMETER_START.test(text)
+  // The path of a URL, or a text that was encoded as a whole.
+  const isEncoded = isNested && ENCODED.test(text)
+  const noted = hasParameters || isEncoded ? new NotedView(view) : undefined
+  if (noted && hasParameters) rewriteParameters(noted, rewriting, depth + 1)
+  for (const { start, end, by } of rewriting.text(noted?.rest() ?? text, place)) (noted ?? view).replace(start, end, by)
+  if (noted && isEncoded) rewriteText(percentView(noted.remaining(), 0, text.length), rewriting, NOWHERE, depth + 1)
 }
+const ENCODED = /%[0-9a-f]{2}/i
 
 /** A view that notes which ranges were replaced. */
 class NotedView implements TextView {

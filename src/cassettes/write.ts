@@ -9,7 +9,7 @@ import { printableLine } from '../lib/printable.ts'
 import { FileError } from '../schema/source.ts'
 import { type DocumentOptions, type InteractionText, interactionText } from './document.ts'
 import { blobFolder, cassetteFile, renewedFile } from './names.ts'
-import { readStored, type StoredInteraction } from './read.ts'
+import { ForeignFileError, readStored, type StoredInteraction } from './read.ts'
 import { EarlierBodies } from './repeats.ts'
 import { type RenewedIds, sameAttempts, withOldIds } from './same.ts'
 import { valueText } from './value-text.ts'
@@ -129,8 +129,8 @@ class Recording implements CassetteWriter {
   async #begin(): Promise<void> {
     await mkdir(this.#folder, { recursive: true })
     if (existsSync(this.file)) {
-      this.#draft = renewedFile(this.file)
       this.#previous = previousIn(this.file, this.#header.volatile)
+      this.#draft = renewedFile(this.file)
       this.#documents = this.#newDocuments(true)
     }
     this.#open = openSync(this.#draft, 'w')
@@ -260,7 +260,7 @@ function previousIn(file: string, rules: readonly VolatileRule[]): Previous | un
   try {
     return new Previous(readStored(file).stored, rules)
   } catch (error) {
-    if (error instanceof FileError) return undefined
+    if (error instanceof FileError && !(error instanceof ForeignFileError)) return undefined
     throw error
   }
 }

@@ -1,6 +1,7 @@
 // Reads evidence from the formats in which it exists: cassettes, HAR, traces, status pages.
 import type { Cassette, RecordedAttempt } from '../contract/core/cassette.ts'
 import { retryAfter } from '../gateway/retry.ts'
+import { counted } from '../lib/units.ts'
 import { asObject, type JsonObject, objectsIn, parsedJson, sumOf } from '../lib/values.ts'
 import { PROVIDERS } from '../providers/index.ts'
 import { FileError } from '../schema/source.ts'
@@ -23,7 +24,9 @@ export const EVIDENCE_FORMATS = 'a cassette, traces (trace export --json), a HAR
  * @throws FileError if it is not JSON, of no known format, or without a call to a provider
  */
 export function readEvidence(file: string, text: string, incident: string | undefined): Evidence {
-  const value = parsedJson(text) ?? jsonLines(text)
+  // HAR 1.2 says that readers ignore a byte order mark.
+  const json = text.replace(/^\uFEFF/, '')
+  const value = parsedJson(json) ?? jsonLines(json)
   if (value === undefined) throw new FileError(`${file} is not JSON: expected ${EVIDENCE_FORMATS}`)
   const root = asObject(value)
   const entries = asObject(root?.log)?.entries
@@ -247,9 +250,10 @@ function fromStatusPage(file: string, root: JsonObject, wanted: string | undefin
   const chosen = wanted === undefined ? all : all.filter(({ id }) => id === wanted)
   const [incident, ...more] = chosen
   if (!incident || more.length > 0) {
-    const listed = all.slice(0, 10).map(({ id, name }) => `${id} (${name})`)
+    if (all.length === 0) throw new FileError(`${file} has no incidents`)
+    const listed = all.slice(0, 10).map(({ id, name }) => (typeof name === 'string' ? `${id} (${name})` : String(id)))
     throw new FileError(
-      `${file} has ${all.length} incidents: choose one with --incident <ID>${listed.length > 0 ? `: ${listed.join(', ')}` : ''}`,
+      `${file} has ${counted(all.length, 'incident')}: choose one with --incident <ID>: ${listed.join(', ')}`,
     )
   }
   const updates = objectsIn(incident.incident_updates)

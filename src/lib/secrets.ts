@@ -27,6 +27,7 @@ export const KEY_FORMS: readonly (readonly [kind: string, form: RegExp])[] = [
   ['groq-key', /gsk_\w{10,}/],
   ['fireworks-key', /fw_\w{10,}/],
   ['replicate-token', /r8_\w{10,}/],
+  ['azure-key', /[A-Za-z0-9]{52}JQQJ9[A-Za-z0-9]{27}/],
   ['together-key', /tgp_v1_[\w-]{10,}/],
   ['xai-key', /xai-[\w-]{8,}/],
   ['perplexity-key', /pplx-[\w-]{8,}/],
@@ -257,8 +258,11 @@ const classified = KEY_FORMS.map(([kind, { source }]) => [kind, new RegExp(`^(?:
 /** The kind of a key by its form; undefined if the form is not known. */
 export const keyKind = (key: string): string | undefined => classified.find(([, form]) => form.test(key))?.[0]
 
-/** Names of programs and words begin with `sk-`, too. */
-const isWord = (key: string) => /^(?:sk|pa|al)[-_][a-z-]{0,20}$/.test(key)
+/** Names of programs, functions and models begin so, too: `sk-learn`, `hf_hub_download`, `npm_config_registry`, `pplx-7b-online`. */
+const isWord = (key: string) =>
+  /^(?:sk|pa|al)[-_][a-z-]{0,20}$|^(?:sk|hf|npm|fw|gsk|secret|xai|pplx)(?:[-_](?:v?\d{1,2}[a-z]?|[a-z]{2,14}\d?)){2,}$/.test(
+    key,
+  )
 
 const PEM_BEGIN = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
 const PEM_END = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/y

@@ -371,6 +371,26 @@ test('session that is deleted and created again: is replayed from the beginning'
   }
 })
 
+test('test that runs once more: replays its cassette from the beginning, unless it was recorded itself', async () => {
+  respond = numbered
+  const { folder } = await recorded(async (app) => {
+    for (const name of ['pays-0a1b2c3d', 'fails-0a1b2c3d', 'fails-0a1b2c3d.2', 'v1'])
+      await app.post(CHAT, chat(name), inSession(name))
+  })
+  const app = replaying(folder)
+  const statusOf = async (content: string, session: string) =>
+    (await app.post(CHAT, chat(content), inSession(session))).status
+  expect(await statusOf('pays-0a1b2c3d', 'pays-0a1b2c3d')).toBe(200)
+  expect(await statusOf('pays-0a1b2c3d', 'pays-0a1b2c3d.2')).toBe(200)
+  expect(await statusOf('fails-0a1b2c3d.2', 'fails-0a1b2c3d.2')).toBe(200)
+  expect(await statusOf('v1', 'v1.2')).toBe(404)
+  const { sessions } = await app.finish()
+  expect(sessions.map(({ session, cassette }) => [session, cassette])).toContainEqual([
+    'pays-0a1b2c3d.2',
+    'pays-0a1b2c3d',
+  ])
+})
+
 test('recording of one session: renews its cassette, and replays the others', async () => {
   respond = numbered
   const ask = async (app: ReturnType<typeof cassetteApp>) =>

@@ -208,6 +208,11 @@ describe('scenario from a HAR', () => {
     expect(stderr).toMatch(/warning: .*: entry 0 has no request with a URL: skipped/)
     expect(stderr).toContain('entry 1 has no request with a URL')
   })
+
+  test('ignores a byte order mark, as HAR 1.2 asks', async () => {
+    const { code, rules } = await from(`\uFEFF${JSON.stringify(har(entry(5, { status: 503 })))}`)
+    expect([code, rules().length]).toEqual([0, 1])
+  })
 })
 
 describe('scenario from a status page', () => {
@@ -309,6 +314,12 @@ describe('scenario from something else', () => {
   const cases: [string, string, string][] = [
     ['no JSON', 'hello', 'is not JSON: expected a cassette, traces'],
     ['other JSON', '{"a":1}', 'is none of the known formats'],
+    ['a status page without incidents', '{"page":{"name":"Claude"},"incidents":[]}', 'has no incidents'],
+    [
+      'a status page with a broken incident',
+      '{"incidents":[{"id":"a"},{"id":"b","name":"Down"}]}',
+      'has 2 incidents: choose one with --incident <ID>: a, b (Down)',
+    ],
     ['an empty HAR', '{"log":{"entries":[]}}', 'has no call to a model provider'],
   ]
   test.each(cases)('%s is named', async (_, content, message) => {

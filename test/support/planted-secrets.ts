@@ -92,6 +92,7 @@ export const PLANTED: Readonly<Record<string, string>> = {
   phone: '+31 20 624 1111',
   phoneUs: '(212) 555-0187',
   ssn: '536-90-4399',
+  azure: join(some(52), 'JQQ', 'J99', some(26)),
   firecrawl: join('f', 'c-', some(32, HEX)),
   e2b: join('e', '2b_', some(40, HEX)),
   resend: join('r', 'e_', some(8), '_', some(24)),

@@ -176,6 +176,18 @@ describe('renewed cassette', () => {
     ])
   })
 
+  test('does not replace a file of another program, and says so', async () => {
+    const file = join(folder.path, 'vcr.yaml')
+    const text = 'interactions:\n- request: {method: POST}\n  response: {status: {code: 200}}\nversion: 1\n'
+    writeFileSync(file, text)
+    const problems: string[] = []
+    const writer = openCassette(folder.path, newHeader('vcr'), { report: (problem) => problems.push(problem) })
+    await writer.append(turnOf('a', answered()))
+    await writer.finish()
+    expect(problems).toEqual([expect.stringContaining('vcr.yaml:1: the file is a cassette of vcrpy')])
+    expect(readFileSync(file, 'utf8')).toBe(text)
+  })
+
   test('replaces one that cannot be read', async () => {
     writeFileSync(join(folder.path, 's.yaml'), 'cassette: 1\nsession: [')
     expect((await writeCassette(folder.path, newHeader('s'), [turnOf('a', answered())])).interactions).toHaveLength(1)

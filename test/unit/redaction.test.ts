@@ -78,6 +78,9 @@ const REQUEST_PLACES: Record<string, (secret: string) => UpstreamRequest> = {
     chat('x', { tools: [], last: { function: { arguments: JSON.stringify({ value: secret }) } } }),
   'a URL in a text': (secret) => chat(`see https://example.test/a?b=1&note=${encodeURIComponent(secret)}#x`),
   'a URL in a text, with plus signs': (secret) => chat(`see https://example.test/a?note=${formEncoded(secret)}&b=1`),
+  'the path of a URL in a text': (secret) =>
+    chat(`see https://example.test/of/${encodeURIComponent(`is ${secret} now`)}/x?a=1`),
+  'an encoded text': (secret) => chat(encodeURIComponent(`mail ${secret} now`)),
   'JSON in a URL': (secret) => chat(`https://example.test/?q=${encodeURIComponent(JSON.stringify({ a: secret }))}`),
   'the name of a field': (secret) => chat('x', { metadata: { [secret]: 'y' } }),
   'a form': (secret) =>
@@ -409,6 +412,7 @@ describe('harmless texts', () => {
   const HARMLESS = [
     'The password must be at least 12 characters: letters and digits. Token limits apply.',
     'Author: Tolkien. Key: value. total_tokens: 35, max_tokens=100, code: 404, session: morning',
+    'npm install react@18.2.0 next@15.0.0-rc.1, hf_hub_download(), npm_config_registry, pplx-7b-online, xai-grok-2-vision',
     'Bearer of good news, basic usage, sk-learn and task-oriented dialogue, risk-adjusted',
     'Version 1.2.3.4 of 2026-11-26T04:34:50Z, order 12345678, epoch 1764131690, 3.14159265358979',
     'Use `Authorization: Bearer $TOKEN` or password=<your password> or api_key: "{{key}}"',

@@ -45,13 +45,6 @@ function comparedPart(request: UpstreamRequest, rules: readonly VolatileRule[]):
   return { request: { provider, operation, model, path: '', headers, body }, applied }
 }
 
-/** `stream: false` is what an API takes if a body does not say it. The gateway adds it to a call with options such as `retry`. */
-function withoutDefaults(body: UpstreamBody): UpstreamBody {
-  if (body.kind !== 'json' || !isObject(body.value) || body.value.stream !== false) return body
-  const { stream, ...value } = body.value
-  return { kind: 'json', value }
-}
-
 /** The keys of requests: recorder, file and an older cassette need them. Each takes as long as parsing the request three times. */
 const keys = new WeakMap<UpstreamRequest, { rules: readonly VolatileRule[]; key: string }>()
 
@@ -111,4 +104,11 @@ function numberedByRequest({ headers, body }: Pick<UpstreamRequest, 'headers' | 
   }
   const numberedHeaders = Object.entries(headers).map(([name, value]): [string, string] => [name, text(value)])
   return { headers: Object.fromEntries(numberedHeaders), body: numberedBody() }
+}
+
+/** `stream: false` is what an API takes if a body does not say it. The gateway adds it to a call with options such as `retry`. */
+function withoutDefaults(body: UpstreamBody): UpstreamBody {
+  if (body.kind !== 'json' || !isObject(body.value) || body.value.stream !== false) return body
+  const { stream, ...value } = body.value
+  return { kind: 'json', value }
 }
