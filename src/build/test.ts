@@ -56,12 +56,13 @@ async function checks(tier: Tier | undefined): Promise<number> {
   return codes.filter((code) => code !== 0).length
 }
 
+/** Most tests end before optimized code pays: without it the quick ones take 6 to 9 % less processor time, properties 5 to 40 %. */
+const UNOPTIMIZED = { BUN_JSC_useFTLJIT: '0' }
 /** The environment of a tier's tests. */
 const ENVIRONMENT: Readonly<Record<Tier, Record<string, string>>> = {
-  // Most tests end before optimized code pays: without it they take 6 to 9 % less processor time.
-  fast: { FC_RUNS: process.env.FC_RUNS ?? FAST_SHARE, BUN_JSC_useFTLJIT: '0' },
-  rest: { PROPERTIES: 'only' },
-  all: {},
+  fast: { ...UNOPTIMIZED, FC_RUNS: process.env.FC_RUNS ?? FAST_SHARE },
+  rest: { ...UNOPTIMIZED, PROPERTIES: 'only' },
+  all: UNOPTIMIZED,
 }
 
 function finish({ passed, failed, failedFiles }: TestTotals): never {

@@ -22,6 +22,8 @@ const headers = {
   authorization: 'Bearer secret',
   'x-understudy-session': 'storm',
 }
+/** Each row of a list is checked for contrast, which takes most of the time here. */
+const CALLS = 5
 const evil = '</script><script>window.hit=1</script><!-- <b>'
 async function send(method: string, path: string, body: unknown) {
   const response = await fetch(`${server.url}${path}`, { method, headers, body: JSON.stringify(body) })
@@ -37,7 +39,7 @@ beforeAll(async () => {
   await send('POST', '/_understudy/sessions', { name: 'storm', clock: 'virtual' })
   await send('PUT', '/_understudy/scenario', { name: 'rate-limit-burst' })
   const messages = [{ role: 'user', content: evil }]
-  for (let index = 0; index < 12; index++)
+  for (let index = 0; index < CALLS; index++)
     await send('POST', '/v2/router/chat/completions', {
       ...{ model: 'openai/gpt-4o', messages, retry: { count: 3 }, stream: true },
     })
@@ -73,10 +75,10 @@ test('HTML report: opens from disk, without a server and read-only', async () =>
     '--html',
     file,
   ])
-  expect([code, stderr]).toEqual([0, expect.stringContaining('wrote 12 calls')])
+  expect([code, stderr]).toEqual([0, expect.stringContaining(`wrote ${CALLS} calls`)])
   expect(readFileSync(file, 'utf8').split('<script>window.hit').length).toBe(1)
   report = await browser.open(`${pathToFileURL(file)}#/calls?session=storm&text=window.hit`)
-  await report.getByText('12 of 12').waitFor()
+  await report.getByText(`${CALLS} of ${CALLS}`).waitFor()
   await report.locator('.row').last().dispatchEvent('click')
   await report.getByRole('table', { name: 'Timeline of the call' }).waitFor()
   await report.getByRole('tab', { name: 'Request' }).click()
@@ -242,7 +244,7 @@ async function comparePair(page: Page, visit: (hash: string) => Promise<void>): 
   const other = page.getByLabel('Call B')
   await other.locator('option').nth(2).waitFor({ state: 'attached' })
   await page.getByLabel('Call A').selectOption({ index: 1 })
-  await other.selectOption({ index: 12 })
+  await other.selectOption({ index: CALLS })
   await page.getByRole('region', { name: 'Request (parsed)', exact: true }).waitFor()
   await visit(new URL(page.url()).hash.slice(2))
 }

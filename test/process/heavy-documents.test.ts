@@ -161,6 +161,9 @@ describe('heavy document', () => {
   }, 120_000)
 })
 
+/** Between two looks at a server: one after the other takes half of the processor from it. */
+const POLL_MS = 10
+
 describe('document that crashes the process', () => {
   const headers = { authorization: 'Bearer any' }
   const over =
@@ -173,20 +176,25 @@ describe('document that crashes the process', () => {
     for (;;) {
       const now = await over(server)(at)
       if (now.status === wanted || now.status === 'failed' || now.status === 'completed') return now
+      await Bun.sleep(POLL_MS)
     }
+  }
+  /** Waits until a worker reads. */
+  async function reading(server: OwnServer): Promise<void> {
+    while (((await over(server)('/_understudy/health')).workers as Json).jobs === 0) await Bun.sleep(POLL_MS)
   }
   /** Ends a server while it reads a document. */
   async function endedInside(at: string, signal: NodeJS.Signals): Promise<void> {
     const server = await start()
     await until(server, at, 'processing')
-    while (((await over(server)('/_understudy/health')).workers as Json).jobs === 0);
+    await reading(server)
     await server.stop(signal)
   }
 
   test('is tried twice and then fails with a reason, and a stopped server does not count as a try', async () => {
     const first = await start()
     const at = await uploaded(over(first), 'slow.pdf', slowPage)
-    while (((await over(first)('/_understudy/health')).workers as Json).jobs === 0);
+    await reading(first)
     await first.stop('SIGKILL')
     await endedInside(at, 'SIGTERM')
     await endedInside(at, 'SIGKILL')

@@ -41,7 +41,9 @@ describe('JSON report', () => {
       const modes = ['rate-limit-once', 'auth'].flatMap((name) => ['--failure-mode', name])
       const { stdout } = await run(['explore', '--json', ...modes, ...COMMAND], { cwd: folder.path })
       sameKeys(ExploreJson, lastLine(stdout))
-      const failed = await run(['explore', '--json', '--', 'node', '-e', 'process.exit(7)'], { cwd: folder.path })
+      const failed = await run(['explore', '--json', '--', process.execPath, '-e', 'process.exit(7)'], {
+        cwd: folder.path,
+      })
       sameKeys(ExploreJson, lastLine(failed.stdout))
     } finally {
       folder.remove()

@@ -39,10 +39,10 @@ test.each(UMASKS)(
   async (umask) => {
     const own = emptyFolder()
     const files = ['--junit', 'j.xml', '--html', 'r.html', '--coverage', 'c.json']
-    const exec = await runUnder(umask, own.path, ['exec', '--db', 'x.db', ...files, '--', 'node', '-e', CALL])
+    const exec = await runUnder(umask, own.path, ['exec', '--db', 'x.db', ...files, '--', process.execPath, '-e', CALL])
     expect([exec.code, exec.stderr]).toEqual([0, ''])
     const explored = ['--out', 'out/deep', '--failure-mode', CLASS, ...files]
-    const explore = await runUnder(umask, own.path, ['explore', ...explored, '--', 'node', '-e', CALL])
+    const explore = await runUnder(umask, own.path, ['explore', ...explored, '--', process.execPath, '-e', CALL])
     expect(explore.stdout).toContain('Understudy')
     expect(Object.keys(modesIn(own.path))).toEqual(
       expect.arrayContaining(['x.db', 'j.xml', 'r.html', 'c.json', 'out', 'out/deep', 'out/deep/state.jsonl']),
@@ -98,7 +98,7 @@ test.each(UMASKS)(
 
 test('existing database: becomes private with the files beside it', async () => {
   const own = emptyFolder()
-  const made = ['exec', '--db', 'x.db', '--', 'node', '-e', CALL]
+  const made = ['exec', '--db', 'x.db', '--', process.execPath, '-e', CALL]
   expect((await runUnder('022', own.path, made)).code).toBe(0)
   for (const file of readdirSync(own.path)) chmodSync(join(own.path, file), 0o666)
   expect((await runUnder('022', own.path, made)).code).toBe(0)

@@ -25,6 +25,8 @@ export function chromiumPath(): string {
 
 const ARGUMENTS = [
   ...['--no-sandbox', '--disable-gpu', '--in-process-gpu'],
+  // Pages of tests close before optimized code pays.
+  '--js-flags=--no-opt',
   // Its processes are children of the first one, which waits for them: the processor time of all is counted.
   '--no-zygote',
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',

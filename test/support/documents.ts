@@ -40,5 +40,6 @@ export async function docxOf(body: string): Promise<Uint8Array<ArrayBuffer>> {
   }
   const zip = new JSZip()
   for (const [name, part] of Object.entries(parts)) zip.file(name, part)
-  return new Uint8Array(await zip.generateAsync({ type: 'arraybuffer', compression: 'DEFLATE' }))
+  const options = { type: 'arraybuffer', compression: 'DEFLATE', compressionOptions: { level: 1 } } as const
+  return new Uint8Array(await zip.generateAsync(options))
 }

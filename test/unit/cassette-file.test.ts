@@ -193,7 +193,7 @@ property('cassette: keeps every byte of every frame, and every value of a reques
         )
       },
     ),
-    { numRuns: runs(1_000) },
+    { numRuns: runs(400) },
   )
 })
 const hexFrames = ({ request, attempts, turn }: Interaction) => ({
