@@ -5,11 +5,10 @@ import { network } from '../../src/backends/forward/transport.ts'
 import { readForwarding } from '../../src/config/providers.ts'
 import type { Exchange } from '../../src/contract/core/exchange.ts'
 import type { StoredTrace } from '../../src/contract/core/trace.ts'
-import { fixedSource } from '../../src/scenarios/load.ts'
-import { ScenarioFile } from '../../src/scenarios/schema.ts'
 import { bytesIn } from '../../src/views/wire-text.ts'
 import { createTestApp } from './app.ts'
 import { at, startProvider } from './forward.ts'
+import { ruleOf, startScenario } from './scenario.ts'
 
 /** The three operations that stream, with a call of each whose answer has characters of several bytes. */
 export const STREAMING: Readonly<Record<string, { path: string; body: object; streamed: object }>> = {
@@ -63,7 +62,6 @@ export interface Asking {
 const PASSING = /01JG[0-9A-Z]{0,22}|17356\d{0,5}/g
 const NAME = 'rehearsal'
 const SESSION = `/s/${NAME}`
-const scenarioOf = (written: object) => ({ ...ScenarioFile.parse(written), location: 'the test' })
 
 /** Where faults are rehearsed: on fixtures, or on a provider on loopback that answers each operation with the given bytes. */
 export function rehearsal(answers?: (operation: string, stream: boolean) => string) {
@@ -90,10 +88,8 @@ export function rehearsal(answers?: (operation: string, stream: boolean) => stri
     /** Makes one call; every one begins the scenario anew, or ends it. */
     async hear({ operation = 'chat.completions', stream = true, point = 'provider', fault, more, call }: Asking = {}) {
       const rules = [fault ?? []].flat().map((one, index) => ({ name: `rule ${index + 1}`, at: point, fault: one }))
-      // By functions: the control API would judge the last call before, and describe the scenario.
-      const { runs, sessions } = app.understudy
-      if (fault) runs.start(sessions.get(NAME), fixedSource(scenarioOf({ name: 'faults', rules })))
-      else runs.stop(sessions.get(NAME))
+      if (fault) startScenario(app, NAME, { name: 'faults', rules })
+      else app.understudy.runs.stop(app.understudy.sessions.get(NAME))
       const { path, body, streamed } = call ?? STREAMING[operation] ?? {}
       const request = { ...body, ...(stream && streamed), ...more }
       const response = await app.understudy.app.fetch(
@@ -111,7 +107,7 @@ export function rehearsal(answers?: (operation: string, stream: boolean) => stri
       const id = told ?? ((await app.fetch(`${SESSION}/_understudy/traces`)).json() as unknown as Traces).data[0]?.id
       const trace = (await app.fetch(`${SESSION}/_understudy/traces/${id}`)).json() as unknown as StoredTrace
       await expectKept({ pieces, broken, status: response.status, request }, id)
-      const rule = fault && runs.current(sessions.get(NAME))?.rules()[0]
+      const rule = fault && ruleOf(app, NAME, 'rule 1')
       return { status: response.status, headers: response.headers, text, pieces, broken, trace, ...(rule && { rule }) }
     },
     close() {
