@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
 import { asRoute, type Route } from '../contract/core/route.ts'
+import { once } from '../lib/once.ts'
 import { parseRequest } from '../schema/validation.ts'
 import { pathRegex } from './unrouted.ts'
 
@@ -10,11 +11,15 @@ const Query = z.strictObject({
   path: z.string().describe('Path of the workspace with its query, URL-encoded, such as `/v2/tools?limit=10`.'),
 })
 
+const View = z.record(z.string(), z.unknown()).or(z.array(z.unknown())).describe('As the response of the path.')
+
 /** The route that reads what the GET routes of the workspace return. */
 export function workspaceViewRoute(routes: readonly Route[]): Route {
-  const readable = routes
-    .filter(({ method, path }) => method === 'get' && path.startsWith(PREFIX))
-    .map((route) => ({ route, regex: pathRegex(route.path) }))
+  const readable = once(() =>
+    routes
+      .filter(({ method, path }) => method === 'get' && path.startsWith(PREFIX))
+      .map((route) => ({ route, regex: pathRegex(route.path) })),
+  )
   return asRoute({
     method: 'get',
     path: '/_understudy/workspace',
@@ -24,11 +29,11 @@ export function workspaceViewRoute(routes: readonly Route[]): Route {
     description:
       'The response of `GET` with a path of the workspace. Faults do not apply, and the call does not count as one of a client.',
     query: Query,
-    response: z.record(z.string(), z.unknown()).or(z.array(z.unknown())).describe('As the response of the path.'),
+    response: View,
     errors: [404],
     handle({ request, query }) {
       const { pathname, searchParams } = new URL(query.path, request.url)
-      const found = readable.find(({ regex }) => regex.test(pathname))
+      const found = readable().find(({ regex }) => regex.test(pathname))
       if (!found)
         throw new ApiError(404, 'not_found', `${pathname} is not a GET path of the workspace`, { param: 'path' })
       const { route } = found

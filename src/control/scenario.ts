@@ -209,6 +209,8 @@ function scenarioOfText(text: string, param = ''): Scenario {
   }
 }
 
+const CheckBody = z.strictObject({ text: z.string().describe('The text of a scenario, in YAML or JSON.') })
+
 /** The route; `operations` are the names of the router's operations. */
 const scenarioCheckRoute = (operations: () => readonly string[]): Route =>
   asRoute({
@@ -220,7 +222,7 @@ const scenarioCheckRoute = (operations: () => readonly string[]): Route =>
     summary: 'Check a scenario',
     description:
       'Validates the text of a scenario and reports problems by line, as `understudy check` does. Does not activate it.',
-    body: z.strictObject({ text: z.string().describe('The text of a scenario, in YAML or JSON.') }),
+    body: CheckBody,
     examples: { typo: { text: 'name: busy\nrules:\n  - name: often\n    fault: { type: http-errr }\n' } },
     response: Checked,
     handle: ({ body: { text } }): z.infer<typeof Checked> => check(text, operations()),

@@ -90,6 +90,13 @@ const infoOf =
     origin: session.slot.origin,
   })
 
+const SessionList = z.object({
+  object: z.literal('list'),
+  instance: InstanceName,
+  data: z.array(Info),
+  problems: z.array(Problem).describe('Sessions whose files could not be loaded.'),
+})
+
 /** `/_understudy/sessions`: lists, creates, resets and deletes sessions. */
 export function sessionRoutes(deps: ControlDeps): Route[] {
   const { about, sessions, earlier } = deps
@@ -113,12 +120,7 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
       operationId: 'listSessions',
       summary: 'List sessions',
       description: 'All sessions of this process, in order of creation. Sessions of other instances are not listed.',
-      response: z.object({
-        object: z.literal('list'),
-        instance: InstanceName,
-        data: z.array(Info),
-        problems: z.array(Problem).describe('Sessions whose files could not be loaded.'),
-      }),
+      response: SessionList,
       handle: () => ({
         object: 'list',
         instance: about.instance.name,

@@ -118,10 +118,14 @@ export function verifyRoutes(deps: ControlDeps): Route[] {
 // The current state of agent tasks for verdicts: the trace of a turn is complete only at its end.
 
 /** The calls; those that are turns of tasks with the current steps of the tasks. */
-function asTheyAre(calls: Iterable<TraceEvidence>, { records }: Session): TraceEvidence[] {
+function asTheyAre(found: Iterable<TraceEvidence>, session: Session): TraceEvidence[] {
+  const calls = [...found]
+  // Most sessions have no tasks, and nothing else may have read their records.
+  if (!calls.some(({ trace }) => trace.task)) return calls
+  const { records } = session
   const tasks = records.keyed(AGENT_TASK).map(({ body }) => body as TaskRecord)
   const working = new Map(tasks.map((task) => [task.turn.trace, task]))
-  return [...calls].map((call) => {
+  return calls.map((call) => {
     const { task: seen, faults } = call.trace
     if (!seen) return call
     const task = working.get(call.trace.id)
@@ -143,8 +147,8 @@ const withTask = (
 ): TraceEvidence => ({ ...call, trace: { ...call.trace, task, faults } })
 
 /** The turns whose end was not read, of tasks that still exist. */
-const unreadTasks = ({ records, slot }: Session, readers: TaskReaders): UnreadTask[] =>
-  readers.unread(slot).flatMap(({ task, workspace, trace, looks }) => {
-    const found = records.get(AGENT_TASK, workspace, task)?.body as TaskRecord | undefined
+const unreadTasks = (session: Session, readers: TaskReaders): UnreadTask[] =>
+  readers.unread(session.slot).flatMap(({ task, workspace, trace, looks }) => {
+    const found = session.records.get(AGENT_TASK, workspace, task)?.body as TaskRecord | undefined
     return found ? [{ trace, state: found.state, looks }] : []
   })

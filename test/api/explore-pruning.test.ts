@@ -1,5 +1,5 @@
 // Pruning saves runs and changes no case, and two explorations of a program find the same.
-import { beforeAll, expect } from 'bun:test'
+import { expect } from 'bun:test'
 import type { FailureModeName } from '../../src/contract/core/exploration.ts'
 import type { Exploration, ExploreOptions } from '../../src/exploration/explore.ts'
 import { CallFailure, calling, exploreProgram, jsonOf, type Model, user } from '../support/explore.ts'
@@ -62,15 +62,12 @@ const WAYS = { first: {}, second: { jobs: 2 }, whole: { prune: false } } satisfi
   Partial<ExploreOptions>
 >
 type Way = keyof typeof WAYS
-const found = new Map<string, Exploration>()
-beforeAll(async () => {
-  for (const [name] of NAMES)
-    for (const [way, more] of Object.entries(WAYS))
-      found.set(`${name} ${way}`, await exploreProgram(PROGRAMS[name], { classes: CLASSES, ...more }))
-})
-const explorationOf = (name: Name, way: Way): Exploration => {
-  const exploration = found.get(`${name} ${way}`)
-  if (!exploration) throw new Error(`${name} was not explored`)
+const found = new Map<string, Promise<Exploration>>()
+/** Explores once what several tests compare. */
+function explorationOf(name: Name, way: Way): Promise<Exploration> {
+  const key = `${name} ${way}`
+  const exploration = found.get(key) ?? exploreProgram(PROGRAMS[name], { classes: CLASSES, ...WAYS[way] })
+  found.set(key, exploration)
   return exploration
 }
 const withoutFigures = ({ message, ...problem }: ReturnType<typeof jsonOf>['problems'][number]) => ({
@@ -93,8 +90,8 @@ const NAMES = ALL.slice(0, Math.max(2, runs(ALL.length)))
 
 property.each(NAMES)(
   'explore of %s: finds the same cases with and without pruning, in fewer runs',
-  (name, { saved, verdicts }) => {
-    const [pruned, whole] = [explorationOf(name, 'first'), explorationOf(name, 'whole')]
+  async (name, { saved, verdicts }) => {
+    const [pruned, whole] = [await explorationOf(name, 'first'), await explorationOf(name, 'whole')]
     expect(matrixOf(pruned)).toEqual(matrixOf(whole))
     expect(jsonOf(pruned).problems.map(withoutFigures)).toEqual(jsonOf(whole).problems.map(withoutFigures))
     expect([...new Set(pruned.cases.map(({ verdict }) => String(verdict)))].sort()).toEqual(verdicts)
@@ -103,17 +100,21 @@ property.each(NAMES)(
   },
 )
 
-property.each(NAMES)('explore of %s: finds the same in two explorations, however many runs are parallel', (name) => {
-  const told = (exploration: Exploration) => {
-    const { cases, problems, ...others } = jsonOf(exploration)
-    const scenarios = exploration.cases.map(({ scenario }) => scenario)
-    // Figures of waits differ, and ids of traces.
-    const compared = cases.map(({ traces, reason, ...cell }) => ({
-      ...cell,
-      traces: traces.length,
-      reason: reason.replace(/\d+(\.\d+)? m?s/g, '? s'),
-    }))
-    return { ...others, problems: problems.map(withoutFigures), runs: 0, scenarios, cases: compared }
-  }
-  expect(told(explorationOf(name, 'second'))).toEqual(told(explorationOf(name, 'first')))
-})
+property.each(NAMES)(
+  'explore of %s: finds the same in two explorations, however many runs are parallel',
+  async (name) => {
+    const told = (exploration: Exploration) => {
+      const { cases, problems, ...others } = jsonOf(exploration)
+      const scenarios = exploration.cases.map(({ scenario }) => scenario)
+      // Figures of waits differ, and ids of traces.
+      const compared = cases.map(({ traces, reason, ...cell }) => ({
+        ...cell,
+        traces: traces.length,
+        reason: reason.replace(/\d+(\.\d+)? m?s/g, '? s'),
+      }))
+      return { ...others, problems: problems.map(withoutFigures), runs: 0, scenarios, cases: compared }
+    }
+    const [first, second] = [await explorationOf(name, 'first'), await explorationOf(name, 'second')]
+    expect(told(second)).toEqual(told(first))
+  },
+)

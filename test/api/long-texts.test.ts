@@ -2,6 +2,7 @@
 // trace.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { PART } from '../../src/db/long-texts.ts'
 import { openFile, openReadOnly } from '../../src/db/open.ts'
 import { accepted } from '../support/accepted.ts'
 import { testApps } from '../support/app.ts'
@@ -14,9 +15,17 @@ afterAll(async () => {
   folder.remove()
 })
 const CHAT = '/v2/router/chat/completions'
-/** The middle of a character stands where a part would end. */
-const content = `${'x'.repeat(999_937)}${'😀'.repeat(600_000)} the end`
-const body = { model: 'openai/some-model', messages: [{ role: 'user', content }] }
+const bodyOf = (content: string) => ({ model: 'openai/some-model', messages: [{ role: 'user', content }] })
+/** Text of so many characters, whose tokens are counted as fast as those of any prose. */
+const words = (length: number) => 'some words '.repeat(length / 11 + 1).slice(0, length)
+const PAIRS = '😀'.repeat(100)
+/** Where the text begins in the request. */
+const START = JSON.stringify(bodyOf('')).indexOf('""') + 1
+/** The middle of a character stands where each of the first two parts would end. */
+const content = [words(PART - 1 - START), PAIRS, words(PART - 1 - PAIRS.length), PAIRS, words(200_000), 'the end'].join(
+  '',
+)
+const body = bodyOf(content)
 const files = { file: join(folder.path, 'long.db'), memory: ':memory:' }
 const fileRows = (file: string) => {
   const database = openReadOnly(file)

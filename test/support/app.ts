@@ -3,6 +3,7 @@
 import { type Config, readConfig } from '../../src/config.ts'
 import type { StoredTrace } from '../../src/contract/core/trace.ts'
 import { createUnderstudy, type Replacements } from '../../src/deps.ts'
+import { UNHURRIED } from './job-limits.ts'
 
 type Json = Record<string, unknown>
 
@@ -26,7 +27,7 @@ export function createTestApp(
   instead: Replacements = {},
 ) {
   const config: Config = { ...readConfig({}, {}), clock: 'virtual', skip_latency: true, db: ':memory:', ...settings }
-  const understudy = createUnderstudy(config, report, instead)
+  const understudy = createUnderstudy(config, report, { jobLimits: UNHURRIED, ...instead })
   const fetch = async (path: string, init: RequestInit = {}): Promise<Answer> => {
     const headers = new Headers(init.headers)
     if (!headers.has('authorization')) headers.set('authorization', 'Bearer any')

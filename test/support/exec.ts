@@ -6,7 +6,7 @@ import { runSuite, type SuiteOptions } from '../../src/cli/run/suite.ts'
 import { exitCodeOf, type SuiteRun } from '../../src/cli/run/suite-run.ts'
 import { readConfig } from '../../src/config.ts'
 import { testIo } from './cli.ts'
-import { runInProcess } from './in-process.ts'
+import { LEFT_ENV, runInProcess } from './in-process.ts'
 import type { Program } from './programs/surroundings.ts'
 import { emptyFolder } from './server.ts'
 
@@ -47,9 +47,11 @@ export async function play(
     if (scenario?.includes('\n')) writeFileSync(file, scenario)
     const named = scenario === undefined ? [] : [scenario.includes('\n') ? file : scenario]
     const config = { ...readConfig({}, {}), port: 0, db: ':memory:', strict, skip_latency: latency === 'skip', token }
-    const [line, runChild] =
-      typeof command === 'function' ? [['a program'], runInProcess(command)] : [command, undefined]
-    const runs = await runSuite(line, { io: testIo(), config, scenarios: named, output: 'ignore', runChild, ...rest })
+    const [line, own] =
+      typeof command === 'function'
+        ? [['a program'], { runChild: runInProcess(command), leaveEnv: LEFT_ENV }]
+        : [command, {}]
+    const runs = await runSuite(line, { io: testIo(), config, scenarios: named, output: 'ignore', ...own, ...rest })
     const [run] = runs
     if (!run) throw new Error('nothing was run')
     const findings = Object.fromEntries(

@@ -9,7 +9,7 @@ import { type Exploration, type ExploreOptions, explore } from '../../src/explor
 import { exploreProblems } from '../../src/exploration/problems.ts'
 import { coverageOf, explorationVerdict } from '../../src/exploration/verdict.ts'
 import { testIo } from './cli.ts'
-import { runInProcess } from './in-process.ts'
+import { LEFT_ENV, runInProcess } from './in-process.ts'
 import { type Program, pass, type Surroundings } from './programs/surroundings.ts'
 
 /** What a program calls models with. */
@@ -74,7 +74,7 @@ interface ProgramOptions extends Partial<Omit<ExploreOptions, 'run'>> {
 /** Explores a program as the command does, on virtual clocks. */
 export async function exploreProgram(
   program: Program,
-  { settings = {}, leaveEnv = [], notEmulated = new Map(), ...more }: ProgramOptions = {},
+  { settings = {}, leaveEnv = LEFT_ENV, notEmulated = new Map(), ...more }: ProgramOptions = {},
 ): Promise<Exploration> {
   const config: Config = {
     ...{ ...readConfig({}, {}), port: 0, db: ':memory:' },

@@ -8,6 +8,7 @@ import type { StoredTrace } from '../../src/contract/core/trace.ts'
 import { bytesIn } from '../../src/views/wire-text.ts'
 import { createTestApp } from './app.ts'
 import { at, startProvider } from './forward.ts'
+import { ruleOf, startScenario } from './scenario.ts'
 
 /** The three operations that stream, with a call of each whose answer has characters of several bytes. */
 export const STREAMING: Readonly<Record<string, { path: string; body: object; streamed: object }>> = {
@@ -59,7 +60,8 @@ export interface Asking {
 
 // Ids of a call are made from its ULID, and both it and the time of the answer go on with the clock; a fault may cut them short.
 const PASSING = /01JG[0-9A-Z]{0,22}|17356\d{0,5}/g
-const SESSION = '/s/rehearsal'
+const NAME = 'rehearsal'
+const SESSION = `/s/${NAME}`
 
 /** Where faults are rehearsed: on fixtures, or on a provider on loopback that answers each operation with the given bytes. */
 export function rehearsal(answers?: (operation: string, stream: boolean) => string) {
@@ -86,10 +88,8 @@ export function rehearsal(answers?: (operation: string, stream: boolean) => stri
     /** Makes one call; every one begins the scenario anew, or ends it. */
     async hear({ operation = 'chat.completions', stream = true, point = 'provider', fault, more, call }: Asking = {}) {
       const rules = [fault ?? []].flat().map((one, index) => ({ name: `rule ${index + 1}`, at: point, fault: one }))
-      const scenario = { name: 'faults', rules }
-      const chosen = fault ? { ...JSON_PUT, body: JSON.stringify(scenario) } : { method: 'DELETE' }
-      const { status, text: said } = await app.fetch(`${SESSION}/_understudy/scenario`, chosen)
-      if (status !== 200) throw new Error(said)
+      if (fault) startScenario(app, NAME, { name: 'faults', rules })
+      else app.understudy.runs.stop(app.understudy.sessions.get(NAME))
       const { path, body, streamed } = call ?? STREAMING[operation] ?? {}
       const request = { ...body, ...(stream && streamed), ...more }
       const response = await app.understudy.app.fetch(
@@ -107,8 +107,7 @@ export function rehearsal(answers?: (operation: string, stream: boolean) => stri
       const id = told ?? ((await app.fetch(`${SESSION}/_understudy/traces`)).json() as unknown as Traces).data[0]?.id
       const trace = (await app.fetch(`${SESSION}/_understudy/traces/${id}`)).json() as unknown as StoredTrace
       await expectKept({ pieces, broken, status: response.status, request }, id)
-      const report = fault && (await app.fetch(`${SESSION}/_understudy/scenario`)).json()
-      const rule = (report?.rules as Heard['rule'][] | undefined)?.[0]
+      const rule = fault && ruleOf(app, NAME, 'rule 1')
       return { status: response.status, headers: response.headers, text, pieces, broken, trace, ...(rule && { rule }) }
     },
     close() {
@@ -120,7 +119,6 @@ export function rehearsal(answers?: (operation: string, stream: boolean) => stri
 export type Rehearsal = ReturnType<typeof rehearsal>
 
 type Traces = { data: { id: string }[] }
-const JSON_PUT = { method: 'PUT', headers: { 'content-type': 'application/json' } }
 
 function providerOf(answers: (operation: string, stream: boolean) => string) {
   return startProvider(async (request) => {

@@ -35,13 +35,7 @@ export const environment = (more: Record<string, string> = {}): Record<string, s
 
 /** Runs the executable to its end. */
 export async function run(args: readonly string[], { cwd = tmpdir(), env = {} } = {}): Promise<Finished> {
-  const child = Bun.spawn([EXECUTABLE, ...args], {
-    cwd,
-    env: environment(env),
-    stdout: 'pipe',
-    stderr: 'pipe',
-    timeout: 10_000,
-  })
+  const child = Bun.spawn([EXECUTABLE, ...args], { cwd, env: environment(env), stdout: 'pipe', stderr: 'pipe' })
   const [stdout, stderr, code] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),

@@ -22,6 +22,13 @@ export const runRoutes = (deps: TaskRouteDeps): readonly Route[] => [
   readRoute(deps),
 ]
 
+const RunBody = z.intersection(
+  AgentBody,
+  TaskBody.omit({ task_id: true, variables: true, engine: true }).extend({
+    message: TaskBody.shape.message.describe('The user message.'),
+  }),
+)
+
 function runRoute(deps: TaskRouteDeps): Route {
   const { tasks } = deps
   return asRoute({
@@ -44,12 +51,7 @@ function runRoute(deps: TaskRouteDeps): Route {
         message: question,
       },
     },
-    body: z.intersection(
-      AgentBody,
-      TaskBody.omit({ task_id: true, variables: true, engine: true }).extend({
-        message: TaskBody.shape.message.describe('The user message.'),
-      }),
-    ),
+    body: RunBody,
     response: AgentTask,
     async handle({ request, body }) {
       const { message, identity, contact, thread, memory, metadata, configuration, ...agent } = body

@@ -139,6 +139,8 @@ const deleteRoute = (deps: ResourceDeps): Route =>
     },
   })
 
+const ChunkList = listOf(Chunk)
+
 const searchRoute = (deps: ResourceDeps): Route =>
   recordRoute(datasources, deps, {
     method: 'post',
@@ -148,7 +150,7 @@ const searchRoute = (deps: ResourceDeps): Route =>
     operationId: 'findChunks',
     examples: { returns: { q: 'returns', limit: 10 } },
     body: ChunkSearch,
-    response: listOf(Chunk),
+    response: ChunkList,
     handle({ body: { limit, page, ...filter }, session, caller, record }) {
       const found = chunksIn(session, caller, record).filter((chunk) => includesChunk(chunk, filter))
       const data = found.slice((page - 1) * limit, page * limit).map((chunk) => shown(chunks, chunk))

@@ -1,6 +1,6 @@
 // A program that calls with the openai package, and behaves as its first argument says.
 import OpenAI from 'openai'
-import { behaviorOf, connectionOf, type Program, type Surroundings, upTo } from './surroundings.ts'
+import { behaviorOf, connectionOf, type Program, receivedFirst, type Surroundings, upTo } from './surroundings.ts'
 
 const MODEL = 'openai/gpt-4o'
 const clientOf = (about: Surroundings, more: ConstructorParameters<typeof OpenAI>[0] = {}) =>
@@ -24,7 +24,8 @@ const behaviors: Record<string, (about: Surroundings, number: number) => Promise
   },
   /** Ends its calls itself after a moment, and repeats them so many times. */
   async 'timing out'(about, number) {
-    await ask(clientOf(about, { timeout: 300, maxRetries: number }), 'weather').catch(() => {})
+    const fetch = receivedFirst(about)
+    await ask(clientOf(about, { timeout: 300, maxRetries: number, fetch }), 'weather').catch(() => {})
   },
   /** The same, but what it has given up goes on: its fetch takes no notice of the signal. */
   async 'leaving open'(about, number) {

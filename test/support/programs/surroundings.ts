@@ -23,6 +23,19 @@ export const connectionOf = ({ env, fetch }: Surroundings) => ({
   anthropic: { baseURL: env.ANTHROPIC_BASE_URL ?? '', apiKey: env.ANTHROPIC_API_KEY ?? '', fetch },
 })
 
+/** A fetch whose calls have been received when their client leaves them: on a busy machine, a short timeout ends some before. */
+export const receivedFirst = ({ env, fetch }: Surroundings): typeof fetch => {
+  const send: (...call: Parameters<typeof fetch>) => Promise<Response> = (input, { signal, ...init } = {}) => {
+    const leaves = new AbortController()
+    signal?.addEventListener('abort', async () => {
+      await fetch(`${env.UNDERSTUDY_URL}/_understudy/livez`).catch(() => {})
+      leaves.abort(signal.reason)
+    })
+    return fetch(input, { ...init, signal: leaves.signal })
+  }
+  return Object.assign(send, { preconnect: fetch.preconnect })
+}
+
 /** Lets time pass on the session's clock instead of waiting. */
 export async function pass({ env, fetch }: Surroundings, ms: number): Promise<void> {
   const token = env.UNDERSTUDY_TOKEN ?? ''

@@ -1,5 +1,5 @@
 // A reset, a deletion, a snapshot or another scenario removes no evidence: what a session contained is judged before.
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, describe, expect, test } from 'bun:test'
 import { junit } from '../../src/cli/print/junit.ts'
 import { runLines } from '../../src/cli/print/report.ts'
 import type { Verification } from '../../src/contract/core/verification.ts'
@@ -9,9 +9,7 @@ import { createTestApp } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
 import { plainLines } from '../support/cli.ts'
 import { play } from '../support/exec.ts'
-
-// Each run of exec starts a program, on a machine that may be busy.
-setDefaultTimeout(60_000)
+import { type Program, pass } from '../support/programs/surroundings.ts'
 
 const DOWN = `
 name: down
@@ -19,23 +17,38 @@ clock: virtual
 rules:
   - { name: bad, when: { calls: 1-40 }, fault: { type: http-error, status: 503 } }
 `
-/** A program: its own calls, with what it has to make them. */
-const program = (code: string): string[] => [
-  process.execPath,
-  '-e',
-  `const base = process.env.UNDERSTUDY_URL
-  const send = async (method, path, body, key = process.env.OPENAI_API_KEY) => {
-    const headers = { authorization: 'Bearer ' + key, 'content-type': 'application/json' }
-    const answer = await fetch(base + path, { method, headers, ...(body && { body: JSON.stringify(body) }) })
-    await answer.arrayBuffer()
-    return answer.status
+/** What a program does with its server. */
+interface Client {
+  send(method: string, path: string, body?: object, key?: string): Promise<number>
+  /** Repeats a call at once, whatever the answer is. */
+  storm(key?: string): Promise<void>
+  /** Repeats a call after pauses, until it is answered. */
+  careful(): Promise<void>
+}
+/** A program, as a function of this process: on a busy machine, one of its own would make pauses where it makes none. */
+const program =
+  (act: (client: Client) => Promise<unknown>): Program =>
+  async (about) => {
+    const { env, fetch } = about
+    const send: Client['send'] = async (method, path, body, key = env.OPENAI_API_KEY) => {
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+      const sent = { method, headers, ...(body && { body: JSON.stringify(body) }) }
+      const answer = await fetch(`${env.UNDERSTUDY_URL}${path}`, sent)
+      await answer.arrayBuffer()
+      return answer.status
+    }
+    const chat = (key?: string) => send('POST', '/v1/chat/completions', { model: 'gpt-4o', ...user('hello') }, key)
+    await act({
+      send,
+      async storm(key) {
+        for (let turn = 0; turn < 40; turn++) await chat(key)
+      },
+      async careful() {
+        while ((await chat()) !== 200) await pass(about, 400)
+      },
+    })
   }
-  const chat = (content = 'hello', key) =>
-    send('POST', '/v1/chat/completions', { model: 'gpt-4o', messages: [{ role: 'user', content }] }, key)
-  const storm = async (key) => { for (let turn = 0; turn < 40; turn++) await chat('hello', key) }
-  const careful = async (key) => { while ((await chat('hello', key)) !== 200) await Bun.sleep(400) }
-  ${code}`,
-]
+const reset = ({ send }: Client) => send('POST', '/_understudy/reset', {})
 const kindsOf = (run: { sessions: readonly Verification[] }) =>
   run.sessions.map(({ findings }) => findings.filter(({ accepted }) => !accepted).map(({ kind }) => kind))
 
@@ -44,26 +57,31 @@ describe('exec with several parts', () => {
     name: 'mild',
     rules: [{ name: 'one', when: { calls: 1 }, fault: { type: 'http-error', status: 503 } }],
   }
-  test.each([
-    ['a reset', "await storm(); await send('POST', '/_understudy/reset', {})", 'reset'],
-    ['a reset of all sessions', "await storm(); await send('POST', '/_understudy/reset?all=true', {})", 'reset'],
+  test.each<[string, (client: Client) => Promise<unknown>, string]>([
+    ['a reset', (client) => client.storm().then(() => reset(client)), 'reset'],
+    [
+      'a reset of all sessions',
+      ({ send, storm }) => storm().then(() => send('POST', '/_understudy/reset?all=true', {})),
+      'reset',
+    ],
     [
       'a snapshot that was loaded',
-      "await storm(); await send('POST', '/_understudy/snapshot', { understudy_snapshot: 1, tables: {} })",
+      ({ send, storm }) =>
+        storm().then(() => send('POST', '/_understudy/snapshot', { understudy_snapshot: 1, tables: {} })),
       'snapshot',
     ],
     [
       'another scenario',
-      `await storm(); await send('PUT', '/_understudy/scenario', ${JSON.stringify(SCENARIO)})`,
+      ({ send, storm }) => storm().then(() => send('PUT', '/_understudy/scenario', SCENARIO)),
       'scenario',
     ],
     [
       'the deletion of a session',
-      "await storm('session:mine'); await send('DELETE', '/_understudy/sessions/mine')",
+      ({ send, storm }) => storm('session:mine').then(() => send('DELETE', '/_understudy/sessions/mine')),
       'deletion',
     ],
-  ])('reports a retry storm before %s with exit code 3', async (_, code, why) => {
-    const { run, code: exit } = await play(program(code), DOWN)
+  ])('reports a retry storm before %s with exit code 3', async (_, act, why) => {
+    const { run, code: exit } = await play(program(act), DOWN)
     expect({ exit, verdict: run.verdict, findings: run.findings }).toEqual({ exit: 3, verdict: 'fail', findings: [] })
     expect(run.sessions).toMatchObject([{ calls: 40, verdict: 'fail', part: 1, ended_by: why }])
     expect(kindsOf(run)[0]).toContain('retry-storm')
@@ -75,7 +93,12 @@ describe('exec with several parts', () => {
 
   test('judges each part by itself, and the last one by its final state', async () => {
     const { run, code } = await play(
-      program("await careful(); await send('POST', '/_understudy/reset', {}); await storm()"),
+      program((client) =>
+        client
+          .careful()
+          .then(() => reset(client))
+          .then(() => client.storm()),
+      ),
       DOWN.replace('1-40', '1-2').replace('name: down', 'name: short'),
     )
     // After the reset the rule hits two calls, and the storm is of calls that are answered.
@@ -90,7 +113,12 @@ describe('exec with several parts', () => {
 
   test('passes a suite that resets after each test, with its faults injected', async () => {
     const { run, code } = await play(
-      program("for (let test = 0; test < 5; test++) { await careful(); await send('POST', '/_understudy/reset', {}) }"),
+      program(async (client) => {
+        for (let test = 0; test < 5; test++) {
+          await client.careful()
+          await reset(client)
+        }
+      }),
       DOWN.replace('1-40', '1'),
     )
     expect({ code, verdict: run.verdict, inconclusive: run.inconclusive }).toEqual({
@@ -103,7 +131,7 @@ describe('exec with several parts', () => {
 
   test('adds no part for a reset of an unused session', async () => {
     const { run } = await play(
-      program("await send('POST', '/_understudy/reset', {}); await careful()"),
+      program((client) => reset(client).then(() => client.careful())),
       DOWN.replace('1-40', '1'),
     )
     expect(run.sessions.map(({ calls, part }) => [calls, part])).toEqual([[2, undefined]])
@@ -116,7 +144,7 @@ rules:
   - { name: bad, at: workspace, match: { operation: '*' }, when: { calls: 1 }, fault: { type: http-error, status: 503 } }
 `
     const { run, code } = await play(
-      program("await send('GET', '/v2/datasets'); await send('POST', '/_understudy/reset', {})"),
+      program((client) => client.send('GET', '/v2/datasets').then(() => reset(client))),
       rules,
     )
     expect({ code, kinds: kindsOf(run) }).toEqual({ code: 3, kinds: [['gave-up']] })
