@@ -11,11 +11,12 @@ import { executableOf, isMusl, ownPlatform, platforms } from './platforms.ts'
 
 const root = join(import.meta.dir, '..', '..')
 const { values: flags } = parseArgs({
-  // As tests need them: somewhere else, without the seconds that it takes to compress executables, or the test helper alone.
+  // As tests need them: somewhere else, uncompressed, the test helper alone, or with a small program in place of the executable.
   options: {
     out: { type: 'string', default: join(root, 'dist', 'packages') },
     uncompressed: { type: 'boolean' },
     helper: { type: 'boolean' },
+    executable: { type: 'string' },
     // A release: the folder that has the archive of every platform.
     archives: { type: 'string' },
   },
@@ -110,7 +111,7 @@ async function packCommand(): Promise<void> {
 async function executableFor(platform: string): Promise<Uint8Array | undefined> {
   const name = executableOf(platform)
   const file = `understudy-${platform}.tar.gz`
-  const built = join(root, 'dist', name)
+  const built = flags.executable ?? join(root, 'dist', name)
   if (!flags.archives && platform === ownPlatform && existsSync(built)) return readFileSync(built)
   const archive = join(flags.archives ?? join(root, 'dist'), file)
   if (existsSync(archive)) return archivedFile(archive, `understudy-${platform}/${name}`)

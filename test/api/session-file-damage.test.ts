@@ -464,6 +464,25 @@ describe('foreign file in the session folder', () => {
   })
 })
 
+test('session with a damaged text index: names that at a reset, and can be deleted', async () => {
+  const dir = newFolder()
+  const before = start(dir)
+  expect((await put(before, 'one')).status).toBe(201)
+  expect((await before.post('/s/one/v2/datasets', { display_name: 'kept', path: 'Default' })).status).toBe(200)
+  close()
+  const database = new Driver(fileOf(dir))
+  // SQLite protects the tables of its text search otherwise.
+  database.unsafeMode(true)
+  expect(database.prepare("UPDATE chunk_texts_config SET v = 'none' WHERE k = 'version'").run().changes).toBe(1)
+  database.close()
+  const app = start(dir)
+  const { status, text } = await app.post('/_understudy/sessions/one/reset', {})
+  const { code, message } = errorOf(text, status)
+  expect([status, code]).toEqual([507, 'storage_failed'])
+  expect(message).toContain('invalid fts5 file format')
+  expect((await remove(app, 'one')).status).toBe(200)
+})
+
 test('session file names: are distinct in any folder and cannot leave it', async () => {
   const dir = newFolder()
   const app = start(dir)

@@ -78,7 +78,7 @@ const raw =
       body: text,
       end,
       broken,
-    } = await postRaw(`${url}${path}`, body, session, silent(way) ? CLIENT_TIMEOUT : 20_000)
+    } = await postRaw(`${url}${path}`, body, session, { ms: silent(way) ? CLIENT_TIMEOUT : 20_000 })
     const seen = [...headers]
       .filter(([name]) => !/^(?:date|x-understudy-(?:trace|instance|call-site))$/.test(name))
       .sort()

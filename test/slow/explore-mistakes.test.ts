@@ -44,7 +44,7 @@ const PROGRAMS = {
   weather: { kind: 'swallowed', mode: 'wrong-arguments', message: /did not retry/ },
   // AI SDK, stream: errors of the stream are ignored.
   poem: { kind: 'lost-work', mode: 'server-error-once', message: /did not retry/ },
-  // Anthropic SDK, five calls: endless retries.
+  // Anthropic SDK, three calls: endless retries.
   chapters: { kind: 'hung', mode: 'auth', message: /the same request \d+ times/, classes: FEW_MODES },
 } satisfies Record<string, Planted>
 type Manner = 'careful' | 'careless'

@@ -54,25 +54,33 @@ export function openConnection(url: string) {
   }
 }
 
-/**
- * Posts JSON on a connection of its own, and reads until that ends.
- * @param silence milliseconds without a byte after which it is ended from here; never unless given
- */
+/** A silence after which a connection is ended from here. */
+interface Silence {
+  /** Milliseconds without a byte. */
+  ms: number
+  /** Whether something comes before it, however late. */
+  isPartial?: boolean
+}
+
+/** Posts JSON on a connection of its own, and reads until that ends or, if a silence is given, until that. */
 export function postRaw(
   url: string,
   body: object,
   headers: Record<string, string> = {},
-  silence?: number,
+  silence?: Silence,
 ): Promise<RawResponse> {
   const { hostname, port, pathname, search } = new URL(url)
   const { promise, resolve } = Promise.withResolvers<RawResponse>()
   const pieces: Buffer[] = []
   const socket = connect(Number(port), hostname)
-  socket.on('data', (piece: Buffer) => void pieces.push(piece))
+  socket.on('data', (piece: Buffer) => {
+    if (silence?.isPartial && pieces.length === 0) socket.setTimeout(silence.ms)
+    pieces.push(piece)
+  })
   socket.on('end', () => resolve(parsed(Buffer.concat(pieces), 'FIN')))
   socket.on('error', () => resolve(parsed(Buffer.concat(pieces), 'RST')))
-  if (silence !== undefined)
-    socket.setTimeout(silence, async () => {
+  if (silence) {
+    socket.on('timeout', async () => {
       const before = pieces.length
       // A loop that was busy all the time has not looked at the socket yet.
       for (const _ of TURNS) await new Promise(setImmediate)
@@ -80,6 +88,8 @@ export function postRaw(
       resolve(parsed(Buffer.concat(pieces), 'silence'))
       socket.destroy()
     })
+    if (!silence.isPartial) socket.setTimeout(silence.ms)
+  }
   socket.write(requestText(`${pathname}${search}`, body, { connection: 'close', ...headers }))
   return promise
 }

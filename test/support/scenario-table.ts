@@ -8,6 +8,7 @@ import { readConfig } from '../../src/config.ts'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import type { Verification } from '../../src/contract/core/verification.ts'
 import { createUnderstudy, type Understudy } from '../../src/deps.ts'
+import { realClock } from '../../src/lib/clock.ts'
 import { APP_KINDS, type AppKind, ask, CAREFUL_LIMIT_MS, type Connection, type Manner, type Seen } from './apps.ts'
 import { postRaw, type RawResponse } from './raw-http.ts'
 
@@ -18,7 +19,7 @@ export const SCENARIOS: readonly string[] = readdirSync(join(import.meta.dir, '.
 
 /** How long a client may wait in silence, in ms: longer than careful apps do. */
 export const HANG_LIMIT_MS = 6_000
-/** How long a socket is looked at that nothing comes from, in ms. */
+/** How long a socket is looked at that nothing comes from, in ms; only under scenarios of silence, since a busy machine is silent, too. */
 const SILENCE_MS = 2_000
 /** More at once would keep each other waiting. */
 const AT_ONCE = 30
@@ -48,15 +49,7 @@ const BY_CHANCE: Record<string, [socket: string, careful: string, careless: stri
   ],
 }
 /** Scenarios that take long come first, so that they end with the others. */
-const LONG = [
-  'brown-out',
-  'fallback-down',
-  'black-hole',
-  'stream-stalled',
-  'slow-first-token',
-  'timeout-then-fallback',
-  'stream-cut',
-]
+const LONG = ['brown-out', 'fallback-down', 'stream-cut']
 /** Scenarios in which it is right to give up: there, a careless app repeats the call at once and again. */
 const HAMMERED = ['bad-key', 'context-length']
 
@@ -112,11 +105,34 @@ const APIS: Record<AppKind, Api> = {
   'AI SDK (anthropic)': 'messages',
 }
 
+/** What is done before each call. */
+let beforeCall = () => {}
 /** A connection for each call: apps of one process would else share theirs, which no two programs do. */
 const fetchAlone: typeof fetch = Object.assign(
-  (input: string | URL | Request, init?: RequestInit) => fetch(input, { ...init, keepalive: false }),
+  (input: string | URL | Request, init?: RequestInit) => {
+    beforeCall()
+    return fetch(input, { ...init, keepalive: false })
+  },
   { preconnect: fetch.preconnect },
 )
+
+/** Milliseconds before each call at a steady pace. */
+const STEADY_PAUSE_MS = 10
+/** Runs apps one after the other on a machine whose clock advances by their calls alone. */
+async function atSteadyPace<Result>(run: () => Promise<Result>): Promise<Result> {
+  const { now } = realClock
+  let time = now()
+  realClock.now = () => time
+  beforeCall = () => {
+    time += STEADY_PAUSE_MS
+  }
+  try {
+    return await run()
+  } finally {
+    realClock.now = now
+    beforeCall = () => {}
+  }
+}
 
 /** Where the apps of a session call. */
 const at = (base: string, session: string): Connection => ({
@@ -150,21 +166,29 @@ export async function playTable(
     const columns = APP_KINDS.flatMap((kind) => [false, true].map((stream) => ({ kind, stream })))
     // The first call of each package takes long, which is no fault of a scenario.
     for (const column of columns) await ask({ ...column, prompt: PROMPT, connection: at(base, 'warm') }, 'careless')
-    const hammered: ScenarioCase[] = []
-    // One after the other: what is judged is how fast they repeat a call.
     const columnsOf = (scenario: string) => columns.filter((column) => isChosen(scenario, columnOf(column)))
-    for (const scenario of HAMMERED)
-      for (const column of columnsOf(scenario))
-        hammered.push(await cellOf(played, { scenario, ...column, manner: 'hammering' }))
+    // How fast they repeat a call is judged, and not how fast this machine is.
+    const hammered = await atSteadyPace(async () => {
+      const cells: ScenarioCase[] = []
+      for (const scenario of HAMMERED)
+        for (const column of columnsOf(scenario))
+          cells.push(await cellOf(played, { scenario, ...column, manner: 'hammering' }))
+      return cells
+    })
     const isLong = (scenario: string) => (LONG.includes(scenario) ? 0 : 1)
+    const cellsOf = (scenarios: readonly string[]) =>
+      scenarios.flatMap((scenario) =>
+        columnsOf(scenario).flatMap((column) =>
+          (['careful', 'careless'] as const)
+            .filter((manner) => manner === 'careful' || !HAMMERED.includes(scenario))
+            .map((manner) => cellOf(played, { scenario, ...column, manner })),
+        ),
+      )
+    // Apps that wait in silence do so alone: beside others, what they are sent could come after their short timeouts.
+    const isSilent = (scenario: string) => LIMITS[scenario] !== undefined
+    const silent = await Promise.all(cellsOf(SCENARIOS.filter(isSilent)))
     const scenarios = SCENARIOS.toSorted((one, other) => isLong(one) - isLong(other))
-    const cells = scenarios.flatMap((scenario) =>
-      columnsOf(scenario).flatMap((column) =>
-        (['careful', 'careless'] as const)
-          .filter((manner) => manner === 'careful' || !HAMMERED.includes(scenario))
-          .map((manner) => cellOf(played, { scenario, ...column, manner })),
-      ),
-    )
+    const cells = cellsOf(scenarios.filter((scenario) => !isSilent(scenario)))
     const sockets = scenarios.flatMap((scenario) =>
       (Object.keys(CALLS) as Api[]).flatMap((api) =>
         [false, true]
@@ -172,7 +196,7 @@ export async function playTable(
           .map((stream) => socketOf(played, { scenario, api, stream })),
       ),
     )
-    return { sockets: await Promise.all(sockets), cells: [...hammered, ...(await Promise.all(cells))] }
+    return { sockets: await Promise.all(sockets), cells: [...hammered, ...silent, ...(await Promise.all(cells))] }
   } finally {
     await Promise.all(servers.map((server) => server.stop(true)))
     understudy.sessions.close()
@@ -225,7 +249,14 @@ const socketOf = (played: Played, { scenario, api, stream }: Omit<SocketCell, 'r
     const { name, end } = await sessionOf(played, scenario, api, stream, 'socket')
     const { path, body } = CALLS[api]
     const headers = { authorization: `Bearer session:${name}` }
-    const response = await postRaw(`${played.base}${path}`, { ...body, stream }, headers, SILENCE_MS)
+    const isSilent = LIMITS[scenario]?.[stream ? 'streamed' : 'whole'] !== undefined
+    const silence = { ms: SILENCE_MS, isPartial: scenario === 'stream-stalled' }
+    const response = await postRaw(
+      `${played.base}${path}`,
+      { ...body, stream },
+      headers,
+      isSilent ? silence : undefined,
+    )
     await end()
     return { scenario, api, stream, response }
   })
@@ -234,12 +265,7 @@ const cellOf = (played: Played, cell: Omit<ScenarioCase, 'seen' | 'traces' | 've
   played.limit(async () => {
     const { scenario, kind, stream, manner } = cell
     const { name, control, end } = await sessionOf(played, scenario, kind, stream, manner)
-    const connection = {
-      openai: `${played.base}/v1`,
-      anthropic: played.base,
-      key: `session:${name}`,
-      fetch: fetchAlone,
-    }
+    const connection = at(played.base, name)
     const seen: Seen[] = []
     for (let number = 1; number <= (QUESTIONS[scenario] ?? 1); number++) {
       const advance = number === 2 ? PASSING[scenario] : undefined

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
 
 export async function check({ summariesOf }, connection) {
-  assert.equal((await summariesOf(connection, ['Storks', 'Cranes', 'Herons', 'Ibises', 'Egrets'])).length, 5)
+  assert.equal((await summariesOf(connection, ['Storks', 'Cranes', 'Herons'])).length, 3)
 }
