@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { readConfig } from '../../src/config.ts'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import { accepted } from '../support/accepted.ts'
+import { agentSession } from '../support/agents.ts'
 import { testApps } from '../support/app.ts'
 
 const { appWith, close } = testApps()
@@ -170,4 +171,15 @@ test('metrics: never decrease the count of dropped traces', async () => {
   expect(await dropped()).toBe(8)
   await accepted(app.fetch('/_understudy/reset?all=true', { method: 'POST' }))
   expect(await dropped()).toBe(8)
+})
+
+test('metrics: count a task of an agent that no one observes', async () => {
+  const { app, begin, agent, ask, settled } = agentSession(appWith())
+  await begin(['Hello.'])
+  await agent()
+  const { id } = await ask({ role: 'user', parts: [{ kind: 'text', text: 'Hi' }] })
+  await settled(id)
+  expect(samplesIn((await app.fetch('/_understudy/metrics')).text)).toMatchObject({
+    'understudy_calls_total{operation="agent.task",outcome="succeeded",status="200",origin="client"}': 1,
+  })
 })

@@ -26,10 +26,10 @@ export async function takeSteps(turn: Turn, deadline: Deadline): Promise<void> {
     const why = signal.aborted ? signal.reason : error
     if (session.ended.aborted || error instanceof TaskGone) throw error
     if (why instanceof TaskGone) throw why
-    if (why instanceof TurnEnded) return void (await endTurn(turn, () => ({ state: why.state, reason: why.reason })))
+    if (why instanceof TurnEnded) return void (await endTurn(turn, { state: why.state, reason: why.reason }))
     const apiError = why instanceof ApiError ? why : bugError()
     if (apiError !== why) deps.gateway.report(why)
     const { message, code, status } = apiError
-    await endTurn(turn, () => ({ state: 'failed', reason: 'error', error: { message, code, status } }))
+    await endTurn(turn, { state: 'failed', reason: 'error', error: { message, code, status } })
   }
 }

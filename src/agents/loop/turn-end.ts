@@ -83,12 +83,12 @@ function endChange(turn: Turn, { state, reason, error = null, open = [], pending
 }
 
 /**
- * Commits the end of a turn, even if its signal is aborted. `outcome` is called in the transaction; without an outcome,
- * because a decision arrived meanwhile, nothing is written, false is returned, and the turn continues.
+ * Commits the end of a turn, even if its signal is aborted. Without an outcome, it ends as its state at the commit says:
+ * if a decision arrived meanwhile, nothing is written, false is returned, and the turn continues.
  */
-export function endTurn(turn: Turn, outcome: () => TurnOutcome | undefined = () => endOf(turn)): Promise<boolean> {
+export function endTurn(turn: Turn, outcome?: TurnOutcome): Promise<boolean> {
   const change = () => {
-    const ending = outcome()
+    const ending = outcome ?? endOf(turn)
     return ending && endChange(turn, ending)
   }
   return commitStep(turn, change, { guard() {}, also: ({ task }) => wakeParent(turn.place, task) })

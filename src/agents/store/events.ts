@@ -84,10 +84,9 @@ export function createTaskEvents(observers: Observers): TaskEvents {
     committed(session, { task, messages, steps, begins, trace }) {
       if (begins && observers.active) notifyBegin(session, task)
       pass(session, { type: 'changed', task, messages, steps })
-      if (!observers.active) return
-      const { turn } = task
-      const about = { session: session.name, seq: turn.seq }
-      observers.notify({ type: 'task-changed', ...about, trace: turn.trace, task: taskTrace(task, steps) })
+      const about = { session: session.name, seq: task.turn.seq }
+      if (observers.active)
+        observers.notify({ type: 'task-changed', ...about, trace: task.turn.trace, task: taskTrace(task, steps) })
       if (trace) observers.notify({ type: 'trace-saved', ...about, trace })
     },
   }

@@ -5,7 +5,7 @@ import type { Upstream } from '../../providers/endpoints.ts'
 import { bytesOf, type ProviderResponse } from './provider-response.ts'
 import { type AddressOf, outgoing } from './request.ts'
 import { BARE, connected, errorReply, keptHeaders, unconnected } from './transport.ts'
-import { onlyUsage } from './usage-filter.ts'
+import { onlyUsage } from './usage.ts'
 
 /** How to reach an upstream. */
 export interface CompatibleRoute {

@@ -66,11 +66,12 @@ function allEnds(choices: readonly ChoiceParts[], usage: Usage | undefined): Chu
 
 /** Maximum length of a text whose chunks are cached, in characters. */
 const MAX_CACHED_TEXT = 4_000
+/** Chunks by text, at most 8 MiB: making 75 takes 26 us. */
 const endsByText = byteCache<readonly ChunkEnd[]>(8 << 20)
 /** Estimated size of a cached chunk, without its text. */
 const CHUNK_BYTES = 500
 
-/** The chunks of a choice that is a plain text, cached because the same texts are returned repeatedly. */
+/** The chunks of a choice that is a plain text. */
 function textEnds(choice: TextChoice): readonly ChunkEnd[] {
   const text = joinTokenChunks(choice.answer.content)
   if (text.length > MAX_CACHED_TEXT) return allEnds([choice], undefined)
