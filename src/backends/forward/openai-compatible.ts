@@ -2,7 +2,7 @@
 import type { BackendCall } from '../../contract/core/backend.ts'
 import type { Reply } from '../../contract/core/reply.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
-import { bytesOf, type ProviderResponse } from './provider-response.ts'
+import { type ProviderResponse, receivedBytes } from './provider-response.ts'
 import { type AddressOf, outgoing } from './request.ts'
 import { BARE, connected, errorReply, keptHeaders, unconnected } from './transport.ts'
 import { onlyUsage } from './usage.ts'
@@ -52,7 +52,7 @@ export async function answerCompatible(
     reply.body = { kind: 'value', value: await connected(upstream, signal, () => response.text()) }
     delete reply.headers['content-type']
   } else if (response.length !== undefined) {
-    reply.body = { kind: 'bytes', contentType, bytes: await bytesOf(response, signal) }
+    reply.body = { kind: 'bytes', contentType, bytes: await receivedBytes(response, signal) }
   }
   return reply
 }

@@ -4,7 +4,7 @@ import type { BackendCall, RawRequest } from '../../contract/core/backend.ts'
 import type { Reply } from '../../contract/core/reply.ts'
 import { rememberingAll } from '../../lib/remember.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
-import { bytesOf, type ProviderResponse } from './provider-response.ts'
+import { type ProviderResponse, receivedBytes } from './provider-response.ts'
 import { keyHeaderOf } from './request.ts'
 import { ACCEPTED, BARE, redirected, UNPACKED, unconnected } from './transport.ts'
 
@@ -43,7 +43,7 @@ export async function passOn(
     status,
     headers: passedHeaders(received),
     cookies: received.getSetCookie(),
-    body: { kind: 'bytes', contentType, bytes: await bytesOf(response, signal) },
+    body: { kind: 'bytes', contentType, bytes: await receivedBytes(response, signal) },
   }
 }
 

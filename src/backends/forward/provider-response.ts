@@ -93,7 +93,10 @@ export function bounded(
 }
 
 /** A body that arrives in one piece keeps its length; any other is passed on piece by piece. */
-export async function bytesOf({ length, body }: ProviderResponse, signal: AbortSignal): Promise<BytesBody['bytes']> {
+export async function receivedBytes(
+  { length, body }: ProviderResponse,
+  signal: AbortSignal,
+): Promise<BytesBody['bytes']> {
   if (!body) return new Uint8Array()
   // Usually arrives with the headers, so it is read while those are prepared for the client.
   const first = body.read()
