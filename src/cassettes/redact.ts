@@ -667,13 +667,16 @@ function changedAttempt(attempt: RecordedAttempt, rewriting: BodyRewriting): Rec
   const type = response.headers.find(([name]) => name === 'content-type')?.[1]
   const frames = rewriteFrames(response.frames, type, rewriting)
   const growth = lengthOf(frames) - lengthOf(response.frames)
-  const headers = response.headers.map(([name, value]): [string, string] =>
-    name === 'content-length' && /^\d{1,15}$/.test(value)
-      ? [name, String(Number(value) + growth)]
-      : [name, rewrittenAt(value, namedPlace(name), rewriting.text)],
-  )
+  const headers = response.headers.map(([name, value]): [string, string] => {
+    if (name === 'content-length' && /^\d{1,15}$/.test(value)) return [name, String(Number(value) + growth)]
+    const isKept = name === 'content-type' && USUAL_TYPE.test(value)
+    return [name, isKept ? value : rewrittenAt(value, namedPlace(name), rewriting.text)]
+  })
   return { ...attempt, response: { ...response, headers, frames } }
 }
+
+/** Types that nearly every response has. */
+const USUAL_TYPE = /^(?:application\/json|text\/event-stream)(?:; ?charset=utf-8)?$/i
 
 const lengthOf = (frames: readonly { bytes: Uint8Array }[]) =>
   frames.reduce((length, { bytes }) => length + bytes.length, 0)

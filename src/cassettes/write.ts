@@ -1,6 +1,6 @@
 // Writes cassettes so that nothing half is ever taken for whole: a file says that it is incomplete until its run has
 // ended, each interaction is appended in one write, and a renewed recording takes the place of the old one at its end.
-import { appendFileSync, closeSync, existsSync, ftruncateSync, openSync } from 'node:fs'
+import { appendFileSync, closeSync, existsSync, ftruncateSync, openSync, rmSync, statSync } from 'node:fs'
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { CASSETTE_FORMAT, type CassetteHeader, type Interaction, type VolatileRule } from '../contract/core/cassette.ts'
@@ -57,6 +57,8 @@ class Recording implements CassetteWriter {
   /** Its descriptor: a handle object that nobody closes ends the process when it is collected. */
   #open: number | undefined
   #length = 0
+  /** The state of an older cassette. */
+  #older: string | undefined
   #failed = false
   #ended = false
   #work: Promise<void>
@@ -128,12 +130,15 @@ class Recording implements CassetteWriter {
 
   async #begin(): Promise<void> {
     await mkdir(this.#folder, { recursive: true })
-    if (existsSync(this.file)) {
+    this.#older = stateOf(this.file)
+    if (this.#older !== undefined) {
       this.#previous = previousIn(this.file, this.#header.volatile)
       this.#draft = renewedFile(this.file)
       this.#documents = this.#newDocuments(true)
     }
-    this.#open = openSync(this.#draft, 'w')
+    // A process that still writes to it sees that it has been replaced.
+    rmSync(this.#draft, { force: true })
+    this.#open = openSync(this.#draft, 'wx')
     this.#write(headerText(this.#header, 'incomplete') + SEPARATOR)
   }
 
@@ -144,6 +149,7 @@ class Recording implements CassetteWriter {
   #write(text: string): void {
     const file = this.#open
     if (file === undefined) return
+    this.#checkAlone()
     const bytes = Buffer.from(text)
     try {
       appendFileSync(file, bytes)
@@ -152,6 +158,17 @@ class Recording implements CassetteWriter {
       throw error
     }
     this.#length += bytes.length
+  }
+
+  /**
+   * Notices another process that records the same session: it has replaced the file that is written, or the older cassette. A lock would need a
+   * process to remove it.
+   * @throws Error then
+   */
+  #checkAlone(): void {
+    const isOwn = statSync(this.#draft, { throwIfNoEntry: false })?.size === this.#length
+    const isOlder = this.#draft === this.file || stateOf(this.file) === this.#older
+    if (!isOwn || !isOlder) throw new Error('another process records the same session into this folder')
   }
 
   /** Appends the interactions that have arrived since the last write: a busy server does not write each alone. */
@@ -174,6 +191,7 @@ class Recording implements CassetteWriter {
 
   async #finish(): Promise<void> {
     if (this.#ended) return
+    this.#checkAlone()
     this.#close()
     await writeWhole(this.file, headerText(this.#header, 'complete') + (await this.#recorded()))
     this.#ended = true
@@ -253,6 +271,12 @@ class Documents {
       return id
     }
   }
+}
+
+/** What changes when a file is written; undefined if there is none. */
+function stateOf(file: string): string | undefined {
+  const stats = statSync(file, { throwIfNoEntry: false })
+  return stats && `${stats.size} ${stats.mtimeMs}`
 }
 
 /** The older cassette in a file; undefined if it cannot be read, so that there is nothing to keep. */

@@ -188,6 +188,64 @@ describe('renewed cassette', () => {
     expect(readFileSync(file, 'utf8')).toBe(text)
   })
 
+  describe('of two processes', () => {
+    const answer = (text: string) => turnOf(text, answered())
+    const open = () => {
+      const problems: string[] = []
+      return { problems, writer: openCassette(folder.path, newHeader('s'), { report: (one) => problems.push(one) }) }
+    }
+    const isStopped = [
+      expect.stringMatching(
+        /^the recording of session 's' stays incomplete: .*: another process records the same session/,
+      ),
+    ]
+
+    test('is that of the first when both record a new session', async () => {
+      const one = open()
+      await one.writer.append(answer('a'))
+      const other = open()
+      await other.writer.append(answer('b'))
+      await one.writer.append(answer('c'))
+      await Promise.all([one.writer.finish(), other.writer.finish()])
+      expect([one.problems, other.problems]).toEqual([[], isStopped])
+      expect(readCassette(one.writer.file).interactions).toHaveLength(2)
+    })
+
+    test('is that of the second when it ends while the first waits', async () => {
+      const one = open()
+      await one.writer.append(answer('a'))
+      const other = open()
+      await other.writer.append(answer('b'))
+      await other.writer.finish()
+      await one.writer.append(answer('c'))
+      await one.writer.finish()
+      expect([one.problems, other.problems]).toEqual([isStopped, []])
+      expect(readCassette(one.writer.file).header.state).toBe('complete')
+    })
+
+    test('is that of the second when both renew it', async () => {
+      await writeCassette(folder.path, newHeader('s'), [answer('a')])
+      const one = open()
+      await one.writer.append(answer('b'))
+      const other = open()
+      await other.writer.append(answer('c'))
+      await other.writer.append(answer('d'))
+      await one.writer.finish()
+      await other.writer.finish()
+      expect([one.problems, other.problems]).toEqual([isStopped, []])
+      expect(readCassette(one.writer.file).interactions).toHaveLength(2)
+    })
+
+    test('is renewed after one was killed', async () => {
+      await open().writer.append(answer('a'))
+      const next = open()
+      await next.writer.append(answer('b'))
+      await next.writer.finish()
+      expect(next.problems).toEqual([])
+      expect(readCassette(next.writer.file).header.state).toBe('complete')
+    })
+  })
+
   test('replaces one that cannot be read', async () => {
     writeFileSync(join(folder.path, 's.yaml'), 'cassette: 1\nsession: [')
     expect((await writeCassette(folder.path, newHeader('s'), [turnOf('a', answered())])).interactions).toHaveLength(1)
