@@ -35,13 +35,17 @@ export function scenarioTime({ overrides, noVirtualClock, notice }: TimeRules) {
   }
   return ({ name, clock, latency }: TimedScenario): Partial<TimeSettings> => {
     const time = { ...(clock && { clock }), ...(latency && { latency }), ...overrides }
+    const isVirtual = time.clock === 'virtual' && noVirtualClock === undefined
     const lines = [
       ...(clock && clock !== time.clock ? [`--clock ${time.clock} overrides 'clock: ${clock}'`] : []),
-      ...(latency && latency !== time.latency ? [`--skip-latency overrides 'latency: ${latency}'`] : []),
+      ...(latency && latency !== time.latency && isVirtual ? [`--skip-latency overrides 'latency: ${latency}'`] : []),
     ]
-    if (lines.length > 0) print(`${lines.join(' and ')} of the scenario ${JSON.stringify(name)}`)
+    const scenario = `the scenario ${JSON.stringify(name)}`
+    if (lines.length > 0) print(`${lines.join(' and ')} of ${scenario}`)
+    if (overrides.latency === 'skip' && !isVirtual)
+      print(`--skip-latency has no effect under ${scenario}, which runs on a real clock`)
     if (time.clock !== 'virtual' || noVirtualClock === undefined) return time
-    print(`the scenario ${JSON.stringify(name)} runs on a real clock: ${noVirtualClock}`)
+    print(`${scenario} runs on a real clock: ${noVirtualClock}`)
     return { ...time, clock: 'real' }
   }
 }

@@ -114,8 +114,9 @@ describe('trace of a direct call', () => {
     expect([healthy.text.includes(last), text.includes(last)]).toEqual([true, false])
   })
 
-  test.each(apis)('of %s records a cut or empty whole response as unreadable', async (api) => {
-    for (const fault of [{ type: 'empty-body' }, { type: 'truncate-body' }, { type: 'malformed-json' }]) {
+  test.each(apis)('of %s records a cut, empty or unfinished whole response as unreadable', async (api) => {
+    for (const type of ['empty-body', 'truncate-body', 'malformed-json', 'missing-finish']) {
+      const fault = { type }
       const { trace, status, headers } = await hear(api, { stream: false, fault })
       expect([fault.type, status, trace.outcome]).toEqual([fault.type, 200, 'invalid_response'])
       expect(headers.get('x-understudy-faults')).toBe('rule 1')

@@ -157,6 +157,7 @@ describe('direct request', () => {
     answer = json({
       type: 'message',
       content: [{ type: 'text', text: 'Hi' }],
+      stop_reason: 'end_turn',
       usage: { input_tokens: 2, output_tokens: 3 },
     })
     const body =

@@ -54,7 +54,10 @@ const rows: [string, object, Record<string, string>, object, string[], string][]
     { skip_latency: true, clock: 'real' },
     {},
     {},
-    ["--clock real overrides 'clock: virtual' and --skip-latency overrides 'latency: real' of the scenario \"night\""],
+    [
+      '--clock real overrides \'clock: virtual\' of the scenario "night"',
+      '--skip-latency has no effect under the scenario "night", which runs on a real clock',
+    ],
     'real real',
   ],
   [

@@ -102,7 +102,9 @@ export const ExploreJson = z.object({
     id: z.string().describe('Id of the injection point, as in the header `x-understudy-call-site`.'),
     label: z
       .string()
-      .describe('Operation, number among the calls of the baseline run, and first words of the prompt, redacted.'),
+      .describe(
+        'Operation as its API names it (`messages` of Anthropic), number among the calls of the baseline run, and first words of the prompt, redacted.',
+      ),
     operation: z.string().describe('Name of the operation.'),
     stream: z.boolean().describe('Whether the response is a stream.'),
     model: z.string().nullable().describe('The requested model.'),

@@ -18,7 +18,11 @@ export const anthropicWire: Wire = {
   words: 'anthropic',
   events: messageRules,
   assemble: assembleMessage,
-  wrongWith: (value) => (Array.isArray(asObject(value)?.content) ? undefined : "it has no list 'content'"),
+  wrongWith(value) {
+    const { content, stop_reason: reason } = asObject(value) ?? {}
+    if (!Array.isArray(content)) return "it has no list 'content'"
+    return asText(reason) ? undefined : "it has no 'stop_reason'"
+  },
   conversation: ({ messages }) => ({ form: 'messages', messages: asList(messages) }),
   take: completionRequestOf,
   put(reply, call) {
