@@ -176,6 +176,11 @@ describe('renewed cassette', () => {
     ])
   })
 
+  test('replaces one that cannot be read', async () => {
+    writeFileSync(join(folder.path, 's.yaml'), 'cassette: 1\nsession: [')
+    expect((await writeCassette(folder.path, newHeader('s'), [turnOf('a', answered())])).interactions).toHaveLength(1)
+  })
+
   test('does not replace a file of another program, and says so', async () => {
     const file = join(folder.path, 'vcr.yaml')
     const text = 'interactions:\n- request: {method: POST}\n  response: {status: {code: 200}}\nversion: 1\n'
@@ -186,11 +191,6 @@ describe('renewed cassette', () => {
     await writer.finish()
     expect(problems).toEqual([expect.stringContaining('vcr.yaml:1: the file is a cassette of vcrpy')])
     expect(readFileSync(file, 'utf8')).toBe(text)
-  })
-
-  test('replaces one that cannot be read', async () => {
-    writeFileSync(join(folder.path, 's.yaml'), 'cassette: 1\nsession: [')
-    expect((await writeCassette(folder.path, newHeader('s'), [turnOf('a', answered())])).interactions).toHaveLength(1)
   })
 })
 
