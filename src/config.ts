@@ -16,7 +16,7 @@ import { isObject } from './lib/values.ts'
 import { providerNames } from './providers/names.ts'
 import { NOT_VALID } from './schema/compiled-schema.ts'
 import { parseCompiled } from './schema/parse.ts'
-import { problemsOf, safeParse } from './schema/validation.ts'
+import { formatPath, problemsOf, safeParse } from './schema/validation.ts'
 
 export { ConfigError, SETTINGS }
 
@@ -134,6 +134,9 @@ function validated(key: Key, { value, source }: SettingValue): unknown {
   const result = safeParse<unknown>(SETTINGS[key].schema(valueSchemas()), listed)
   if (result.success) return result.data
   const [problem] = problemsOf(result.error, listed)
+  // Inside of a rule, its field says more than the whole.
+  if (problem && problem.path.length > 1 && SETTINGS[key].shown === undefined)
+    throw new ConfigError(`${source}${formatPath(problem.path)} ${problem.message}`)
   const at = problem?.path.length ? (listed as unknown[])[problem.path[0] as number] : value
   const rename = problem?.rename === undefined ? '' : ` (did you mean '${problem.rename.to}'?)`
   throw new ConfigError(mustBe(source, SETTINGS[key].valid, quoteSetting(at, SETTINGS[key].shown)) + rename)

@@ -219,7 +219,7 @@ export const SETTINGS = {
   }),
   redact: setting<string[]>({
     fileOnly: true,
-    schema: ({ texts }) => texts(),
+    schema: ({ fieldPaths }) => fieldPaths(),
     fallback: [],
     help: 'paths of fields whose values are replaced in cassettes, such as messages[*].name, besides keys and other secrets',
     valid: 'a list of paths such as messages[*].name',

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
 import { rules } from '../contract/core/rules.ts'
-import { VolatileRuleSchema } from '../contract/core/volatile-rule-schema.ts'
+import { FieldPath, VolatileRuleSchema } from '../contract/core/volatile-rule-schema.ts'
 
 export { Duration, z }
 
@@ -30,6 +30,9 @@ export const size = () => z.union([z.number(), z.string()]).transform(rules.byte
 
 /** The speed of a replay: `real`, `instant` or a factor. */
 export const replaySpeed = () => z.union([z.enum(['real', 'instant']), numberText().pipe(z.number().positive())])
+
+/** Paths of fields. */
+export const fieldPaths = () => z.array(FieldPath)
 
 /** Rules for fields that are not compared with recorded requests. */
 export const volatileRules = () => z.array(VolatileRuleSchema)

@@ -176,6 +176,11 @@ describe('renewed cassette', () => {
     ])
   })
 
+  test('replaces one that cannot be read', async () => {
+    writeFileSync(join(folder.path, 's.yaml'), 'cassette: 1\nsession: [')
+    expect((await writeCassette(folder.path, newHeader('s'), [turnOf('a', answered())])).interactions).toHaveLength(1)
+  })
+
   test('does not replace a file of another program, and says so', async () => {
     const file = join(folder.path, 'vcr.yaml')
     const text = 'interactions:\n- request: {method: POST}\n  response: {status: {code: 200}}\nversion: 1\n'
@@ -244,11 +249,6 @@ describe('renewed cassette', () => {
       expect(next.problems).toEqual([])
       expect(readCassette(next.writer.file).header.state).toBe('complete')
     })
-  })
-
-  test('replaces one that cannot be read', async () => {
-    writeFileSync(join(folder.path, 's.yaml'), 'cassette: 1\nsession: [')
-    expect((await writeCassette(folder.path, newHeader('s'), [turnOf('a', answered())])).interactions).toHaveLength(1)
   })
 })
 

@@ -288,6 +288,15 @@ test.each(everywhere)('setting %s: is read from a flag before the environment be
   expect(readConfig({}, { ...settings, [name]: '' })[key]).toEqual(inFile)
 })
 
+test.each([
+  ['redact: ["metadata.."]', 'redact must be a list of paths such as messages[*].name, got "metadata.."'],
+  ['volatile: [{ name: x, path: user, pattern: "(" }]', 'volatile[0].pattern must be a regular expression, got "("'],
+  ['volatile: [{ path: user }]', 'volatile[0].name is required'],
+  ['volatile: [{ name: x, path: a..b }]', 'volatile[0].path must be the path of a field'],
+])('paths of fields, %s: are an error that says why', (yaml, message) => {
+  expect(() => readConfig({}, withFile(`${yaml}\n`))).toThrow(message)
+})
+
 test('workspace of a token: is set only in the file', () => {
   const [[yaml, value]] = samples.tokens
   expect(readConfig({}, withFile(`tokens: ${yaml}\n`)).tokens).toEqual(value)

@@ -11,17 +11,17 @@ const isPattern = (source: string): boolean => {
   }
 }
 
+/** The path of a field of a body. */
+export const FieldPath = z.string().refine((path) => parseFieldPath(path) !== undefined, {
+  message: "must be the path of a field, such as 'metadata.run_id' or 'messages[*].content'",
+})
+
 /** A rule, as `understudy.yaml` and the header of a cassette contain it. */
 export const VolatileRuleSchema = z.strictObject({
   name: z.string().min(1).describe('Name of the rule, which reports use.'),
-  path: z
-    .string()
-    .refine((path) => parseFieldPath(path) !== undefined, {
-      message: "must be the path of a field, such as 'metadata.run_id' or 'messages[*].content'",
-    })
-    .describe(
-      'Field of the body that changes from run to run, such as `metadata.run_id`; `[*]` is every item of a list.',
-    ),
+  path: FieldPath.describe(
+    'Field of the body that changes from run to run, such as `metadata.run_id`; `[*]` is every item of a list.',
+  ),
   pattern: z
     .string()
     .min(1)
