@@ -1,10 +1,13 @@
 // Pruning saves runs and changes no case, and two explorations of a program find the same.
-import { beforeAll, expect } from 'bun:test'
+import { beforeAll, expect, setDefaultTimeout } from 'bun:test'
 import type { FailureModeName } from '../../src/contract/core/exploration.ts'
 import type { Exploration, ExploreOptions } from '../../src/exploration/explore.ts'
 import { CallFailure, calling, exploreProgram, jsonOf, type Model, user } from '../support/explore.ts'
 import type { Program } from '../support/programs/surroundings.ts'
 import { property, runs } from '../support/property.ts'
+
+// Fifteen explorations, on a machine that may be busy.
+setDefaultTimeout(120_000)
 
 /** Asks with three tries, unless the request itself is wrong. */
 async function patient({ ask, wait }: Model, content: string): Promise<void> {
