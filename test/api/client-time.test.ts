@@ -1,11 +1,14 @@
 // Virtual time follows a client that really waits between its calls, and no other.
-import { afterAll, describe, expect } from 'bun:test'
+import { afterAll, describe, expect, setDefaultTimeout } from 'bun:test'
 import { MIN_PAUSE_MS, withClientTime } from '../../src/cli/run/client-time.ts'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import type { VirtualClock } from '../../src/lib/clock.ts'
 import { testApps } from '../support/app.ts'
 import { property, runs, test } from '../support/property.ts'
 import { luckOf } from '../support/simulated-clients.ts'
+
+// A property plays many clients, on a machine that may be busy.
+setDefaultTimeout(120_000)
 
 const { appWith, close } = testApps()
 afterAll(close)

@@ -1,11 +1,14 @@
 // A stream whose events are all known is sent in one write: its bytes and its trace are those of the same stream sent event by event.
-import { afterAll, expect } from 'bun:test'
+import { afterAll, expect, setDefaultTimeout } from 'bun:test'
 import fc from 'fast-check'
 import type { Reply } from '../../src/contract/core/reply.ts'
 import { dataEvent, type EventBatch, type EventStream, StreamEvent } from '../../src/lib/sse.ts'
 import { createTestApp, type TestApp } from '../support/app.ts'
 import { bodyOf, CHAT } from '../support/chat.ts'
 import { property, runs, test } from '../support/property.ts'
+
+// Thousands of events in two ways, on a machine that may be busy.
+setDefaultTimeout(120_000)
 
 const apps: TestApp[] = []
 afterAll(() => Promise.all(apps.map((app) => app.close())))

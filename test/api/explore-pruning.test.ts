@@ -6,6 +6,9 @@ import { CallFailure, calling, exploreProgram, jsonOf, type Model, user } from '
 import type { Program } from '../support/programs/surroundings.ts'
 import { property, runs } from '../support/property.ts'
 
+// Fifteen explorations, on a machine that may be busy.
+setDefaultTimeout(120_000)
+
 /** Asks with three tries, unless the request itself is wrong. */
 async function patient({ ask, wait }: Model, content: string): Promise<void> {
   for (let tries = 1; ; tries++) {

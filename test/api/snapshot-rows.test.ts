@@ -1,9 +1,12 @@
 // A snapshot with an invalid row is rejected with the row and the field, and leaves every list of every session unchanged.
-import { afterAll, beforeAll, expect } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout } from 'bun:test'
 import { testApps } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
 import { errorOf } from '../support/errors.ts'
 import { property, runs, test } from '../support/property.ts'
+
+// A snapshot is loaded for each place in it, on a machine that may be busy.
+setDefaultTimeout(120_000)
 
 const { appWith, close } = testApps()
 const app = appWith()

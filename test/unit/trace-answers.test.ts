@@ -1,5 +1,5 @@
 // A response is read as it was stored, and the usual token counts of a record take little room.
-import { expect } from 'bun:test'
+import { expect, setDefaultTimeout } from 'bun:test'
 import fc from 'fast-check'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import { openClone, template } from '../../src/db/open.ts'
@@ -9,6 +9,9 @@ import { createWriter } from '../../src/db/writer.ts'
 import { ulidOf } from '../../src/lib/ids.ts'
 import { property, runs, test } from '../support/property.ts'
 import { TEXTS, TRACE, usage } from '../support/stored-traces.ts'
+
+// Thousands of rows are written one by one, on a machine that may be busy.
+setDefaultTimeout(120_000)
 
 const object = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3, noNullPrototype: true })
 
