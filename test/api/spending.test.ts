@@ -118,6 +118,13 @@ describe('--max-cost', () => {
     expect(upstream.seen).toHaveLength(2)
   })
 
+  test('counts a stream on a compatible path, which is passed on in one piece', async () => {
+    const { app } = start({ max_cost: COST + 1 })
+    const streaming = { stream: true, stream_options: { include_usage: true } }
+    expect((await app.post('/v1/chat/completions', { ...HELLO, model: 'gpt-4o', ...streaming })).status).toBe(200)
+    expect(await spendingOf(app)).toMatchObject({ cost: COST, unpriced: 0 })
+  })
+
   test('counts the usage in the last event of a responses stream', async () => {
     const usage = { input_tokens: 1_000_000, output_tokens: 100_000 }
     const event = `event: response.completed\ndata: ${JSON.stringify({ type: 'response.completed', response: { usage } })}\n\n`

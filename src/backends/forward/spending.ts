@@ -93,11 +93,12 @@ function onUsage(reply: Reply, notify: (usage: JsonObject | null) => void): void
     return
   }
   const { bytes, contentType } = body
+  const counter = /^text\/event-stream/i.test(contentType) ? eventCounter() : wholeCounter()
   if (bytes instanceof Uint8Array) {
-    notify(reply.usage ?? usageInText(decoder.decode(bytes)) ?? null)
+    counter.add(bytes)
+    notify(reply.usage ?? counter.usage() ?? null)
     return
   }
-  const counter = /^text\/event-stream/i.test(contentType) ? eventCounter() : wholeCounter()
   reply.body = {
     ...body,
     bytes: bytesWithEnd(bytes, counter.add, () => notify(reply.usage ?? counter.usage() ?? null)),
