@@ -1,5 +1,5 @@
 // Pruning saves runs and changes no case, and two explorations of a program find the same.
-import { expect } from 'bun:test'
+import { expect, setDefaultTimeout } from 'bun:test'
 import type { FailureModeName } from '../../src/contract/core/exploration.ts'
 import type { Exploration, ExploreOptions } from '../../src/exploration/explore.ts'
 import { CallFailure, calling, exploreProgram, jsonOf, type Model, user } from '../support/explore.ts'
