@@ -1,11 +1,12 @@
 // The verdict on real clients over real connections: each misbehavior has its finding, and no compliant look-alike has one.
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, describe, expect, mock, setDefaultTimeout, spyOn, test } from 'bun:test'
 import OpenAI from 'openai'
 import { listen } from '../../src/cli/run/listen.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Finding } from '../../src/contract/core/finding.ts'
 import type { Verification } from '../../src/contract/core/verification.ts'
 import { createUnderstudy } from '../../src/deps.ts'
+import { realClock } from '../../src/lib/clock.ts'
 import { isBackoff } from '../../src/verdict/incomplete.ts'
 import { openConnection } from '../support/raw-http.ts'
 
@@ -27,6 +28,7 @@ beforeAll(async () => {
   }
 })
 afterAll(() => stop())
+afterEach(() => mock.restore())
 
 /** A client in a session of its own. */
 function clientOf(session: string) {
@@ -101,8 +103,11 @@ function clientOf(session: string) {
       ],
     }),
     embed: (input: string[]) => send('/v1/embeddings', { model: 'text-embedding-3-small', input }),
-    /** Stops the session's clock, so that the calls of a busy machine have no pauses either. */
-    noPauses: () => control('POST', `sessions/${session}/clock`, { freeze: true }),
+    /** Stops the session's clock and that of the machine, which may be so busy that its pauses look like waits. */
+    noPauses() {
+      spyOn(realClock, 'now').mockReturnValue(realClock.now())
+      return control('POST', `sessions/${session}/clock`, { freeze: true })
+    },
     /** Lets time pass, on the session's clock. */
     wait: (ms: number) => control('POST', `sessions/${session}/clock`, { advance: ms }),
     sdk: (maxRetries: number, path = '/v2/router') =>
