@@ -5,7 +5,6 @@ import { nextTurn } from '../../lib/bare-socket.ts'
 import { realClock } from '../../lib/clock.ts'
 import { headerText, soundHeaders } from '../../lib/header-text.ts'
 import { lazy } from '../../lib/lazy.ts'
-import { responseWith } from '../../lib/response-with.ts'
 import { sliceEnd } from '../../lib/slices.ts'
 import { allEvents, type EventBatch, isComplete } from '../../lib/sse.ts'
 import { type TimeoutErrors, within } from '../../lib/timeout.ts'
@@ -57,6 +56,12 @@ export function toResponse(reply: Reply, client: Client = {}): Response | Promis
 
 const putEvents = ({ status, headers }: Reply, events: PendingItems<EventBatch>, client: Client): Response =>
   responseWith(directStream(events, client, eventChunks), { status, headers: { ...headers, ...EVENT_STREAM } })
+
+/** A response with these headers: a provider's as they are, any others readable for every client. */
+const responseWith = (
+  body: BodyInit | null,
+  { status, headers, raw }: Pick<Reply, 'status' | 'headers' | 'raw'>,
+): Response => new Response(body, { status, headers: raw ? headers : soundHeaders(headers) })
 
 /** One chunk on the wire, in parts. */
 type Chunk = readonly Uint8Array[]
