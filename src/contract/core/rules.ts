@@ -3,6 +3,7 @@
 import { boundedRegex, RegexLimit } from '../../lib/bounded-regex.ts'
 import { parseDuration, parseSize } from '../../lib/units.ts'
 import { chatProblems } from '../router/chat-rules.ts'
+import { parseFieldPath } from './volatile-rule.ts'
 
 /** Maximum number of pairs in a call's metadata. */
 export const MAX_METADATA_PAIRS = 16
@@ -52,6 +53,7 @@ export const rules = {
   chat: finding(chatProblems),
   regex: finding(regexProblems),
   isInteger: (value: unknown) => Number.isInteger(value),
+  isFieldPath: (path: string) => parseFieldPath(path) !== undefined,
   isNothing: (value: unknown) => value == null,
   hasFewPairs: (pairs: object) => Object.keys(pairs).length <= MAX_METADATA_PAIRS,
   hasContent: (file: WithFields<'file_data' | 'uri' | 'file_id'>) =>

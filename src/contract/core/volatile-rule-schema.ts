@@ -1,6 +1,6 @@
 // The schema of a rule for volatile fields; apart from the rule, which no start should load zod for.
 import { z } from 'zod'
-import { parseFieldPath } from './volatile-rule.ts'
+import { rules } from './rules.ts'
 
 const isPattern = (source: string): boolean => {
   try {
@@ -12,7 +12,7 @@ const isPattern = (source: string): boolean => {
 }
 
 /** The path of a field of a body. */
-export const FieldPath = z.string().refine((path) => parseFieldPath(path) !== undefined, {
+export const FieldPath = z.string().refine(rules.isFieldPath, {
   message: "must be the path of a field, such as 'metadata.run_id' or 'messages[*].content'",
 })
 
