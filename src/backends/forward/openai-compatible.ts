@@ -2,7 +2,7 @@
 import type { BackendCall } from '../../contract/core/backend.ts'
 import type { Reply } from '../../contract/core/reply.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
-import { type ProviderResponse, receivedBytes } from './provider-response.ts'
+import type { ProviderResponse } from './provider-response.ts'
 import { type AddressOf, outgoing } from './request.ts'
 import { BARE, connected, errorReply, keptHeaders, unconnected } from './transport.ts'
 import { onlyUsage } from './usage.ts'
@@ -47,12 +47,11 @@ export async function answerCompatible(
       reply.usage = usage
     })
     reply.body = { kind: 'bytes', contentType, bytes: received, hides }
-  } else if (call.operation.body === 'multipart' && !/json|html/i.test(contentType)) {
-    // Subtitles and plain text: this API returns them as a JSON string. HTML comes from a proxy.
+  }
+  // Subtitles and plain text: this API returns them as a JSON string. HTML comes from a proxy.
+  if (call.operation.body === 'multipart' && !/json|html/i.test(contentType)) {
     reply.body = { kind: 'value', value: await connected(upstream, signal, () => response.text()) }
     delete reply.headers['content-type']
-  } else if (response.length !== undefined) {
-    reply.body = { kind: 'bytes', contentType, bytes: await receivedBytes(response, signal) }
   }
   return reply
 }

@@ -1,12 +1,14 @@
 // Passes a client's request on to its provider unchanged, and the provider's response back. Only the key is replaced,
 // and the provider is removed from the model name.
 import type { BackendCall, RawRequest } from '../../contract/core/backend.ts'
-import type { Reply } from '../../contract/core/reply.ts'
+import type { BytesBody, Reply } from '../../contract/core/reply.ts'
+import { ConnectionFailure } from '../../contract/core/reply.ts'
+import { networkReason } from '../../lib/network-error.ts'
 import { rememberingAll } from '../../lib/remember.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
-import { type ProviderResponse, receivedBytes } from './provider-response.ts'
+import type { ProviderResponse } from './provider-response.ts'
 import { keyHeaderOf } from './request.ts'
-import { ACCEPTED, BARE, redirected, UNPACKED, unconnected } from './transport.ts'
+import { ACCEPTED, BARE, type ChunkReader, isOwn, redirected, UNPACKED, unconnected } from './transport.ts'
 
 /** How to reach an upstream. */
 export interface PassingRoute {
@@ -43,7 +45,7 @@ export async function passOn(
     status,
     headers: passedHeaders(received),
     cookies: received.getSetCookie(),
-    body: { kind: 'bytes', contentType, bytes: await receivedBytes(response, signal) },
+    body: { kind: 'bytes', contentType, bytes: await bytesOf(response, signal) },
   }
 }
 
@@ -84,6 +86,35 @@ export const passedAddressesOf = ({ baseUrl = '', address }: Upstream): PassedAd
     if (search) url.search = url.search ? `${url.search}&${search}` : search
     return url.href
   })
+
+/** A body that arrives in one piece keeps its length; any other is passed on piece by piece. */
+async function bytesOf({ length, body }: ProviderResponse, signal: AbortSignal): Promise<BytesBody['bytes']> {
+  if (!body) return new Uint8Array()
+  // Usually arrives with the headers, so it is read while those are prepared for the client.
+  const first = body.read()
+  // A failure is thrown again when the pieces are read.
+  const begun = first.catch(() => undefined)
+  const value = length === undefined ? undefined : (await begun)?.value
+  return value?.byteLength === length && value ? value : piecesOf(first, body, signal)
+}
+
+/** The pieces; errors are the signal's reason, the provider's own, or a broken connection. */
+async function* piecesOf(
+  first: ReturnType<ChunkReader['read']>,
+  reader: ChunkReader,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  try {
+    for (let step = await first; !step.done && step.value; step = await reader.read()) yield step.value
+  } catch (error) {
+    if (signal.aborted) throw signal.reason
+    if (isOwn(error)) throw error
+    throw new ConnectionFailure(`the connection to the provider failed: ${networkReason(error)}`)
+  } finally {
+    // An error while canceling a broken body does not matter.
+    await reader.cancel().catch(() => {})
+  }
+}
 
 /** The body with the model as its provider names it; everything else stays unchanged. */
 function bodyFor({ body, text, model }: RawRequest, contentType: string | undefined): string | Uint8Array<ArrayBuffer> {

@@ -9,13 +9,12 @@ import {
   createInflateRaw,
   createZstdDecompress,
 } from 'node:zlib'
-import { type BytesBody, ConnectionFailure, Unreadable } from '../../contract/core/reply.ts'
+import { ConnectionFailure, Unreadable } from '../../contract/core/reply.ts'
 import { textOfBytes } from '../../lib/byte-stream.ts'
-import { networkReason } from '../../lib/network-error.ts'
 import { secretFormsOf } from '../../lib/secret-forms.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { maskedForms, SecretMask } from './secret-forms.ts'
-import { type ChunkReader, isOwn, type Received } from './transport.ts'
+import type { ChunkReader, Received } from './transport.ts'
 
 /** Maximum size of a decompressed response in bytes. */
 export const MAX_RESPONSE = 64 * 2 ** 20
@@ -89,38 +88,6 @@ export function bounded(
     // A broken body cannot be canceled, and is not needed.
     void body?.cancel().catch(() => {})
     throw error
-  }
-}
-
-/** A body that arrives in one piece keeps its length; any other is passed on piece by piece. */
-export async function receivedBytes(
-  { length, body }: ProviderResponse,
-  signal: AbortSignal,
-): Promise<BytesBody['bytes']> {
-  if (!body) return new Uint8Array()
-  // Usually arrives with the headers, so it is read while those are prepared for the client.
-  const first = body.read()
-  // A failure is thrown again when the pieces are read.
-  const begun = first.catch(() => undefined)
-  const value = length === undefined ? undefined : (await begun)?.value
-  return value?.byteLength === length && value ? value : piecesFrom(first, body, signal)
-}
-
-/** The pieces from the first one on; errors are the signal's reason, the provider's own, or a broken connection. */
-async function* piecesFrom(
-  first: ReturnType<ChunkReader['read']>,
-  reader: ChunkReader,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array> {
-  try {
-    for (let step = await first; !step.done && step.value; step = await reader.read()) yield step.value
-  } catch (error) {
-    if (signal.aborted) throw signal.reason
-    if (isOwn(error)) throw error
-    throw new ConnectionFailure(`the connection to the provider failed: ${networkReason(error)}`)
-  } finally {
-    // An error while canceling a broken body does not matter.
-    await reader.cancel().catch(() => {})
   }
 }
 
