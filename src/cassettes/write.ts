@@ -273,7 +273,7 @@ class Documents {
   }
 }
 
-/** What changes when a file is written; undefined if there is none. */
+/** A text that changes whenever a file is written or replaced; undefined for a file that does not exist. */
 function stateOf(file: string): string | undefined {
   const stats = statSync(file, { throwIfNoEntry: false })
   return stats && `${stats.size} ${stats.mtimeMs}`
