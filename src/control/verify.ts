@@ -120,7 +120,7 @@ export function verifyRoutes(deps: ControlDeps): Route[] {
 /** The calls; those that are turns of tasks with the current steps of the tasks. */
 function asTheyAre(found: Iterable<TraceEvidence>, session: Session): TraceEvidence[] {
   const calls = [...found]
-  // Most sessions have no tasks, and nothing else may have read their records.
+  // Most sessions have no tasks, so that their records need not be opened.
   if (!calls.some(({ trace }) => trace.task)) return calls
   const { records } = session
   const tasks = records.keyed(AGENT_TASK).map(({ body }) => body as TaskRecord)

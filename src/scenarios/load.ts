@@ -78,7 +78,7 @@ export interface ScenarioSource {
 /** A scenario that never changes. */
 export const fixedSource = (scenario: Scenario): ScenarioSource => ({ scenario, problem: undefined, refresh() {} })
 
-/** The shipped scenario with a name. Undefined if there is none. */
+/** The shipped scenario with a name; undefined for an unknown name. */
 export function loadShipped(name: string): Scenario | undefined {
   const path = listAssets('scenarios').find((one) => nameOf(one) === name)
   return path === undefined ? undefined : parseScenario(path, decoder.decode(readAsset(path)))
