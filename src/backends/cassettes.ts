@@ -12,7 +12,7 @@ import { realClock } from '../lib/clock.ts'
 import { FileError } from '../schema/source.ts'
 import { VERSION } from '../version.ts'
 import type { Transport } from './forward/transport.ts'
-import { createRecorder, type Recorder } from './record/recorder.ts'
+import { createRecorder, type Recorder, type RunEnd } from './record/recorder.ts'
 import { upstreamRequest } from './record/upstream-request.ts'
 import { ReplayMiss } from './replay/miss.ts'
 import { replayAttempt } from './replay/replayed-response.ts'
@@ -61,8 +61,8 @@ export interface Cassettes {
   report(): CassetteReport
   /** A session begins anew: all of its recorded attempts can be replayed again. */
   rewind(session: string): void
-  /** Completes what is recorded, unless the run was interrupted. */
-  finish(interrupted?: boolean): Promise<void>
+  /** Ends what is recorded: `Recorder.finish`. */
+  finish(end?: RunEnd): Promise<void>
 }
 
 /**
@@ -177,7 +177,7 @@ export function createCassettes(options: CassetteOptions): Cassettes {
       return { folder, graded: sessions.some(({ replayed }) => Object.keys(replayed?.weak ?? {}).length > 0), sessions }
     },
     rewind: (session) => tapes.get(session)?.rewind(),
-    finish: async (interrupted) => recorder?.finish(interrupted),
+    finish: async (end) => recorder?.finish(end),
   }
 }
 

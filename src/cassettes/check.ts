@@ -8,7 +8,7 @@ import { placeholdersIn, redactedNumber } from '../lib/placeholders.ts'
 import { counted } from '../lib/units.ts'
 import { isObject } from '../lib/values.ts'
 import { FileError } from '../schema/source.ts'
-import { blobFolder, cassetteName, renewedFile } from './names.ts'
+import { besideFile, blobFolder, cassetteName } from './names.ts'
 import { readStored, type StoredCassette } from './read.ts'
 
 /** What is wrong with a cassette, and what its readers should know; each is a line that begins with file and line. */
@@ -46,7 +46,7 @@ const incomplete = ({ file, header, tornLine }: StoredCassette): string[] => {
 
 function misnamed({ file, header: { session, state } }: StoredCassette): string[] {
   const name = cassetteName(session)
-  const isOwn = basename(file) === name || (state === 'incomplete' && basename(file) === renewedFile(name))
+  const isOwn = basename(file) === name || (state === 'incomplete' && basename(file) === besideFile(name, 'incomplete'))
   return isOwn ? [] : [`${file}:1: is never replayed under this name: the file of session '${session}' is ${name}`]
 }
 

@@ -36,8 +36,9 @@ export function cassetteName(session: string): string {
  */
 export const cassetteFile = (folder: string, session: string): string => join(folder, cassetteName(session))
 
-/** The file of a new recording beside a cassette that it will replace. */
-export const renewedFile = (file: string): string => `${file.slice(0, -EXTENSION.length)}~incomplete${EXTENSION}`
+/** The file of a new recording beside a cassette: while it is not complete, and if its command failed. */
+export const besideFile = (file: string, state: 'incomplete' | 'failed'): string =>
+  `${file.slice(0, -EXTENSION.length)}~${state}${EXTENSION}`
 
 /** The folder of binary bodies, which are named by their checksums. */
 export const blobFolder = (folder: string): string => join(folder, 'blobs')

@@ -8,8 +8,8 @@ import { cassetteKey } from '../contract/core/cassette-key.ts'
 import { printableLine } from '../lib/printable.ts'
 import { FileError } from '../schema/source.ts'
 import { type DocumentOptions, type InteractionText, interactionText } from './document.ts'
-import { blobFolder, cassetteFile, renewedFile } from './names.ts'
-import { ForeignFileError, readStored, type StoredInteraction } from './read.ts'
+import { besideFile, blobFolder, cassetteFile } from './names.ts'
+import { ForeignFileError, readStored, type StoredCassette, type StoredInteraction } from './read.ts'
 import { EarlierBodies } from './repeats.ts'
 import { type RenewedIds, sameAttempts, withOldIds } from './same.ts'
 import { valueText } from './value-text.ts'
@@ -28,8 +28,13 @@ export interface CassetteWriter {
   append(...interactions: readonly Interaction[]): Promise<void>
   /** Gives the recording up: it is reported, and the file stays incomplete. */
   fail(error: Error): Promise<void>
-  /** Ends the recording: marks it as complete, and replaces an older cassette. It never rejects. */
-  finish(): Promise<void>
+  /**
+   * Ends the recording: marks it as complete, and replaces an older cassette. It never rejects.
+   * @param failed whether the command failed: a complete older cassette then stays, and the new one is `beside` it
+   */
+  finish(failed?: boolean): Promise<void>
+  /** The file of the ended recording, if an older one stays. */
+  readonly beside: string | undefined
 }
 
 const SEPARATOR = '---\n'
@@ -49,6 +54,7 @@ export function openCassette(folder: string, header: NewHeader, options: WriterO
 
 class Recording implements CassetteWriter {
   readonly file: string
+  beside: string | undefined
   readonly #folder: string
   readonly #header: NewHeader
   readonly #options: WriterOptions
@@ -83,8 +89,8 @@ class Recording implements CassetteWriter {
     return this.#then(() => this.#appendArrived())
   }
 
-  finish(): Promise<void> {
-    return this.#then(() => this.#finish())
+  finish(failed = false): Promise<void> {
+    return this.#then(() => this.#finish(failed))
   }
 
   fail(error: Error): Promise<void> {
@@ -133,7 +139,7 @@ class Recording implements CassetteWriter {
     this.#older = stateOf(this.file)
     if (this.#older !== undefined) {
       this.#previous = previousIn(this.file, this.#header.volatile)
-      this.#draft = renewedFile(this.file)
+      this.#draft = besideFile(this.file, 'incomplete')
       this.#documents = this.#newDocuments(true)
     }
     // A process that still writes to it sees that it has been replaced.
@@ -189,13 +195,17 @@ class Recording implements CassetteWriter {
     return text
   }
 
-  async #finish(): Promise<void> {
+  async #finish(failed: boolean): Promise<void> {
     if (this.#ended) return
     this.#checkAlone()
     this.#close()
-    await writeWhole(this.file, headerText(this.#header, 'complete') + (await this.#recorded()))
+    const failedFile = besideFile(this.file, 'failed')
+    if (failed && this.#previous?.isComplete) this.beside = failedFile
+    const text = headerText(this.#header, 'complete') + (await this.#recorded())
+    await writeWhole(this.beside ?? this.file, text)
     this.#ended = true
     if (this.#draft !== this.file) await rm(this.#draft, { force: true })
+    if (!this.beside) await rm(failedFile, { force: true })
   }
 
   /** The documents with separators before them. Calls at the same time end in any order: they keep the older one. */
@@ -282,7 +292,7 @@ function stateOf(file: string): string | undefined {
 /** The older cassette in a file; undefined if it cannot be read, so that there is nothing to keep. */
 function previousIn(file: string, rules: readonly VolatileRule[]): Previous | undefined {
   try {
-    return new Previous(readStored(file).stored, rules)
+    return new Previous(readStored(file), rules)
   } catch (error) {
     if (error instanceof FileError && !(error instanceof ForeignFileError)) return undefined
     throw error
@@ -301,6 +311,7 @@ interface Renewed {
 
 /** The interactions of the older cassette: each is compared with the next recorded one of its key. */
 class Previous {
+  readonly isComplete: boolean
   readonly #byKey: Map<string, { stored: StoredInteraction; position: number }[]>
   readonly #rules: readonly VolatileRule[]
   readonly #ids: RenewedIds = new Map()
@@ -308,7 +319,8 @@ class Previous {
   #last = 0
   readonly #lastOfKey = new Map<string, number>()
 
-  constructor(stored: readonly StoredInteraction[], rules: readonly VolatileRule[]) {
+  constructor({ header, stored }: StoredCassette, rules: readonly VolatileRule[]) {
+    this.isComplete = header.state === 'complete'
     this.#rules = rules
     const placed = stored.map((one, position) => ({ stored: one, position }))
     this.#byKey = Map.groupBy(placed, (one) => cassetteKey(one.stored.interaction.request, rules))

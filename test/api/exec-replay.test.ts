@@ -1,6 +1,6 @@
 // exec with cassettes: what it records and replays, what it reports, and how it ends.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { runLines } from '../../src/cli/print/report.ts'
@@ -125,6 +125,40 @@ test('exec --record: keeps the older cassette if the run is interrupted', async 
   expect(text).toContain('the run was interrupted, so the cassette stays incomplete')
   expect(readFileSync(file, 'utf8')).toBe(before)
   rmSync(join(cassettes, 'default~incomplete.yaml'))
+})
+
+test('exec --record: keeps the older cassette if the command fails, and the new recording beside it', async () => {
+  const [file, beside] = [join(cassettes, 'default.yaml'), join(cassettes, 'default~failed.yaml')]
+  const before = readFileSync(file, 'utf8')
+  const failing: Program = async (surroundings) => {
+    await sending(['hello'])(surroundings)
+    return 7
+  }
+  const { code, text } = await executed(failing, { record: cassettes })
+  expect(code).toBe(7)
+  expect(text).toContain(
+    `the command failed, so ${file} stays as it was; to replay the new recording, rename ${beside}`,
+  )
+  expect(readFileSync(file, 'utf8')).toBe(before)
+  expect(readFileSync(beside, 'utf8')).toContain('state: complete')
+
+  expect((await executed(sending(['hello', 'busy']), { record: cassettes })).code).toBe(0)
+  expect(existsSync(beside)).toBe(false)
+})
+
+test('exec --record: completes a first recording, and one in place of an incomplete one, if the command fails', async () => {
+  const failing: Program = async (surroundings) => {
+    await sending(['hello'], { session: 'first' })(surroundings)
+    return 7
+  }
+  const file = join(cassettes, 'first.yaml')
+  for (let run = 0; run < 2; run++) {
+    expect((await executed(failing, { record: cassettes })).code).toBe(7)
+    const text = readFileSync(file, 'utf8')
+    expect(text).toContain('state: complete')
+    writeFileSync(file, text.replace('state: complete', 'state: incomplete'))
+  }
+  rmSync(file)
 })
 
 test('record --only: renews one cassette and replays the others', async () => {

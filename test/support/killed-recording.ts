@@ -4,7 +4,7 @@ import { expect } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { checkCassette } from '../../src/cassettes/check.ts'
-import { renewedFile } from '../../src/cassettes/names.ts'
+import { besideFile } from '../../src/cassettes/names.ts'
 import { readCassette } from '../../src/cassettes/read.ts'
 import { answered, chatInteraction, frame, newHeader, writeCassette } from './cassettes.ts'
 import { emptyFolder } from './server.ts'
@@ -45,7 +45,7 @@ export async function killRecordings(moments: number): Promise<void> {
     const size = moment % 3 === 0 ? 1_000_000 : 20_000
     const written = await killed(folder.path, { lines: 1 + (moment % 4), wait: moment % 7, size })
     const file = join(folder.path, 'killed.yaml')
-    const draft = isRenewed ? renewedFile(file) : file
+    const draft = isRenewed ? besideFile(file, 'incomplete') : file
     const { header, interactions } = readCassette(draft)
     expect(header.state).toBe('incomplete')
     expect(interactions.length).toBeGreaterThanOrEqual(written)

@@ -44,6 +44,9 @@ export interface RecordedSession {
   problem: string | null
 }
 
+/** How a run ended badly: its command failed, or was stopped before its end. */
+export type RunEnd = 'failed' | 'interrupted'
+
 /** Records what providers send. */
 export interface Recorder {
   /** A transport that records. */
@@ -52,9 +55,9 @@ export interface Recorder {
   recorded(): RecordedSession[]
   /**
    * Records what is in progress as left by its client, and writes everything.
-   * @param interrupted whether the run ended early: its cassettes then stay incomplete, and older ones in place
+   * @param end how the run ended, if badly: older cassettes then stay in place, and those of an interrupted run incomplete
    */
-  finish(interrupted?: boolean): Promise<void>
+  finish(end?: RunEnd): Promise<void>
 }
 
 /** A pause of so many ms between calls is used for redaction and writing. */
@@ -129,11 +132,11 @@ export function createRecorder(options: RecorderOptions): Recorder {
   return {
     recording: (transport) => tapped(transport, sink, limit),
     recorded: () => [...sessions.values()].map((session) => session.recorded()),
-    async finish(interrupted = false) {
+    async finish(end) {
       isEnding = true
       for (const exchange of open) exchange.left()
       while (waiting.length > 0 || draining) await startDraining()
-      await Promise.all([...sessions.values()].map((session) => session.finish(interrupted)))
+      await Promise.all([...sessions.values()].map((session) => session.finish(end)))
     },
   }
 }
@@ -232,11 +235,18 @@ class SessionRecording {
     if (this.#whole.length > 0) await this.#open().append(...this.#whole.splice(0))
   }
 
-  async finish(interrupted: boolean): Promise<void> {
+  async finish(end: RunEnd | undefined): Promise<void> {
     for (const key of [...this.#pending.keys()]) this.#flush(key)
     await this.write()
-    if (interrupted) this.#problem ??= 'the run was interrupted, so the cassette stays incomplete'
-    else await this.#open().finish()
+    if (end === 'interrupted') {
+      this.#problem ??= 'the run was interrupted, so the cassette stays incomplete'
+      return
+    }
+    const writer = this.#open()
+    await writer.finish(end === 'failed')
+    const { beside, file } = writer
+    if (beside)
+      this.#problem ??= `the command failed, so ${file} stays as it was; to replay the new recording, rename ${beside}`
   }
 
   get #redactor(): Redactor {

@@ -131,9 +131,10 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
   try {
     const end = await (options.runChild ?? runChild)(io, command, { env, cwd, timeout, output })
     const took_ms = realClock.now() - began
-    const ended = end.stopped !== undefined || end.timedOut ? 'stopped' : end.code === 0 ? 'unknown' : 'badly'
+    const interrupted = end.stopped !== undefined || end.timedOut
+    const ended = interrupted ? 'stopped' : end.code === 0 ? 'unknown' : 'badly'
     const judged = await judgeSessions({ understudy, url, token, round, requests, ended })
-    await understudy.cassettes?.finish(end.stopped !== undefined || end.timedOut)
+    await understudy.cassettes?.finish(interrupted ? 'interrupted' : end.code === 0 ? undefined : 'failed')
     const cassettes = understudy.cassettes?.report() ?? null
     await file?.keep(understudy.sessions.list().map(({ traces }) => traces))
     const not_emulated = [...notEmulated.values()]

@@ -41,7 +41,10 @@ export const SessionCassette = z.object({
       interactions: count.describe('Interactions that were recorded.'),
       attempts: count.describe('Attempts in them.'),
       omitted: count.describe('Bytes of responses that were passed on but not recorded (`--max-recorded`).'),
-      problem: z.string().nullable().describe('Why the cassette stays incomplete; null if it does not.'),
+      problem: z
+        .string()
+        .nullable()
+        .describe('Why the cassette is incomplete, or an older one was kept; null otherwise.'),
     })
     .nullable()
     .describe('What was recorded; null if nothing was.'),
