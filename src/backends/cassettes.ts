@@ -3,7 +3,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { cassetteFile } from '../cassettes/names.ts'
 import { readCassette } from '../cassettes/read.ts'
-import { createRedactor, type Redactor } from '../cassettes/redact.ts'
+import { createRedactor, pathRule, type Redactor } from '../cassettes/redact.ts'
 import type { Backend } from '../contract/core/backend.ts'
 import type { Cassette, VolatileRule } from '../contract/core/cassette.ts'
 import type { OnMiss, ReplaySpeed, WeakMatching } from '../contract/core/cassette-modes.ts'
@@ -174,7 +174,14 @@ export function createCassettes(options: CassetteOptions): Cassettes {
           ...redactedIn(redactorOf(session)),
         }
       })
-      return { folder, graded: sessions.some(({ replayed }) => Object.keys(replayed?.weak ?? {}).length > 0), sessions }
+      const ofRecorded = sessions.filter((one) => one.recorded !== null)
+      const matched = new Set(ofRecorded.flatMap(({ redacted }) => redacted.map(({ rule }) => rule)))
+      return {
+        folder,
+        graded: sessions.some(({ replayed }) => Object.keys(replayed?.weak ?? {}).length > 0),
+        unmatched_paths: redaction.paths.filter((path) => ofRecorded.length > 0 && !matched.has(pathRule(path))),
+        sessions,
+      }
     },
     rewind: (session) => tapes.get(session)?.rewind(),
     finish: async (end) => recorder?.finish(end),

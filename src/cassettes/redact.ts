@@ -151,6 +151,8 @@ interface Notes {
   replaced?(secret: Secret): void
 }
 
+/** The name of the rule for a path of the settings. */
+export const pathRule = (path: string): string => `redact: ${path}`
 const KEYS = 'keys of providers'
 const NAMES = 'names of fields'
 /** The rule for values that were found elsewhere in the session. */
@@ -232,7 +234,7 @@ class CassetteRedactor implements Redactor {
     this.#numbers = new Numbers(state)
     this.#paths = paths.flatMap((path) => {
       const steps = parseFieldPath(path)
-      return steps ? [{ steps, rule: `redact: ${path}` }] : []
+      return steps ? [{ steps, rule: pathRule(path) }] : []
     })
     this.#personalNames = personalNames
     this.#keys = keys.flatMap((key) => encodedFormsOf(key).map((form) => ({ form, kind: keyKind(key) ?? 'api-key' })))
@@ -403,11 +405,12 @@ class CassetteRedactor implements Redactor {
       text: (text, place) => replacements(secretsIn(text, place), notes),
       value: (text, place) => {
         const rule = this.#ruleFor(place)
-        if (text === 'true' || text === 'false') return rule === undefined ? undefined : 'false'
-        if (redactedNumber(text)) return undefined
+        const isBoolean = text === 'true' || text === 'false'
+        if (redactedNumber(text) || (isBoolean && rule === undefined)) return undefined
         const found = rule === undefined ? numberSecret(text, place) : wholeOf(text, 'field', rule)
         if (!found) return undefined
         notes.replaced?.(found)
+        if (isBoolean) return 'false'
         return numberPlaceholder(found.kind, notes.number(text, true))
       },
     }

@@ -15,5 +15,5 @@ export const cassettesRoute = ({ about }: Pick<ControlDeps, 'about'>): Route => 
     'What was recorded and replayed since the start, by session: interactions, misses, interactions that no request has used, applied rules for volatile fields, and redactions. Empty without --record and --replay.',
   response: CassetteReport,
   answerName: 'Cassettes',
-  handle: () => about.cassettes?.report() ?? { folder: null, graded: false, sessions: [] },
+  handle: () => about.cassettes?.report() ?? { folder: null, graded: false, unmatched_paths: [], sessions: [] },
 })

@@ -6,7 +6,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { runLines } from '../../src/cli/print/report.ts'
 import { runSuite, type SuiteOptions } from '../../src/cli/run/suite.ts'
 import { exitCodeOf } from '../../src/cli/run/suite-run.ts'
-import { readConfig } from '../../src/config.ts'
+import { type Config, readConfig } from '../../src/config.ts'
 import { runCommand, testIo } from '../support/cli.ts'
 import { startProvider } from '../support/forward.ts'
 import { runInProcess } from '../support/in-process.ts'
@@ -58,11 +58,17 @@ const sending =
     return 0
   }
 
-async function executed(program: Program, flags: Record<string, unknown>, more: Partial<SuiteOptions> = {}) {
+async function executed(
+  program: Program,
+  flags: Record<string, unknown>,
+  more: Partial<SuiteOptions> = {},
+  rules: Partial<Config> = {},
+) {
   const { strict = false, only, ...typed } = flags
   const read = readConfig({ config: settings, ...typed }, {})
   const config = {
     ...read,
+    ...rules,
     ...(only !== undefined && { replay: cassettes }),
     port: 0,
     db: ':memory:',
@@ -159,6 +165,20 @@ test('exec --record: completes a first recording, and one in place of an incompl
     writeFileSync(file, text.replace('state: complete', 'state: incomplete'))
   }
   rmSync(file)
+})
+
+test('exec: names paths of redact and rules for volatile fields that matched nothing', async () => {
+  const rules = { redact: ['mesages[*].name', 'messages[*].role'], volatile: [{ name: 'run', path: 'metdata.run' }] }
+  const program = sending(['hello'], { session: 'rules' })
+  const recorded = await executed(program, { record: cassettes }, {}, rules)
+  expect(recorded.text).toContain("redacted      'mesages[*].name' replaced nothing; check the path in 'redact'")
+  expect(recorded.run.cassettes?.unmatched_paths).toEqual(['mesages[*].name'])
+  expect(recorded.code).toBe(0)
+
+  const replayed = await executed(program, { replay: cassettes }, {}, rules)
+  expect(replayed.text).toContain('volatile      run: matched no request; check its path and pattern')
+  expect(replayed.run.cassettes?.unmatched_paths).toEqual([])
+  rmSync(join(cassettes, 'rules.yaml'))
 })
 
 test('record --only: renews one cassette and replays the others', async () => {

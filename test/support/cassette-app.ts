@@ -25,7 +25,8 @@ export function cassetteApp(
   const isOffline = replay !== undefined && record === undefined && onMiss === 'error'
   const forwarding = readForwarding({ section, backend: 'fixture', environment: {}, isOffline })
   const app = createTestApp({ clock: 'real', skip_latency: false, forwarding, ...settings }, undefined, instead)
-  const report = () => app.understudy.cassettes?.report() ?? { folder: null, graded: false, sessions: [] }
+  const report = () =>
+    app.understudy.cassettes?.report() ?? { folder: null, graded: false, unmatched_paths: [], sessions: [] }
   return {
     ...app,
     report,

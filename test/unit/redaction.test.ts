@@ -354,6 +354,12 @@ describe('redaction of fields', () => {
     })
   })
 
+  test('redact: counts a boolean as replaced, so that its path is not taken for a mistyped one', () => {
+    const one = redactor(['store'])
+    one.request(chat('x', { store: true }))
+    expect(one.report().replaced).toEqual([{ rule: 'redact: store', kind: 'field', count: 1, values: 1 }])
+  })
+
   test('names of people: are replaced only when that is set', () => {
     const text = 'My name is Jane Miller and I am here.'
     expect(JSON.stringify(redactor().request(chat(text)))).toContain('Jane Miller')

@@ -10,6 +10,7 @@ type Replayed = NonNullable<SessionCassette['replayed']>
 type Line = [title: string, text: string]
 
 const bad = (text: string) => paint('red', text)
+const warning = (text: string) => paint('yellow', text)
 /** Misses and differences that are printed of a session. */
 const MAX_PRINTED = 5
 /** Unused interactions that are printed of a session. */
@@ -38,9 +39,14 @@ export function cassetteLines(report: CassetteReport): Line[] {
     ...replayed.flatMap(missLines),
     ...replayed.flatMap(unusedLines),
     ...countsByName(parts.flatMap((one) => Object.entries(one.volatile))).map(
-      ([name, count]): Line => ['volatile', `${name}: applied ${counted(count, 'time')}`],
+      ([name, count]): Line => [
+        'volatile',
+        count > 0
+          ? `${name}: applied ${counted(count, 'time')}`
+          : warning(`${name}: matched no request; check its path and pattern`),
+      ],
     ),
-    ...redactionLines(sessions),
+    ...redactionLines(report),
   ]
 }
 
@@ -80,7 +86,7 @@ function replayedLine(parts: readonly Replayed[], graded: boolean): Line {
       missed > 0 ? bad(missed === 1 ? '1 miss' : `${missed} misses`) : 'no misses',
       ...(forwarded > 0 ? [`${forwarded} forwarded`] : []),
       ...weak.map(([kind, count]) => `${count} by --allow ${kind}`),
-      ...(graded ? [paint('yellow', 'graded: some requests matched only by --allow')] : []),
+      ...(graded ? [warning('graded: some requests matched only by --allow')] : []),
     ].join(', '),
   ]
 }
@@ -108,12 +114,15 @@ function unusedLines({ file, replayed }: SessionCassette & { replayed: Replayed 
   return more > 0 ? [...lines, ['unused', `${more} more in ${file}`]] : lines
 }
 
-function redactionLines(sessions: readonly SessionCassette[]): Line[] {
+function redactionLines({ sessions, unmatched_paths }: CassetteReport): Line[] {
   const redacted = sessions.flatMap((one) => one.redacted)
   const replaced = countsByName(redacted.map(({ rule, count }) => [rule, count]))
   return [
     ...(replaced.length > 0 ? [replaced.map((one) => one.join(' ')).join(', ')] : []).map(
       (text): Line => ['redacted', text],
+    ),
+    ...unmatched_paths.map(
+      (path): Line => ['redacted', warning(`'${path}' replaced nothing; check the path in 'redact'`)],
     ),
     ...sessions.flatMap((one) => one.not_compared).map((text): Line => ['not compared', text]),
   ]

@@ -86,6 +86,11 @@ export const CassetteReport = z.object({
   graded: z
     .boolean()
     .describe('Whether a request matched only by `--allow`: the run then shows less than a run with exact matches.'),
+  unmatched_paths: z
+    .array(z.string())
+    .describe(
+      'Paths of `redact` in `understudy.yaml` that replaced nothing in what was recorded: a mistyped path protects nothing.',
+    ),
   sessions: z.array(SessionCassette).describe('The sessions, by name.'),
 })
 export type CassetteReport = z.infer<typeof CassetteReport>
