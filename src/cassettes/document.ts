@@ -1,5 +1,6 @@
 // An interaction as a YAML document for review, and back.
 import type { FormField, Frame, Interaction, RecordedAttempt, UpstreamBody } from '../contract/core/cassette.ts'
+import { exactJson, exactJsonText } from '../lib/exact-json.ts'
 import { printableLine } from '../lib/printable.ts'
 import { counted } from '../lib/units.ts'
 import { cutWhole } from '../lib/well-formed.ts'
@@ -55,7 +56,7 @@ function documentOf(
 function bodyFields(body: UpstreamBody, { value, repeats }: ReducedBody): Partial<InteractionDocument['request']> {
   switch (body.kind) {
     case 'json':
-      if (!fitsYaml(value)) return { json: JSON.stringify(body.value) }
+      if (!fitsYaml(value)) return { json: exactJsonText(body.value) }
       return { ...(Object.keys(repeats).length > 0 && { repeats }), body: value }
     case 'form':
       return { form: [...body.fields] }
@@ -209,7 +210,7 @@ function readBody(request: InteractionDocument['request']): UpstreamBody | { pro
       return { kind: 'text', text: request.text ?? '' }
     case 'json':
       try {
-        return { kind: 'json', value: JSON.parse(request.json ?? '') }
+        return { kind: 'json', value: exactJson(request.json ?? '') }
       } catch (error) {
         return { problem: { path: ['request', 'json'], message: `must be JSON: ${(error as Error).message}` } }
       }

@@ -42,7 +42,7 @@ export function nearestInteraction<Recorded extends Interaction>(
     found.requests(comparableRequest(interaction.request, rules).request, sent)
     if (!best || found.cost < best.found.cost) best = { interaction, found }
   }
-  return best && { interaction: best.interaction, differences: best.found.list }
+  return best && { interaction: best.interaction, differences: best.found.list.map(inJson) }
 }
 
 /**
@@ -56,7 +56,7 @@ export function requestDifferences(
 ): FieldDifference[] {
   const found = new Differences(Number.POSITIVE_INFINITY)
   found.requests(comparableRequest(recorded, rules).request, comparableRequest(sent, rules).request)
-  return found.list
+  return found.list.map(inJson)
 }
 
 /** Collects differences. Once they cost as much as `limit`, nothing more is compared. */
@@ -116,6 +116,15 @@ class Differences {
 
 const own = (object: Record<string, unknown>, name: string): unknown =>
   Object.hasOwn(object, name) ? object[name] : undefined
+
+/** A difference that JSON can contain: bigints become texts. */
+function inJson(difference: FieldDifference): FieldDifference {
+  const toText = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value)
+  const [recorded, sent] = [difference.recorded, difference.sent].map((value) =>
+    value === undefined ? undefined : JSON.parse(JSON.stringify(value, toText)),
+  )
+  return { path: difference.path, recorded, sent }
+}
 
 /** The body as fields: those of a form by name. */
 function fieldsIn(body: UpstreamRequest['body']): unknown {

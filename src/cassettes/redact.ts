@@ -8,6 +8,7 @@ import type {
   UpstreamRequest,
 } from '../contract/core/cassette.ts'
 import { type FieldStep, formatFieldPath, parseFieldPath } from '../contract/core/volatile-rule.ts'
+import { exactJson, exactJsonText } from '../lib/exact-json.ts'
 import {
   hasNoPlaceholder,
   numberPlaceholder,
@@ -429,7 +430,7 @@ class CassetteRedactor implements Redactor {
   /** Whether a request has no secrets, known values or placeholders. */
   #isPlainRequest({ path, headers, body }: UpstreamRequest): boolean {
     if (body.kind === 'form') return false
-    const text = body.kind === 'json' ? JSON.stringify(body.value) : body.text
+    const text = body.kind === 'json' ? exactJsonText(body.value) : body.text
     return [text, path, ...Object.values(headers)].every(
       (one) => hasNoPlaceholder(one) && this.#isPlain(one, this.#state.echoed, isEventText(one)),
     )
@@ -647,9 +648,9 @@ function changedRequest(request: UpstreamRequest, rewriting: Rewriting): Upstrea
 function changedBody(body: UpstreamBody, rewriting: Rewriting): UpstreamBody {
   switch (body.kind) {
     case 'json': {
-      const text = JSON.stringify(body.value)
+      const text = exactJsonText(body.value)
       const changed = rewrittenText(text, rewriting)
-      return changed === text ? body : { kind: 'json', value: JSON.parse(changed) }
+      return changed === text ? body : { kind: 'json', value: exactJson(changed) }
     }
     case 'form':
       return { kind: 'form', fields: body.fields.map((field) => changedField(field, rewriting)) }

@@ -101,7 +101,7 @@ export function fitsYaml(value: unknown): boolean {
   let values = 0
   const fits = (inner: unknown, depth: number): boolean => {
     if (++values > MAX_VALUES || depth > MAX_LEVELS) return false
-    if (typeof inner !== 'object' || inner === null) return true
+    if (typeof inner !== 'object' || inner === null) return typeof inner !== 'bigint'
     if (Array.isArray(inner)) return inner.every((item) => fits(item, depth + 1))
     return Object.entries(inner).every(([name, item]) => name.length <= MAX_KEY && fits(item, depth + 1))
   }

@@ -4,6 +4,7 @@ import { keyHeaderOf } from '../backends/forward/request.ts'
 import { ACCEPTED, network, UNPACKED, withoutKey } from '../backends/forward/transport.ts'
 import { recordedHeaders } from '../cassettes/headers.ts'
 import type { AttemptEnd, Frame, RecordedAttempt, UpstreamBody, UpstreamRequest } from '../contract/core/cassette.ts'
+import { exactJsonText } from '../lib/exact-json.ts'
 import { monotonicMs } from '../lib/monotonic.ts'
 import { networkReason } from '../lib/network-error.ts'
 import { missingSetting, type Upstream } from '../providers/endpoints.ts'
@@ -69,7 +70,7 @@ function contentOf(
 }
 
 function bodyText(body: UpstreamBody): string | FormData {
-  if (body.kind === 'json') return JSON.stringify(body.value)
+  if (body.kind === 'json') return exactJsonText(body.value)
   if (body.kind === 'text') return body.text
   const form = new FormData()
   for (const field of body.fields) if ('value' in field) form.append(field.name, field.value)

@@ -2,7 +2,8 @@
 import { wholeCharacters } from './well-formed.ts'
 
 /**
- * Canonical JSON (RFC 8785) of a JSON value. A lone surrogate, which it cannot represent, becomes U+FFFD.
+ * Canonical JSON (RFC 8785) of a JSON value. A lone surrogate, which it cannot represent, becomes U+FFFD. A bigint has all
+ * of its digits.
  * @example
  * canonicalJson({ b: 1, a: [2] }) // => '{"a":[2],"b":1}'
  */
@@ -12,7 +13,8 @@ export const canonicalJson = (value: unknown): string => canonicalText(value) ??
 function canonicalText(value: unknown): string | undefined {
   if (typeof value === 'string') return JSON.stringify(value.toWellFormed())
   // Numbers are written as JavaScript writes them: RFC 8785, section 3.2.2.3.
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (typeof value !== 'object' || value === null)
+    return typeof value === 'bigint' ? String(value) : JSON.stringify(value)
   if (Array.isArray(value)) return `[${value.map((item) => canonicalText(item) ?? 'null').join()}]`
   const names = Object.keys(value)
   if (!names.every((name) => name.isWellFormed())) return canonicalText(wholeCharacters(value))

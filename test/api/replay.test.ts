@@ -180,6 +180,25 @@ describe('a miss', () => {
   })
 })
 
+test('integers above 2^53: are told apart, recorded as sent, and named in a miss', async () => {
+  respond = numbered
+  const seeded = (seed: string) =>
+    `{"model":"gpt-4o","seed":${seed},"metadata":{"customer":"c@example.org"},"messages":[{"role":"user","content":"x"}]}`
+  const sent = ['9007199254740993', '-18446744073709551615', '9007199254740992']
+  const { folder } = await recorded(async (app) => {
+    for (const seed of sent) await app.post(CHAT, seeded(seed))
+  })
+  const text = readFileSync(join(folder, 'default.yaml'), 'utf8')
+  for (const seed of sent) expect(text).toContain(seed)
+  const app = replaying(folder)
+  for (const seed of sent.toReversed()) expect((await app.post(CHAT, seeded(seed))).status).toBe(200)
+  const missed = await app.post(CHAT, seeded('9007199254740994'))
+  expect([missed.status, missed.text]).toEqual([404, expect.stringContaining('seed: recorded')])
+  expect(JSON.stringify(await app.finish())).toContain(
+    '{"path":"seed","recorded":"9007199254740993","sent":9007199254740994}',
+  )
+})
+
 test('weak matching: needs --allow, is counted, and grades the run', async () => {
   respond = numbered
   const { folder } = await recorded((app) => app.post(CHAT, chat('hi', { temperature: 0.2 })))

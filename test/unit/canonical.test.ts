@@ -17,3 +17,7 @@ property('canonicalJson: writes any JSON value as RFC 8785 has it', () => {
 test('canonicalJson: writes half of a character as U+FFFD, in names too', () => {
   expect(canonicalJson({ b: ['\ud800'], '\udc00': 1 })).toBe('{"b":["\ufffd"],"\ufffd":1}')
 })
+
+test('canonicalJson: writes all digits of a bigint', () => {
+  expect(canonicalJson([2n ** 64n, 1])).toBe('[18446744073709551616,1]')
+})

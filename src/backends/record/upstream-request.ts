@@ -5,6 +5,7 @@ import {
   type UpstreamBody,
   type UpstreamRequest,
 } from '../../contract/core/cassette.ts'
+import { exactJson } from '../../lib/exact-json.ts'
 import { parsedJson } from '../../lib/values.ts'
 import type { SentAttempt } from '../forward/transport.ts'
 
@@ -41,7 +42,7 @@ function bodyOf(body: RequestInit['body'], contentType: string): UpstreamBody | 
 
 function textBody(text: string): UpstreamBody {
   const value = parsedJson(text)
-  return value === undefined ? { kind: 'text', text } : { kind: 'json', value }
+  return value === undefined ? { kind: 'text', text } : { kind: 'json', value: exactJson(text, value) }
 }
 
 async function formBody(form: FormData): Promise<UpstreamBody> {

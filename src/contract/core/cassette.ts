@@ -49,7 +49,7 @@ export interface UpstreamRequest {
   body: UpstreamBody
 }
 
-/** Body of a request. A file is represented by its size and checksum. */
+/** Body of a request. A file is represented by its size and checksum, an integer that a number would round by a bigint. */
 export type UpstreamBody =
   | { kind: 'json'; value: unknown }
   | { kind: 'form'; fields: readonly FormField[] }
