@@ -1,8 +1,17 @@
 // Goes through every text in the body, address or header of a call, as deep as texts contain texts, and replaces ranges of them. A text that
 // a stream sends in pieces is one text.
 import { withoutSpans } from '../lib/secrets.ts'
-import { type JsonLeaf, type JsonParent, jsonLeaves } from './json-leaves.ts'
-import { type Edit, EditedText, edited, joinedView, percentView, rangeView, type TextView } from './views.ts'
+import { type JsonLeaf, type JsonParent, jsonLeaves, stringEnd } from './json-leaves.ts'
+import {
+  type Edit,
+  EditedText,
+  edited,
+  joinedView,
+  jsonStringView,
+  percentView,
+  rangeView,
+  type TextView,
+} from './views.ts'
 
 /** Where a text stands. */
 export interface Place {
@@ -47,7 +56,15 @@ export function rewriteBody(view: TextView, rewriting: Rewriting, isStream = isE
   if (rewriting.keeps(view.text, isStream)) return
   if (isStream) rewriteEvents(view, rewriting)
   else if (FORM.test(view.text)) rewriteParameters(view, rewriting, 0, true)
+  else if (NUMERIC.test(view.text)) rewriteNumber(view, rewriting)
   else rewriteText(view, rewriting, NOWHERE)
+}
+
+/** A body that is one number. */
+const NUMERIC = /^-?\d[\d.eE+-]*$/
+function rewriteNumber(view: TextView, rewriting: Rewriting): void {
+  const by = rewriting.value(view.text, NOWHERE)
+  if (by !== undefined) view.replace(0, view.text.length, by)
 }
 
 /** The replacements in a text, in order. */
@@ -91,6 +108,10 @@ function isJsonStart(text: string): boolean {
   return first === '{' || first === '[' || (first !== undefined && first <= ' ' && /^\s*[[{]/.test(text))
 }
 
+/** Whether a text is a JSON string and nothing else. */
+const isJsonString = (text: string): boolean =>
+  text.length > 1 && text[0] === '"' && stringEnd(text, 1) === text.length - 1
+
 function rewriteText(view: TextView, rewriting: Rewriting, place: Place, depth = 0): void {
   const { text } = view
   if (text === '') return
@@ -104,6 +125,10 @@ function rewriteText(view: TextView, rewriting: Rewriting, place: Place, depth =
     }
   }
   const isNested = depth < MAX_DEPTH
+  if (isNested && isJsonString(text)) {
+    rewriteText(jsonStringView(view, 1, text.length - 1), rewriting, place, depth + 1)
+    return
+  }
   const hasParameters = isNested && text.includes('=') && PARAMETER_START.test(text)
   // The path of a URL, or a text that was encoded as a whole.
   const isEncoded = isNested && ENCODED.test(text)

@@ -180,7 +180,7 @@ describe('a miss', () => {
   })
 })
 
-test('integers above 2^53: are told apart, recorded as sent, and named in a miss', async () => {
+test('integers above 2^53: are different requests, are recorded as sent, and are named in a miss', async () => {
   respond = numbered
   const seeded = (seed: string) =>
     `{"model":"gpt-4o","seed":${seed},"metadata":{"customer":"c@example.org"},"messages":[{"role":"user","content":"x"}]}`

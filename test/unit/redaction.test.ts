@@ -360,6 +360,20 @@ describe('redaction of fields', () => {
     expect(one.report().replaced).toEqual([{ rule: 'redact: store', kind: 'field', count: 1, values: 1 }])
   })
 
+  test.each([
+    ['a\n"b" password: <secret:password:1> and <secret:email:2>', 'a\n"b" password: hunter22xyz and a@example.org'],
+    ['tab\t<secret:openai-key:1>', 'tab\tsk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD'],
+    ['"a\\t<secret:email:1>"', '"a\\tb@example.org"'],
+    [-1111111111110001, 4111111111111111],
+    [12, 12],
+  ])('root: a body that is one value is redacted as %j', (redacted, value) => {
+    const body = { kind: 'json' as const, value }
+    expect(redactor().request({ ...chat(''), body }).body).toEqual({ kind: 'json', value: redacted })
+    const text = redactor().text(JSON.stringify(value))
+    expect(JSON.parse(text)).toBeDefined()
+    expect(text).not.toMatch(/hunter22xyz|sk-proj|example\.org|4111111111111111/)
+  })
+
   test('names of people: are replaced only when that is set', () => {
     const text = 'My name is Jane Miller and I am here.'
     expect(JSON.stringify(redactor().request(chat(text)))).toContain('Jane Miller')
