@@ -14,7 +14,9 @@ const CONTINUED = '  '
 /** Characters that are not written: controls, invisible and directional characters, line separators, noncharacters. */
 const UNWRITTEN = '(?![\\t\\n\\u200c\\u200d])[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\ufffe\\uffff]'
 /** Such a character, white space at the end of a line, and what looks like an escape. */
-const ESCAPED = new RegExp(`${UNWRITTEN}|[ \\t](?=\\n|$)|\\\\(?=x[0-9a-f]{2})`, 'gu')
+const ESCAPED = new RegExp(`${UNWRITTEN}|[ \\t](?=\\n|$)|\\\\(?=x)`, 'gu')
+/** What looks like an escape, and is none. */
+const NO_ESCAPE = /\\x(?![0-9a-f]{2}).{0,2}/
 /** A fast test: most bodies have no other characters, and nothing that looks like an escape. */
 const USUAL = /^[\t\n\x20-\x7e]*$/
 const isUsual = (text: string) => USUAL.test(text) && !text.includes('\\x')
@@ -145,11 +147,17 @@ const FIRST = /^\+(\d{1,15})ms(?: ([\s\S]*))?$/
 export function readFrames(text: string, form: FrameForm): { frames: Frame[] } | { problem: FrameProblem } {
   const lines = text.replace(/\n$/, '').split('\n')
   const frames: Frame[] = []
+  const mayHaveEscapes = text.includes('\\x')
   let open: { at: number; lines: string[] } | undefined
   const close = () => {
     if (open) frames.push({ at: open.at, bytes: frameBytes(open.lines.join('\n'), form) })
   }
   for (const [line, written] of lines.entries()) {
+    const [wrong] = (mayHaveEscapes && NO_ESCAPE.exec(written)) || []
+    if (wrong !== undefined) {
+      const message = `has '${wrong}', which is no escape: one is '\\x' and two digits of 0-9 and a-f, such as '\\x5c' for a backslash`
+      return { problem: { line, message } }
+    }
     const [, at, content = ''] = FIRST.exec(written) ?? []
     if (at !== undefined) {
       close()

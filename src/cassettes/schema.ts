@@ -37,10 +37,12 @@ const FormFieldSchema = z.union([
   }),
 ])
 
+const name = z.string().min(1, { message: 'must not be empty' })
+
 const RequestSchema = z.strictObject({
-  provider: z.string(),
-  operation: z.string().describe('Name of the operation, such as `chat.completions`.'),
-  model: z.string().describe('Name of the model at its provider.'),
+  provider: name,
+  operation: name.describe('Name of the operation, such as `chat.completions`.'),
+  model: name.describe('Name of the model at its provider.'),
   path: z.string().describe('Path and query at the provider; not compared.'),
   headers: z.record(z.string(), z.string()).default({}).describe('The headers that change what the request means.'),
   repeats: z

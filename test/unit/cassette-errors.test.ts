@@ -65,6 +65,12 @@ describe('broken cassette', () => {
       (text) => text.replace('+9ms data: 2', 'data: 2'),
       's.yaml:53: a line of frames must begin with a time, such as',
     ],
+    [
+      'a line with a broken escape',
+      (text) => text.replace('+9ms data: 2', '+9ms data: \\xZZ'),
+      "s.yaml:53: a line of frames has '\\xZZ', which is no escape: one is '\\x' and two digits of 0-9 and a-f, such as '\\x5c' for a backslash",
+    ],
+    ['no model', (text) => text.replace('model: gpt-4o', 'model: ""'), 's.yaml:14:3: request.model must not be empty'],
     ['broken YAML', (text) => text.replace('provider: openai', 'provider: "openai'), 's.yaml:12:'],
     [
       'an unknown state',
