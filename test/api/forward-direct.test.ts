@@ -140,6 +140,16 @@ describe('direct request', () => {
     expect(upstream?.body).toBe(body.replace('"model" : "openai/gpt-4o"', '"model" : "gpt-4o"'))
   })
 
+  test('without the name of a model is an error, and is not sent', async () => {
+    for (const model of ['openai/', '']) {
+      const { status } = await ask(
+        '/v1/chat/completions',
+        JSON.stringify({ model, messages: [{ role: 'user', content: 'Hi' }] }),
+      )
+      expect([status, received]).toEqual([400, []])
+    }
+  })
+
   test('with a form keeps its boundary and bytes', async () => {
     answer = json({ text: 'Hi' })
     const form = new FormData()

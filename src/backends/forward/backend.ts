@@ -63,7 +63,7 @@ export function forwardBackend(
   const passing: PassingBackend = {
     takes(model, api) {
       const route = routeOf(model)
-      return route !== undefined && apiOf(route.upstream) === api
+      return route !== undefined && apiOf(route.upstream) === api && model.indexOf('/') < model.length - 1
     },
     pass(call, request) {
       try {
