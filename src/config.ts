@@ -35,6 +35,8 @@ export type Config = Readonly<
     timeOverrides: Partial<TimeSettings>
     /** Whether a flag or variable says how conversations are judged. */
     historyOverrides: boolean
+    /** Settings that only a replay needs, where they are given. */
+    replaySettings: readonly SettingValue[]
   }
 >
 // Most starts export nothing.
@@ -86,6 +88,7 @@ export function readConfig(flags: Record<string, unknown>, environment: Environm
     ...(typed('skip_latency') && { latency: config.skip_latency ? 'skip' : 'real' }),
   }
   config.historyOverrides = typed('history') !== undefined
+  config.replaySettings = (['on_miss', 'speed', 'allow'] as const).flatMap((key) => settingFor(key) ?? [])
   const read = Object.freeze(config) as Config
   refuseUnknownProvider(read, settingFor('default_provider'))
   return read

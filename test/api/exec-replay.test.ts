@@ -213,9 +213,28 @@ test.each([
   [['exec', '--replay', '.', '--allow', 'all'], '--allow must be sampling or prefix, got "all"'],
   [['exec', '--record', 'a', '--seed', '1', '--seed', '2'], '--record runs the command once'],
   [['explore', '--record', 'a'], 'explore does not record'],
+  [['exec', '--on-miss', 'forward'], '--on-miss "forward" has no effect without a replay: use it with --replay DIR'],
+  [['exec', '--record', 'a', '--allow', 'prefix'], '--allow ["prefix"] has no effect without a replay'],
+  [['explore', '--speed', '10'], '--speed "10" has no effect without a replay'],
+  [['record', '--speed', 'real'], '--speed "real" has no effect without a replay'],
+  [['record', '--doctor', '--speed', 'real'], '--speed "real" has no effect without a replay'],
   [['record', '--doctor', '--only', 'a'], '--doctor and --only exclude each other'],
 ])('cassette flags, %j: are an error that says why', async (args, message) => {
   const { code, stderr } = await runCommand([...args, '--', 'true'])
   expect(stderr).toContain(message)
   expect(code).toBe(2)
+})
+
+test('settings of a replay in a file or the environment: are named when nothing is replayed, and do not fail the run', async () => {
+  writeFileSync(join(folder.path, 'shared.yaml'), 'speed: real\n')
+  const run = (args: string[]) =>
+    runCommand(['exec', '--config', 'shared.yaml', ...args, '--', 'true'], {
+      cwd: folder.path,
+      env: { UNDERSTUDY_ON_MISS: 'forward', PATH: process.env.PATH ?? '' },
+    })
+  const { code, stderr } = await run([])
+  expect(stderr).toContain('UNDERSTUDY_ON_MISS "forward" has no effect without a replay')
+  expect(stderr).toContain('shared.yaml:1: speed "real" has no effect without a replay')
+  expect(code).toBe(0)
+  expect((await run(['--replay', 'cassettes'])).stderr).not.toContain('has no effect')
 })

@@ -3,9 +3,11 @@ import { accessSync, constants, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { NOT_EMULATED_APIS } from '../../compat/not-emulated.ts'
+import { quoteSetting } from '../../config/file.ts'
 import { type Config, ConfigError, type Environment, readConfig } from '../../config.ts'
 import { parseDuration } from '../../lib/units.ts'
 import { FileError } from '../../schema/source.ts'
+import type { CommandIo } from '../io.ts'
 import { rejectOpenHost } from '../run/listen.ts'
 import { repeated, settingsByKey } from './setting-flags.ts'
 
@@ -49,6 +51,20 @@ export function commandConfig(options: Record<string, unknown>, env: Environment
   }
   rejectOpenHost(config)
   return config
+}
+
+/**
+ * Checks the settings of a replay once it is known whether there is one. A flag without it is a mistake. What stands in the
+ * environment or a file may be for other commands, and is only named.
+ * @throws ConfigError for a flag
+ */
+export function rejectUnusedReplaySettings({ replay, replaySettings }: Config, { log }: Pick<CommandIo, 'log'>): void {
+  if (replay !== undefined) return
+  for (const { source, value } of replaySettings) {
+    const what = `${source}${quoteSetting(value)} has no effect without a replay: use it with --replay DIR, or with record --only NAME`
+    if (source.startsWith('--')) throw new ConfigError(what)
+    log.line('warn', what)
+  }
 }
 
 /**

@@ -20,6 +20,7 @@ import {
   commandConfig,
   durationOf,
   type ReportOptions,
+  rejectUnusedReplaySettings,
   rejectUnwritable,
   seedOf,
 } from './command-flags.ts'
@@ -99,6 +100,7 @@ export async function exec(
   const config = replay === undefined ? read : { ...read, replay }
   refuseSeveralRecordings(config, options)
   io.log.useFormat(config.log)
+  rejectUnusedReplaySettings(config, io)
   rejectUnwritable({ '--junit': file, '--html': html, '--coverage': coverage, '--json-file': jsonFile })
   announceAddresses(io, config)
   const before = coverage === undefined ? {} : readCoverage(coverage)

@@ -39,6 +39,7 @@ import {
   durationOf,
   numberOf,
   type ReportOptions,
+  rejectUnusedReplaySettings,
   rejectUnwritable,
   seedOf,
 } from './command-flags.ts'
@@ -118,6 +119,7 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   const out = only === undefined ? options.out : join(options.out, ONE_CASE)
   const config = configOf(options, io.env)
   log.useFormat(config.log)
+  rejectUnusedReplaySettings(config, io)
   const depth = numberOf('depth', options.depth, 2) === 2 ? 2 : 1
   const classes = (options.failureMode ?? []).map(classOf)
   const cores = Math.min(MAX_JOBS, availableParallelism())

@@ -11,7 +11,7 @@ import { counted } from '../../lib/units.ts'
 import type { CommandIo, Exiting } from '../io.ts'
 import { announceAddresses } from '../run/listen.ts'
 import { runSuite } from '../run/suite.ts'
-import { commandConfig, durationOf } from './command-flags.ts'
+import { commandConfig, durationOf, rejectUnusedReplaySettings } from './command-flags.ts'
 import { addExecOptions, EXIT_CODES, type ExecOptions, exec } from './exec.ts'
 import { repeated } from './setting-flags.ts'
 
@@ -54,7 +54,10 @@ async function diagnose(io: CommandIo, command: string[], options: ExecOptions):
   try {
     for (const [index, folder] of folders.entries()) {
       const config = commandConfig({ ...options, record: folder }, io.env)
-      if (index === 0) announceAddresses(io, config)
+      if (index === 0) {
+        rejectUnusedReplaySettings(config, io)
+        announceAddresses(io, config)
+      }
       const [run] = await runSuite(command, { io, config, scenarios: config.scenario, timeout })
       if (run?.stopped) return run.code
       if (run && run.code !== 0) {

@@ -17,6 +17,7 @@ import { withClientTime } from '../run/client-time.ts'
 import { withIdleCollection } from '../run/idle-collection.ts'
 import { announceAddresses, FLUSH_MS, listen, rejectOpenHost, serverUrl } from '../run/listen.ts'
 import type { StopCause } from '../run/stop-signals.ts'
+import { rejectUnusedReplaySettings } from './command-flags.ts'
 import { addSettingFlags, settingsByKey } from './setting-flags.ts'
 
 /**
@@ -53,6 +54,7 @@ async function serve(io: CommandIo, config: Config): Promise<number> {
   const { log, stdout } = io
   log.useFormat(config.log)
   rejectOpenHost(config)
+  rejectUnusedReplaySettings(config, io)
   if (config.ready_file) clearReadyFile(config.ready_file)
   const made = createUnderstudy(config, log.report, { notice: log.notice })
   const understudy = withIdleCollection(withClientTime(made), { memory: io.memory })
