@@ -7,11 +7,12 @@ import type { AttemptEnd, Frame, RecordedAttempt, UpstreamBody, UpstreamRequest 
 import { exactJsonText } from '../lib/exact-json.ts'
 import { monotonicMs } from '../lib/monotonic.ts'
 import { networkReason } from '../lib/network-error.ts'
+import { durationText } from '../lib/units.ts'
 import { missingSetting, type Upstream } from '../providers/endpoints.ts'
 
 /**
  * Returns a function that asks the providers.
- * @param limits milliseconds after which a response counts as missing, and a signal that ends all requests
+ * @param limits milliseconds until the end of a response, after which it counts as missing, and a signal that ends all requests
  * @throws Error from that function if there is no response, or the provider has no address or key
  */
 export function askProviders(
@@ -27,6 +28,8 @@ export function askProviders(
     const limit = AbortSignal.timeout(timeout)
     const started = monotonicMs()
     const passed = () => Math.round(monotonicMs() - started)
+    // The timer may be late.
+    const isLate = () => limit.aborted || monotonicMs() - started > timeout
     try {
       const sent = network(addressOf(upstream, request), {
         method: 'POST',
@@ -41,14 +44,15 @@ export function askProviders(
         for (let step = await body?.read(); step?.value; step = await body?.read())
           frames.push({ at: passed(), bytes: step.value })
       } catch (error) {
-        if (signal.aborted) throw error
-        end = limit.aborted ? 'timed out' : 'cut by provider'
+        if (signal.aborted || isLate()) throw error
+        end = 'cut by provider'
       }
+      if (isLate()) throw new Error('late')
       const response = { status, headers: recordedHeaders(upstream.name, headers), at, frames }
       return { response, end, endedAt: passed() }
     } catch (error) {
       if (signal.aborted) throw new Error('the command was stopped')
-      if (limit.aborted) throw new Error(`no response within ${timeout / 1000} s`)
+      if (isLate()) throw new Error(`no whole response within ${durationText(timeout)} (--timeout)`)
       throw new Error(`no connection: ${withoutKey(networkReason(error), upstream.key)}`)
     }
   }

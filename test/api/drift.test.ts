@@ -142,6 +142,31 @@ describe('drift', () => {
     expect(stdout + stderr).not.toContain('sk-test')
   })
 
+  test('ends with 5 for a response that comes after the time limit', async () => {
+    // The timer of the limit cannot end the request while this blocks the thread.
+    respond = () => {
+      Bun.sleepSync(20)
+      return Response.json(completion)
+    }
+    const { code, stdout } = await drift('--timeout', '1ms')
+    expect(stdout).toContain('not reachable: no whole response within 1 ms (--timeout)')
+    expect(stdout).not.toContain('same')
+    expect(code).toBe(5)
+  })
+
+  test('ends with 5 for a response that begins in time and does not end', async () => {
+    respond = () =>
+      new Response(
+        new ReadableStream({
+          start: (controller) => controller.enqueue(new TextEncoder().encode(JSON.stringify(completion).slice(0, 40))),
+        }),
+        { headers: { 'content-type': 'application/json' } },
+      )
+    const { code, stdout } = await drift('--timeout', '100ms')
+    expect(stdout).toContain('not reachable: no whole response within 100 ms (--timeout)')
+    expect(code).toBe(5)
+  })
+
   test('does not ask what would exceed the limit on cost', async () => {
     sent.length = 0
     respond = () => Response.json(completion)
