@@ -1,6 +1,7 @@
 // Asks providers recorded requests again, and compares the shapes of their responses with the recorded ones.
 import type { Cassette, Interaction, RecordedAttempt, UpstreamRequest } from '../contract/core/cassette.ts'
 import { exactJsonText } from '../lib/exact-json.ts'
+import { placeholderIn } from '../lib/placeholders.ts'
 import { change, changesBetween } from './compare.ts'
 import type { ResponseSchemas } from './known-fields.ts'
 import type { Change } from './severities.ts'
@@ -129,15 +130,12 @@ function refusedBy(status: number, { response }: RecordedAttempt): Judgement {
   return { result: 'changed', changes: [found] }
 }
 
-const PLACEHOLDER = /<secret:[\w-]+:\d+>/
-
 /** Why a recorded request cannot be asked again. */
 function unaskable({ body, path, headers }: UpstreamRequest): string | undefined {
   if (body.kind === 'form' && body.fields.some((field) => 'sha256' in field)) {
     return 'the request has a file, of which only the checksum was recorded'
   }
-  const text = `${path} ${JSON.stringify(headers)} ${exactJsonText(body)}`
-  const [placeholder] = PLACEHOLDER.exec(text) ?? []
+  const placeholder = placeholderIn(`${path} ${JSON.stringify(headers)} ${exactJsonText(body)}`)
   return placeholder && `the request contains ${placeholder}, whose value was not recorded`
 }
 

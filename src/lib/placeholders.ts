@@ -61,9 +61,11 @@ export function redactedNumber(text: string): Pick<PlaceholderFound, 'kind' | 'n
   return code === undefined ? undefined : { kind: NUMBER_KINDS[Number(code) - 10] ?? 'number', number: Number(number) }
 }
 
+/** The first placeholder in a text, of any form; undefined if there is none. */
+export const placeholderIn = (text: string): string | undefined =>
+  (TEXT_ONCE.exec(text) ?? (text.includes(NUMBER_MARK) ? NUMBER_ONCE.exec(text) : null))?.[0]
 /** Whether a text contains a placeholder of any form. */
-export const hasPlaceholder = (text: string): boolean =>
-  TEXT_ONCE.test(text) || (text.includes(NUMBER_MARK) && NUMBER_ONCE.test(text))
+export const hasPlaceholder = (text: string): boolean => placeholderIn(text) !== undefined
 /** Whether a body certainly has no placeholder, in any encoding. */
 export const hasNoPlaceholder = (body: string): boolean =>
   !body.includes('secret') && !body.includes(NUMBER_MARK) && !body.includes('%') && !body.includes('\\u')

@@ -371,7 +371,11 @@ describe('drift: what cannot be read is never clean', () => {
     expect(driftExit(records)).toBe(exit)
   })
 
-  test('a request with a redacted value is not asked', async () => {
+  test.each([
+    ['text', { user: '<secret:email:1>' }, '<secret:email:1>'],
+    ['number', { metadata: { card: -1111111111110002 } }, '-1111111111110002'],
+    ['URL', { user: 'https://x.test/?token=%3Csecret%3Atoken%3A1%3E' }, '%3Csecret%3Atoken%3A1%3E'],
+  ])('a request with a redacted %s is not asked', async (_, value, shown) => {
     let asked = 0
     const records = await run(
       whole(chat()),
@@ -379,10 +383,10 @@ describe('drift: what cannot be read is never clean', () => {
         asked++
         return whole(chat())
       },
-      { user: '<secret:email:1>' },
+      value,
     )
     expect(records[0]?.result).toBe('not comparable')
-    expect(records[0]?.reason).toContain('<secret:email:1>')
+    expect(records[0]?.reason).toContain(shown)
     expect([asked, driftExit(records)]).toEqual([0, 5])
   })
 
