@@ -11,8 +11,8 @@ export type EvidenceOutcome =
       /** The body of the error: JSON or a text. */
       body?: object | string | undefined
     }
-  /** The response broke off after this many bytes. */
-  | { kind: 'cut'; bytes: number }
+  /** The response broke off after this many bytes; undefined if that is unknown. */
+  | { kind: 'cut'; bytes?: number | undefined }
   /** No response: the connection was reset, refused, or the name was unknown. */
   | { kind: 'reset' | 'refused' | 'unknown host' }
   /** No response for this many milliseconds, until the client or the gateway gave up. */

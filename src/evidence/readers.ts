@@ -141,9 +141,9 @@ function tracedOutcome(
     case 'canceled':
       return { kind: 'silence', ms }
     case 'disconnected':
-      return attempt.first_content_ms === null ? { kind: 'reset' } : { kind: 'cut', bytes: 0 }
+      return attempt.first_content_ms === null ? { kind: 'reset' } : { kind: 'cut' }
     case 'invalid_response':
-      return { kind: 'cut', bytes: 0 }
+      return { kind: 'cut' }
     default:
       return { kind: 'succeeded' }
   }
@@ -176,6 +176,8 @@ function fromHar(entries: readonly unknown[]): Found {
     if (!entry || !request || !url) found.skipped.push(`entry ${index} has no request with a URL`)
     else if (operation && request.method === 'POST') {
       const at = Date.parse(String(entry.startedDateTime))
+      if (isBroken(asObject(asObject(entry.response)?.content)))
+        found.skipped.push(`entry ${index} has a body that is not base64`)
       if (Number.isNaN(at)) found.skipped.push(`entry ${index} has no startedDateTime`)
       else found.attempts.push({ at, operation, ...targetOf(url, request), outcome: harOutcome(entry) })
     }
@@ -203,12 +205,15 @@ function targetOf(url: URL, request: JsonObject): Pick<EvidenceAttempt, 'provide
   }
 }
 
-/** A text of a HAR, which can be base64. */
+/** A text of a HAR, which can be base64. It is empty if it should be and is not. */
 function textOf(content: JsonObject | undefined): string {
   const { text, encoding } = content ?? {}
-  if (typeof text !== 'string') return ''
+  if (typeof text !== 'string' || isBroken(content)) return ''
   return encoding === 'base64' ? Buffer.from(text, 'base64').toString('utf8') : text
 }
+
+const isBroken = ({ text, encoding }: JsonObject = {}): boolean =>
+  encoding === 'base64' && typeof text === 'string' && !/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(text)
 
 function harOutcome(entry: JsonObject): EvidenceOutcome {
   const response = asObject(entry.response)
@@ -222,7 +227,8 @@ function harOutcome(entry: JsonObject): EvidenceOutcome {
     return { kind: 'status', status, body, retryAfter: wait || undefined }
   }
   // Chromium notes a connection that ended too early as an error beside a status.
-  return error === '' ? { kind: 'succeeded' } : { kind: 'cut', bytes: textOf(asObject(response?.content)).length }
+  if (error === '') return { kind: 'succeeded' }
+  return { kind: 'cut', bytes: Buffer.byteLength(textOf(asObject(response?.content))) || undefined }
 }
 
 function withoutResponse(error: string, ms: number): EvidenceOutcome {

@@ -82,12 +82,12 @@ function faultLines(outcome: EvidenceRule['outcome'], stream: boolean | undefine
     case 'silence':
       return [`    fault: { type: hang, for: ${exact(Math.max(1, outcome.ms))} } ${OBSERVED}: until it was given up`]
     case 'cut':
-      return outcome.bytes > 0
+      return outcome.bytes !== undefined
         ? [`    fault: { type: cut-stream, after_bytes: ${outcome.bytes} } ${OBSERVED}`]
         : [
-            stream === false
-              ? '    fault: { type: cut-stream, after_fraction: 0.5 } # assumed: half of the response'
-              : '    fault: { type: cut-stream, after_chunks: 3 } # assumed: after three chunks',
+            stream
+              ? '    fault: { type: cut-stream, after_chunks: 3 } # assumed: after three chunks'
+              : '    fault: { type: cut-stream, after_fraction: 0.5 } # assumed: half of the response',
           ]
   }
 }

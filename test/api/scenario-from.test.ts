@@ -209,6 +209,14 @@ describe('scenario from a HAR', () => {
     expect(stderr).toContain('entry 1 has no request with a URL')
   })
 
+  test('leaves out the body of an error that is not base64, and says so', async () => {
+    const broken = { status: 503, content: content('!!!', 'base64') }
+    const { code, stderr, rules } = await from(har(entry(0, broken)))
+    expect(code).toBe(0)
+    expect(stderr).toMatch(/warning: .*: entry 0 has a body that is not base64: skipped/)
+    expect(rules()[0]?.fault).not.toHaveProperty('body')
+  })
+
   test('ignores a byte order mark, as HAR 1.2 asks', async () => {
     const { code, rules } = await from(`\uFEFF${JSON.stringify(har(entry(5, { status: 503 })))}`)
     expect([code, rules().length]).toEqual([0, 1])
@@ -264,24 +272,14 @@ test('scenario from: names a file that cannot be read, and what is accepted', as
 })
 
 describe('scenario from a cassette', () => {
-  test('counts calls, since it has no times between them', async () => {
-    const header = { session: 'checkout', recorded: '2026-11-26', understudy: '1.0.0', volatile: [], redact: [] }
+  /** Writes a cassette with one call for each attempt, and makes a scenario from it. */
+  async function fromAttempts(session: string, attempts: readonly RecordedAttempt[]) {
+    const header = { session, recorded: '2026-11-26', understudy: '1.0.0', volatile: [], redact: [] }
     const writer = openCassette(join(cwd, 'cassettes'), header, {
       report: (problem) => {
         throw new Error(problem)
       },
     })
-    const response = (status: number, ...headers: [string, string][]): RecordedAttempt => ({
-      response: {
-        status,
-        headers: [['content-type', 'application/json'], ...headers],
-        at: 5,
-        frames: [{ at: 6, bytes: new TextEncoder().encode('{"error":{"message":"Later."}}') }],
-      },
-      end: 'complete',
-      endedAt: 7,
-    })
-    const attempts = [response(200), response(429, ['retry-after', '2']), response(429), response(200)]
     for (const [index, attempt] of attempts.entries()) {
       const body = {
         kind: 'json',
@@ -298,7 +296,26 @@ describe('scenario from a cassette', () => {
       await writer.append({ turn: 1, request, attempts: [attempt] })
     }
     await writer.finish()
-    const { code, stdout, stderr } = await runCommand(['scenario', 'from', 'cassettes/checkout.yaml'], { cwd })
+    return runCommand(['scenario', 'from', `cassettes/${session}.yaml`], { cwd })
+  }
+  const response = (status: number, ...headers: [string, string][]): RecordedAttempt => ({
+    response: {
+      status,
+      headers: [['content-type', 'application/json'], ...headers],
+      at: 5,
+      frames: [{ at: 6, bytes: new TextEncoder().encode('{"error":{"message":"Later."}}') }],
+    },
+    end: 'complete',
+    endedAt: 7,
+  })
+
+  test('counts calls, since it has no times between them', async () => {
+    const { code, stdout, stderr } = await fromAttempts('checkout', [
+      response(200),
+      response(429, ['retry-after', '2']),
+      response(429),
+      response(200),
+    ])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(parsed(stdout).rules).toMatchObject([
       {
@@ -307,6 +324,16 @@ describe('scenario from a cassette', () => {
         fault: { type: 'http-error', status: 429, retry_after: 2_000, body: { error: { message: 'Later.' } } },
       },
     ])
+  })
+
+  test('reproduces a response that ends after its headers', async () => {
+    const headers = { status: 200, headers: [['content-type', 'application/json']] as const, at: 5, frames: [] }
+    const { code, stdout, stderr } = await fromAttempts('headers-only', [
+      response(200),
+      { response: headers, end: 'cut by provider', endedAt: 7 },
+    ])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(parsed(stdout).rules).toMatchObject([{ fault: { type: 'cut-stream', after_bytes: 0 } }])
   })
 })
 

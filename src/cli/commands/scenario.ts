@@ -1,5 +1,5 @@
 // understudy scenario: lists the shipped scenarios, prints one as a file to start from, or makes one of what happened.
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { basename, extname } from 'node:path'
 import { Command } from 'commander'
 import { isRecording, readCassette } from '../../cassettes/read.ts'
@@ -63,7 +63,9 @@ interface FromOptions {
  */
 async function from(io: CommandIo, file: string, options: FromOptions): Promise<void> {
   const { out, name = nameFor(file), force } = options
-  if (out !== undefined && existsSync(out) && !force) throw new ConfigError(`${out} exists: use --force to replace it`)
+  const existing = out === undefined ? undefined : statSync(out, { throwIfNoEntry: false })
+  if (existing?.isDirectory()) throw new ConfigError(`--out ${out} is a folder: name a file in it`)
+  if (existing && !force) throw new ConfigError(`${out} exists: use --force to replace it`)
   const content = contentOf(file)
   const evidence =
     !isJson(content) && isRecording(file, content)
