@@ -1,6 +1,7 @@
 // Records what providers send, and replays it in their place: which session does what, and what came of it.
 
-import { existsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { cassetteFile } from '../cassettes/names.ts'
 import { readCassette } from '../cassettes/read.ts'
 import { createRedactor, pathRule, type Redactor } from '../cassettes/redact.ts'
@@ -72,11 +73,15 @@ export interface Cassettes {
 export function createCassettes(options: CassetteOptions): Cassettes {
   const { record, replay, only, onMiss, speed, allow, rules, redaction, limit, home, notice } = options
   if (replay !== undefined && onMiss !== 'record' && !isFolder(replay)) {
-    throw new FileError(`--replay ${JSON.stringify(replay)} is not a folder: record cassettes with 'understudy record'`)
+    const [flag, all] = only ? ['--out', ' without --only'] : ['--replay', '']
+    throw new FileError(
+      `${flag} ${JSON.stringify(replay)} is not a folder: record cassettes with 'understudy record'${all}`,
+    )
   }
   const folder = record ?? replay ?? ''
   if (folder !== '' && existsSync(folder) && !isFolder(folder))
     throw new FileError(`${JSON.stringify(folder)} is a file: the folder of cassettes cannot be there`)
+  if (record !== undefined || onMiss === 'record') checkWritable(folder)
   const redactors = new Map<string, Redactor>()
   const tapes = new Map<string, Tape>()
   const cassetteOf = (session: string) => (session === home ? HOME_CASSETTE : session)
@@ -185,6 +190,22 @@ export function createCassettes(options: CassetteOptions): Cassettes {
     },
     rewind: (session) => tapes.get(session)?.rewind(),
     finish: async (end) => recorder?.finish(end),
+  }
+}
+
+/**
+ * Checks that a folder can be written, or made: otherwise calls would be paid for, and not recorded.
+ * @throws FileError
+ */
+function checkWritable(folder: string): void {
+  let path = resolve(folder)
+  while (!existsSync(path)) path = dirname(path)
+  const fail = (why: string) => new FileError(`cassettes cannot be written to ${JSON.stringify(folder)}: ${why}`)
+  if (!isFolder(path)) throw fail(`${path} is a file`)
+  try {
+    accessSync(path, constants.W_OK)
+  } catch (error) {
+    throw fail((error as Error).message)
   }
 }
 

@@ -40,5 +40,8 @@ export const cassetteFile = (folder: string, session: string): string => join(fo
 export const besideFile = (file: string, state: 'incomplete' | 'failed'): string =>
   `${file.slice(0, -EXTENSION.length)}~${state}${EXTENSION}`
 
+/** Whether a file is one of those. */
+export const isBeside = (file: string): boolean => /~(?:incomplete|failed)\.yaml$/.test(file)
+
 /** The folder of binary bodies, which are named by their checksums. */
 export const blobFolder = (folder: string): string => join(folder, 'blobs')

@@ -119,7 +119,11 @@ class Recording implements CassetteWriter {
       const { session } = this.#header
       const { message } = error as Error
       const what = this.#ended ? `lacks what followed: ${this.file}` : `stays incomplete: ${this.#draft}`
-      this.#options.report(printableLine(`the recording of session '${session}' ${what}: ${message}`))
+      const text =
+        error instanceof ForeignFileError
+          ? `is not written: ${message}; move the file, or record into another folder`
+          : `${what}: ${message}`
+      this.#options.report(printableLine(`the recording of session '${session}' ${text}`))
       this.#close()
     }
   }

@@ -1,6 +1,6 @@
 // `understudy drift` as a user runs it: a provider that has changed, cassettes of what it was, and the report.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openCassette } from '../../src/cassettes/write.ts'
@@ -185,6 +185,27 @@ describe('drift', () => {
     expect(code).toBe(5)
   })
 
+  test('names every broken cassette of a folder, and asks nothing', async () => {
+    sent.length = 0
+    const broken = join(folder, 'broken')
+    cpSync(join(folder, 'cassettes'), broken, { recursive: true })
+    writeFileSync(join(broken, 'a.yaml'), 'interactions: []\nversion: 1\n')
+    writeFileSync(join(broken, 'b.yaml'), 'cassette: 9\n')
+    const { code, stderr } = await runCommand(['drift', 'broken'], { cwd: folder })
+    expect(stderr).toContain('broken/a.yaml:1: the file is a cassette of vcrpy')
+    expect(stderr).toContain('broken/b.yaml:1:1: the cassette has format 9')
+    expect([code, sent]).toEqual([2, []])
+  })
+
+  test('leaves out what a failed or interrupted recording has left beside a cassette', async () => {
+    const beside = join(folder, 'beside')
+    cpSync(join(folder, 'cassettes', 'checkout.yaml'), join(beside, 'checkout.yaml'))
+    for (const state of ['failed', 'incomplete'])
+      cpSync(join(folder, 'cassettes', 'checkout.yaml'), join(beside, `checkout~${state}.yaml`))
+    respond = () => Response.json(completion)
+    expect((await runCommand(['drift', 'beside'], { cwd: folder })).stdout).toContain('2 recorded requests: 2 same')
+  })
+
   test('changes no cassette', async () => {
     const read = () =>
       readdirSync(join(folder, 'cassettes')).map((name) => readFileSync(join(folder, 'cassettes', name), 'utf8'))
@@ -196,6 +217,7 @@ describe('drift', () => {
 
   const mistakes: [string, string[], string][] = [
     ['an unknown cassette', ['cassettes', '--only', 'chekout'], "did you mean 'checkout'?"],
+    ['the sessions there are', ['cassettes', '--only', 'x'], '; sessions: checkout, private'],
     ['a cost that is none', ['cassettes', '--max-cost', 'ten'], '--max-cost must be a number of USD'],
     ['a folder without cassettes', ['.git-none'], '.git-none'],
   ]

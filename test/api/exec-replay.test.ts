@@ -199,13 +199,24 @@ test('record --only: renews one cassette and replays the others', async () => {
 })
 
 test('record: fails when a cassette stays incomplete', async () => {
-  const { code, run } = await executed(sending(['one']), { record: join(import.meta.path, 'cassettes') })
+  const late = join(folder.path, 'late')
+  const replacing: Program = async (surroundings) => {
+    writeFileSync(late, 'a file in the place of the folder')
+    return sending(['one'])(surroundings)
+  }
+  const { code, run } = await executed(replacing, { record: join(late, 'cassettes') })
   expect([code, run.verdict]).toEqual([3, 'fail'])
   expect(run.cassettes?.sessions[0]?.recorded?.problem).toContain('ENOTDIR')
 })
 
 test.each([
   [['exec', '--record', import.meta.path], 'is a file: the folder of cassettes cannot be there'],
+  [
+    ['exec', '--record', join(import.meta.path, 'a', 'b')],
+    `cassettes cannot be written to "${join(import.meta.path, 'a', 'b')}": ${import.meta.path} is a file`,
+  ],
+  [['record', '--out', ''], '--out must be a folder, got ""'],
+  [['record', '--only', 'a', '--out', 'no-such-folder'], '--out "no-such-folder" is not a folder'],
   [['exec', '--record', 'a', '--replay', 'b'], '--record and --replay exclude each other'],
   [['exec', '--replay', 'no-such-folder'], '--replay "no-such-folder" is not a folder'],
   [['exec', '--replay', '.', '--on-miss', 'synthesize'], 'a generated response would be taken for a recorded one'],

@@ -189,7 +189,9 @@ describe('renewed cassette', () => {
     const writer = openCassette(folder.path, newHeader('vcr'), { report: (problem) => problems.push(problem) })
     await writer.append(turnOf('a', answered()))
     await writer.finish()
-    expect(problems).toEqual([expect.stringContaining('vcr.yaml:1: the file is a cassette of vcrpy')])
+    expect(problems).toEqual([
+      `the recording of session 'vcr' is not written: ${file}:1: the file is a cassette of vcrpy or go-vcr: a cassette of Understudy begins with 'cassette: 1'; move the file, or record into another folder`,
+    ])
     expect(readFileSync(file, 'utf8')).toBe(text)
   })
 

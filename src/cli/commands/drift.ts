@@ -3,6 +3,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { z } from 'zod'
+import { isBeside } from '../../cassettes/names.ts'
 import { readCassette } from '../../cassettes/read.ts'
 import { AnthropicEvent, AnthropicMessage } from '../../compat/anthropic/response-schema.ts'
 import { ConfigError, readConfig } from '../../config.ts'
@@ -30,6 +31,8 @@ interface Options {
 const JOBS = 4
 const MAX_COST = '0.10'
 const TIMEOUT = '2m'
+/** Sessions that a message lists. */
+const MAX_NAMES = 10
 
 /** `understudy drift`: asks providers recorded requests again, and reports how their responses have changed. */
 export function driftCommand(io: CommandIo, exiting: Exiting): Command {
@@ -87,15 +90,26 @@ function costOf(text: string): number {
   throw new ConfigError(`--max-cost must be a number of USD such as 0.10, got ${JSON.stringify(text)}`)
 }
 
-/** The cassettes in a file or folder. Other files of a folder, such as blobs, are none. */
+/** The cassettes in a file or folder. Other files of a folder, such as blobs, are none, nor are recordings beside a cassette. */
 function cassettesIn(path: string): Cassette[] {
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory()
   if (!isFolder) return [readCassette(path)]
   const files = readdirSync(path, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.yaml'))
+    .filter((name) => name.endsWith('.yaml') && !isBeside(name))
     .sort()
   if (files.length === 0) throw new FileError(`${path} has no cassettes: record some with 'understudy record'`)
-  return files.map((name) => readCassette(join(path, name)))
+  const problems: string[] = []
+  const cassettes = files.flatMap((name) => {
+    try {
+      return [readCassette(join(path, name))]
+    } catch (error) {
+      if (!(error instanceof FileError)) throw error
+      problems.push(...error.problems)
+      return []
+    }
+  })
+  if (problems.length > 0) throw new FileError(problems)
+  return cassettes
 }
 
 function only(cassettes: readonly Cassette[], name: string | undefined): readonly Cassette[] {
@@ -103,8 +117,10 @@ function only(cassettes: readonly Cassette[], name: string | undefined): readonl
   const found = cassettes.filter(({ header }) => header.session === name)
   if (found.length > 0) return found
   const names = cassettes.map(({ header }) => header.session)
+  const more = names.length - MAX_NAMES
+  const shown = [...names.slice(0, MAX_NAMES), ...(more > 0 ? [`${more} more`] : [])].join(', ')
   throw new ConfigError(
-    `--only ${JSON.stringify(name)}: there is no cassette of this session${suggestion(name, names)}`,
+    `--only ${JSON.stringify(name)}: there is no cassette of this session${suggestion(name, names)}; sessions: ${shown}`,
   )
 }
 

@@ -43,6 +43,7 @@ export function recordCommand(io: CommandIo, exiting: Exiting): Command {
 async function record(io: CommandIo, command: string[], options: RecordOptions): Promise<number> {
   const { out, only, doctor, ...rest } = options
   if (doctor && only) throw new ConfigError('--doctor and --only exclude each other: --doctor writes no cassettes')
+  if (out === '') throw new ConfigError('--out must be a folder, got ""')
   if (doctor) return diagnose(io, command, rest)
   return exec(io, command, { ...rest, record: out }, only && { replay: out, recordOnly: only })
 }
