@@ -236,6 +236,40 @@ test.each([
   expect(code).toBe(2)
 })
 
+test('record --doctor: does not call runs with different requests the same', async () => {
+  const script = `await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
+    method: 'POST',
+    headers: { authorization: 'Bearer x', 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'm' + process.pid, messages: [{ role: 'user', content: 'Hi' }] }),
+  })`
+  const { stderr } = await runCommand([
+    'record',
+    '--doctor',
+    '--config',
+    settings,
+    '--',
+    process.execPath,
+    '-e',
+    script,
+  ])
+  expect(stderr).toContain('1 of 1 requests of the first run have no equal in the second')
+  expect(stderr).not.toContain('the same requests')
+})
+
+test('exec --record: prints five kept cassettes of a failed command, and the number of the others', async () => {
+  const sessions = Array.from({ length: 7 }, (_, index) => `many-${index}`)
+  const all =
+    (code: number): Program =>
+    async (surroundings) => {
+      for (const session of sessions) await sending(['one'], { session })(surroundings)
+      return code
+    }
+  await executed(all(0), { record: cassettes })
+  const { text } = await executed(all(1), { record: cassettes })
+  expect(text.match(/the command failed, so /g)).toHaveLength(5)
+  expect(text).toContain('recorded      the same for 2 more cassettes')
+})
+
 test('settings of a replay in a file or the environment: are named when nothing is replayed, and do not fail the run', async () => {
   writeFileSync(join(folder.path, 'shared.yaml'), 'speed: real\n')
   const run = (args: string[]) =>

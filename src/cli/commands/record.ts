@@ -73,7 +73,7 @@ async function diagnose(io: CommandIo, command: string[], options: ExecOptions):
       return 0
     }
     const { rules, remaining } = proposeRules(sessions, volatile)
-    printRules(io, rules)
+    if (rules.length > 0 || remaining.length === 0) printRules(io, rules)
     for (const line of remaining) io.stderr.line(`understudy: warning: ${line}`)
     return 0
   } finally {

@@ -11,7 +11,7 @@ type Line = [title: string, text: string]
 
 const bad = (text: string) => paint('red', text)
 const warning = (text: string) => paint('yellow', text)
-/** Misses and differences that are printed of a session. */
+/** Misses and differences that are printed of a session, and cassettes that were not completed. */
 const MAX_PRINTED = 5
 /** Unused interactions that are printed of a session. */
 const MAX_UNUSED = 10
@@ -66,10 +66,12 @@ function recordedLines({ folder, sessions }: CassetteReport): Line[] {
     'attempt',
   )
   const omitted = sumOf(parts, (one) => one.omitted)
+  const problems = parts.flatMap(({ problem }) => problem ?? [])
   const texts = [
     `${interactions}, ${attempts}, ${counted(parts.length, 'cassette')} in ${folder}`,
     ...(omitted > 0 ? [`${omitted} bytes of large responses are not in the cassettes (--max-recorded)`] : []),
-    ...parts.flatMap(({ problem }) => (problem ? [bad(problem)] : [])),
+    ...problems.slice(0, MAX_PRINTED).map(bad),
+    ...(problems.length > MAX_PRINTED ? [bad(`the same for ${problems.length - MAX_PRINTED} more cassettes`)] : []),
   ]
   return texts.map((text) => ['recorded', text])
 }
