@@ -10,7 +10,7 @@ import { FileError } from '../schema/source.ts'
 import { type DocumentOptions, type InteractionText, interactionText } from './document.ts'
 import { besideFile, blobFolder, cassetteFile } from './names.ts'
 import { ForeignFileError, readStored, type StoredCassette, type StoredInteraction } from './read.ts'
-import { EarlierBodies } from './repeats.ts'
+import { EarlierBodies, type ReducedBody } from './repeats.ts'
 import { type RenewedIds, sameAttempts, withOldIds } from './same.ts'
 import { valueText } from './value-text.ts'
 
@@ -71,8 +71,8 @@ class Recording implements CassetteWriter {
   #documents: Documents
   readonly #arrived: Interaction[] = []
   #previous: Previous | undefined
-  /** The positions of the documents so far, by the order of the older cassette. */
-  readonly #positions: number[] = []
+  /** The places of the documents so far. */
+  readonly #places: Place[] = []
 
   constructor(folder: string, header: NewHeader, options: WriterOptions) {
     this.file = cassetteFile(folder, header.session)
@@ -187,8 +187,9 @@ class Recording implements CassetteWriter {
     let text = ''
     for (const interaction of this.#arrived.splice(0)) {
       const { renewed, kept, position } = this.#previous?.match(interaction) ?? { renewed: interaction, position: 0 }
-      text += (await (kept ? this.#documents.kept(kept) : this.#fresh(renewed))) + SEPARATOR
-      this.#positions.push(position)
+      const document = (await (kept ? this.#documents.kept(kept) : this.#fresh(renewed))) + SEPARATOR
+      text += document
+      this.#places.push({ position, started: interaction.started ?? 0, length: document.length })
     }
     if (text !== '') this.#write(text)
   }
@@ -212,25 +213,43 @@ class Recording implements CassetteWriter {
     if (!this.beside) await rm(failedFile, { force: true })
   }
 
-  /** The documents with separators before them. Calls at the same time end in any order: they keep the older one. */
+  /**
+   * The documents with separators before them, in the order of the older cassette, then of their first attempts: calls at
+   * the same time end in any order, and one that may be retried is written late.
+   */
   async #recorded(): Promise<string> {
-    const isOrdered = this.#positions.every((position, index) => position >= (this.#positions[index - 1] ?? 0))
-    if (isOrdered) {
-      const text = await readFile(this.#draft, 'utf8')
-      return text.slice(headerText(this.#header, 'incomplete').length, -SEPARATOR.length)
+    const places = this.#places
+    const inOrder = places.map((place, index) => ({ ...place, index })).sort(comparePlaces)
+    if (this.#documents.hasRepeats && inOrder.some(({ index }, at) => index !== at)) {
+      const documents = this.#newDocuments(true)
+      const { stored } = readStored(this.#draft)
+      let text = ''
+      for (const { index } of inOrder) {
+        const one = stored[index]
+        if (one) text += SEPARATOR + (await documents.kept(one))
+      }
+      return text
     }
-    const documents = this.#newDocuments(true)
-    const inOrder = readStored(this.#draft)
-      .stored.map((stored, index) => ({ stored, position: this.#positions[index] ?? 0 }))
-      .sort((one, other) => one.position - other.position)
-    const texts: string[] = []
-    for (const { stored } of inOrder) texts.push(SEPARATOR + (await documents.kept(stored)))
-    return texts.join('')
+    const text = await readFile(this.#draft, 'utf8')
+    let at = headerText(this.#header, 'incomplete').length + SEPARATOR.length
+    const documents = places.map(({ length }) => text.slice(at, (at += length)))
+    return (SEPARATOR + inOrder.map(({ index }) => documents[index]).join('')).slice(0, -SEPARATOR.length)
   }
 }
 
+/** Where a document belongs: its position in the older cassette, and when its first attempt was sent. */
+interface Place {
+  position: number
+  started: number
+  /** Characters of the document with its separator. */
+  length: number
+}
+const comparePlaces = (one: Place, other: Place): number => one.position - other.position || one.started - other.started
+
 /** The documents of a cassette, in its order. */
 class Documents {
+  /** Whether one of them repeats a part of another one, which has to stay above it. */
+  hasRepeats = false
   readonly #earlier = new EarlierBodies()
   /** The last number of ids that begin alike. */
   readonly #numbers = new Map<string, number>()
@@ -251,6 +270,7 @@ class Documents {
     const value = body.kind === 'json' ? body.value : undefined
     const id = this.#newId(cassetteKey(interaction.request, this.#rules))
     const reduced = this.#earlier.reduce(id, value)
+    this.#noteRepeats(reduced)
     // The restored body shares what it repeats: a long conversation is in memory once.
     this.#earlier.add(id, this.#keepsOthers ? this.#earlier.restore(reduced) : undefined)
     return this.#textOf(interaction, { id, reduced })
@@ -271,9 +291,14 @@ class Documents {
       if (cassetteKey({ ...request, body }, this.#rules) !== key) return (await this.fresh(interaction)).text
     }
     const value = body.kind === 'json' ? body.value : undefined
+    this.#noteRepeats(reduced)
     this.#earlier.reduce(id, value)
     this.#earlier.add(id, value)
     return text.endsWith('\n') ? text : `${text}\n`
+  }
+
+  #noteRepeats({ repeats }: ReducedBody): void {
+    this.hasRepeats ||= Object.keys(repeats).length > 0
   }
 
   #newId(key: string): string {

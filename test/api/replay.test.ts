@@ -180,6 +180,22 @@ describe('a miss', () => {
   })
 })
 
+test('interactions: are in the order of their first attempts, also those that might have been retried', async () => {
+  respond = (content) =>
+    content.startsWith('down') ? Response.json({ error: { message: 'later' } }, { status: 503 }) : numbered(content)
+  const { folder } = await recorded(async (app) => {
+    for (const content of ['first', 'down', 'second', 'down again', 'third']) await app.post(CHAT, chat(content))
+  })
+  const bodies = readCassette(join(folder, 'default.yaml')).interactions.map(({ request: { body } }) => body)
+  expect(JSON.stringify(bodies).match(/(?<="content":")[^"]+/g)).toEqual([
+    'first',
+    'down',
+    'second',
+    'down again',
+    'third',
+  ])
+})
+
 test('integers above 2^53: are different requests, are recorded as sent, and are named in a miss', async () => {
   respond = numbered
   const seeded = (seed: string) =>

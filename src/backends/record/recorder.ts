@@ -285,7 +285,7 @@ class SessionRecording {
       pending = undefined
     }
     if (pending) pending.interaction.attempts.push(attempt)
-    else pending = { interaction: { turn: conversationTurn(request), request, attempts: [attempt] }, ended: 0 }
+    else pending = { interaction: { started, turn: conversationTurn(request), request, attempts: [attempt] }, ended: 0 }
     pending.ended = started + endedAt
     this.#pending.set(key, pending)
     if (!mayBeRetried(attempt)) this.#flush(key)

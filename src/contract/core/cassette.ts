@@ -100,6 +100,8 @@ export interface RecordedAttempt {
  * retry. The grouping is for readers; replay takes the attempts of a key one by one, first in, first out.
  */
 export interface Interaction {
+  /** When its first attempt was sent, in ms on a clock of the recording. Absent of what was read from a file. */
+  started?: number
   /** Number of the conversation's turn, from 1. */
   turn: number
   request: UpstreamRequest
