@@ -27,6 +27,7 @@ import {
   editsIn,
   fieldPlace,
   isEventText,
+  NOWHERE,
   namedPlace,
   type Place,
   type Replacement,
@@ -649,7 +650,8 @@ function changedBody(body: UpstreamBody, rewriting: Rewriting): UpstreamBody {
   switch (body.kind) {
     case 'json': {
       const text = exactJsonText(body.value)
-      const changed = rewrittenText(text, rewriting)
+      const isText = typeof body.value === 'object' || typeof body.value === 'string'
+      const changed = isText ? rewrittenText(text, rewriting) : (rewriting.value(text, NOWHERE) ?? text)
       return changed === text ? body : { kind: 'json', value: exactJson(changed) }
     }
     case 'form':

@@ -1,6 +1,7 @@
 // Goes through every text in the body, address or header of a call, as deep as texts contain texts, and replaces ranges of them. A text that
 // a stream sends in pieces is one text.
 import { withoutSpans } from '../lib/secrets.ts'
+import { parsedJson } from '../lib/values.ts'
 import { type JsonLeaf, type JsonParent, jsonLeaves, stringEnd } from './json-leaves.ts'
 import {
   type Edit,
@@ -45,7 +46,8 @@ export interface Rewriting {
 /** Texts contain texts that contain texts. Deeper ones are searched as they stand. */
 const MAX_DEPTH = 8
 
-const NOWHERE: Place = { name: undefined, path: () => undefined }
+/** The place of a text or number that is no field. */
+export const NOWHERE: Place = { name: undefined, path: () => undefined }
 /** The place of a text that is a header, or a parameter. */
 export const namedPlace = (name: string, isParameter = false): Place => ({ ...NOWHERE, name, isParameter })
 /** The place of a field of a form. */
@@ -56,15 +58,7 @@ export function rewriteBody(view: TextView, rewriting: Rewriting, isStream = isE
   if (rewriting.keeps(view.text, isStream)) return
   if (isStream) rewriteEvents(view, rewriting)
   else if (FORM.test(view.text)) rewriteParameters(view, rewriting, 0, true)
-  else if (NUMERIC.test(view.text)) rewriteNumber(view, rewriting)
   else rewriteText(view, rewriting, NOWHERE)
-}
-
-/** A body that is one number. */
-const NUMERIC = /^-?\d[\d.eE+-]*$/
-function rewriteNumber(view: TextView, rewriting: Rewriting): void {
-  const by = rewriting.value(view.text, NOWHERE)
-  if (by !== undefined) view.replace(0, view.text.length, by)
 }
 
 /** The replacements in a text, in order. */
@@ -108,9 +102,9 @@ function isJsonStart(text: string): boolean {
   return first === '{' || first === '[' || (first !== undefined && first <= ' ' && /^\s*[[{]/.test(text))
 }
 
-/** Whether a text is a JSON string and nothing else. */
-const isJsonString = (text: string): boolean =>
-  text.length > 1 && text[0] === '"' && stringEnd(text, 1) === text.length - 1
+/** Whether a text is a JSON string and nothing else, with escapes: without them it can be read as it stands. */
+const isEscapedString = (text: string): boolean =>
+  text[0] === '"' && text.includes('\\') && stringEnd(text, 1) === text.length - 1 && parsedJson(text) !== undefined
 
 function rewriteText(view: TextView, rewriting: Rewriting, place: Place, depth = 0): void {
   const { text } = view
@@ -125,7 +119,7 @@ function rewriteText(view: TextView, rewriting: Rewriting, place: Place, depth =
     }
   }
   const isNested = depth < MAX_DEPTH
-  if (isNested && isJsonString(text)) {
+  if (isNested && isEscapedString(text)) {
     rewriteText(jsonStringView(view, 1, text.length - 1), rewriting, place, depth + 1)
     return
   }
