@@ -9,7 +9,7 @@ import { emptyFolder, exchange, type Server, startServer } from '../support/serv
 
 const HAPROXY = Bun.which('haproxy') ?? ((await Bun.file('/usr/sbin/haproxy').exists()) ? '/usr/sbin/haproxy' : null)
 const CONFIG = join(import.meta.dir, '..', '..', 'deploy', 'haproxy.cfg')
-const SESSIONS = 90
+const SESSIONS = 45
 const NAMES = ['a', 'b', 'c'] as const
 
 const folder = emptyFolder()
@@ -146,7 +146,7 @@ afterAll(async () => {
 test.if(!HAPROXY)('balancer tests: are skipped without haproxy: apt-get install haproxy', () => {})
 
 describe.skipIf(!HAPROXY)('HAProxy', () => {
-  test('sends 90 sessions by token, header and path to one process each', async () => {
+  test('sends 45 sessions by token, header and path to one process each', async () => {
     expect(new Set((await all(make)).map(({ status }) => status))).toEqual(new Set([201]))
     const first = await all((index) => say(index))
     const streams = await all((index) => say(index, true))
