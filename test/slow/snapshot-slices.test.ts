@@ -15,7 +15,7 @@ afterAll(async () => {
   rmSync(root, { recursive: true, force: true })
 })
 
-const RECORDS = 8_000
+const RECORDS = 3_000
 const BARE = { seed_file: ['none'], clock: 'real' as const }
 const LOAD = '/_understudy/snapshot'
 interface Row {
