@@ -26,8 +26,7 @@ const starters: [string, string[]][] = [
   ['the launcher', ['node', launcher, ...serve]],
 ]
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGKILL'] as const
-// Together, since they wait more than they work.
-const posix = process.platform === 'win32' ? test.skip : test.concurrent
+const posix = test.skipIf(process.platform === 'win32')
 
 let count = 0
 /** Starts a command in a group of its own; `file` is where it says that it is ready. */
