@@ -162,17 +162,14 @@ async function exploreCommand(name: string, manner: Manner, { mode, command }: {
   return { code, printed: printed.join(''), report }
 }
 
-test.concurrent.each(IN_RUNNERS)(
-  'explore: shows the mistake of %s in its test runner',
-  async (name, planted, command) => {
-    const { code, report } = await exploreCommand(name, 'careless', { mode: planted.mode, command })
-    expectMistake(report, planted)
-    expect(code).toBe(3)
-  },
-)
+test.each(IN_RUNNERS)('explore: shows the mistake of %s in its test runner', async (name, planted, command) => {
+  const { code, report } = await exploreCommand(name, 'careless', { mode: planted.mode, command })
+  expectMistake(report, planted)
+  expect(code).toBe(3)
+})
 
 // In those that start soon: the others were seen to pass without a fault.
-test.concurrent.each(IN_RUNNERS.filter(([, , [first]]) => first !== 'node'))(
+test.each(IN_RUNNERS.filter(([, , [first]]) => first !== 'node'))(
   'explore: shows no problem of the careful twin of %s in its test runner',
   async (name, { mode }, command) => {
     const { code, printed, report } = await exploreCommand(name, 'careful', { mode, command })
