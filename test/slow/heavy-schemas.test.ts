@@ -162,6 +162,8 @@ describe('heavy schema of an evaluator', () => {
     const evaluator = { type: 'json_schema', key, path: 'Default', schema }
     expect((await app.post('/v2/evaluators', evaluator, headers)).status).toBe(200)
     expectSettled(await app.post(`/v2/evaluators/${key}/invoke`, { output }, headers), what)
+    // A guardrail checks a text in the same way: one schema of each end shows that it does.
+    if (HOSTILE.some(([own]) => own === what) && !ENDS.includes(what)) return
     const guarded = bodyOf({ guardrails: [{ id: key, execute_on: 'input' }], ...user(output) })
     const { status } = await app.post(CHAT, guarded, headers)
     expect([400, 422]).toContain(status)
