@@ -30,6 +30,8 @@ const VALUES: Record<string, string> = {
   huge: '9223372036854775807',
   bytes: `x'00ff'`,
 }
+/** For columns of texts, where a number becomes one. */
+const { negative: _, ...TEXT_VALUES } = VALUES
 /** For columns that hold JSON. */
 const JSON_VALUES: Record<string, string> = {
   'no JSON': `'{"_id":'`,
@@ -57,9 +59,9 @@ function operationsOf(document: Json) {
     }
   return operations
 }
-/** What would take away what is to be damaged, what concerns all sessions, and what never ends. */
+/** What would take away what is to be damaged, what concerns all sessions, what never ends, and sound, which is a third of each snapshot. */
 const LEFT_OUT =
-  /^(delete|clear|remove|reset|createSession|putSession|getSession|moveClock|loadSnapshot|seedWorkspace|watchLive)/
+  /^(audioSpeech|delete|clear|remove|reset|createSession|putSession|getSession|moveClock|loadSnapshot|seedWorkspace|watchLive)/
 
 /** A call, as `fetch` takes it. */
 type Request = [path: string, body?: Json]
@@ -149,16 +151,20 @@ function chosen(rows: readonly Row[], named: ReadonlySet<string>): Row | undefin
 interface Place {
   where: string
   values: unknown[]
+  kind: string
 }
 interface Column {
   /** The file that is copied. */
   file: string
   table: string
   column: string
-  isJson: boolean
+  /** What it is damaged with, as SQL. */
+  values: Record<string, string>
   /** A row of each kind; where they hold JSON, of some kinds. */
   places: Place[]
 }
+/** Kinds of the rows of a table that has them. */
+type Kinds = ReadonlySet<string>
 
 /** All columns with the rows to damage in them, in the first of these files in which their table has any. */
 function columnsOf(files: readonly string[], named: ReadonlySet<string>): Column[] {
@@ -171,7 +177,11 @@ function columnsOf(files: readonly string[], named: ReadonlySet<string>): Column
     .pluck()
     .all() as string[]
   const found = tables.flatMap((table) => {
-    const columns = first.pragma(`table_info(${quoted(table)})`) as { name: string; pk: number }[]
+    const columns = first.pragma(`table_info(${quoted(table)})`) as {
+      name: string
+      type: string
+      pk: number
+    }[]
     const keys = columns.filter(({ pk }) => pk > 0).map(({ name }) => name)
     const by = keys.length > 0 ? keys : columns.map(({ name }) => name)
     const all = databases.map((database) => database.prepare(`SELECT * FROM ${quoted(table)}`).all() as Row[])
@@ -184,10 +194,15 @@ function columnsOf(files: readonly string[], named: ReadonlySet<string>): Column
       return row ? [row] : []
     })
     const where = by.map((key) => `${quoted(key)} IS ?`).join(' AND ')
-    const placeOf = (row: Row) => ({ where, values: by.map((key) => row[key]) })
-    return columns.flatMap(({ name: column }): Column[] => {
+    const placeOf = (row: Row) => ({ where, values: by.map((key) => row[key]), kind: String(row.kind) })
+    return columns.flatMap(({ name: column, type }): Column[] => {
       const isJson = rows.some((row) => /^[[{]/.test(String(row[column])))
-      const of = { table, column, isJson, file: String(files[at]) }
+      const of = {
+        table,
+        column,
+        values: isJson ? JSON_VALUES : type === 'TEXT' ? TEXT_VALUES : VALUES,
+        file: String(files[at]),
+      }
       if (!isJson) return [{ ...of, places: rows.map(placeOf) }]
       // Neighbors depend on each other, as agents and tasks do: they are damaged in different sessions.
       const groups = Array.from({ length: Math.min(GROUPS, rows.length) }, (_, group) =>
@@ -203,9 +218,11 @@ function columnsOf(files: readonly string[], named: ReadonlySet<string>): Column
 /** Sessions over which the kinds of rows are spread where they hold JSON. */
 const GROUPS = 7
 
-/** A damaged session: what is damaged, in how many rows, and whether it is a copy of that with the long text. */
+/** A damaged session: what is damaged, in how many rows of which kinds, and whether it is a copy of that with the long text. */
 interface Damage {
   what: string
+  table: string
+  kinds: Kinds
   rows: number
   isLong: boolean
 }
@@ -234,13 +251,15 @@ function damageAll(paths: readonly string[]): Map<string, Damage> {
   const named = new Set(paths.flatMap((path) => path.split(/[/?]/)))
   const made = new Map<string, Damage>()
   for (const column of columnsOf(['sound', 'long'].map(fileOf), named))
-    for (const [name, value] of Object.entries(column.isJson ? JSON_VALUES : VALUES)) {
+    for (const [name, value] of Object.entries(column.values)) {
       const session = `damaged-${made.size}`
       copyFileSync(column.file, fileOf(session))
       const rows = damage(fileOf(session), column, value)
       const place = column.places.length === 1 ? ` of ${column.places[0]?.values.join('/')}` : ''
       const what = `${column.table}.${column.column}${place} is ${name}`
-      if (rows > 0) made.set(session, { what, rows, isLong: column.file === fileOf('long') })
+      const kinds = new Set(column.places.map(({ kind }) => kind))
+      const isLong = column.file === fileOf('long')
+      if (rows > 0) made.set(session, { what, table: column.table, kinds, rows, isLong })
       else rmSync(fileOf(session))
     }
   return made
@@ -253,14 +272,16 @@ const prototype: Record<(typeof METHODS)[number], Method> = Object.getPrototypeO
   new Driver(':memory:').prepare('SELECT 1'),
 )
 
-/** The statements that are executed until a promise is settled. */
-async function statementsOf(act: () => Promise<unknown>): Promise<Set<string>> {
-  const executed = new Set<string>()
+/** The statements that are executed until a promise is settled, each with all texts that were bound to it. */
+async function statementsOf(act: () => Promise<unknown>): Promise<Map<string, Set<string>>> {
+  const executed = new Map<string, Set<string>>()
   const { get, all, run, iterate } = prototype
   for (const method of METHODS) {
     const own = prototype[method]
     prototype[method] = function (...more) {
-      executed.add(this.source)
+      const bound = executed.get(this.source) ?? new Set()
+      for (const value of more.flat()) if (typeof value === 'string') bound.add(value)
+      executed.set(this.source, bound)
       return own.apply(this, more)
     }
   }
@@ -271,29 +292,51 @@ async function statementsOf(act: () => Promise<unknown>): Promise<Set<string>> {
 /** Tables that no statement needs to name. */
 const UNNAMED = ['sqlite_sequence', 'session_settings', 'emptied']
 
+/** The tables and views that each statement of a session's file names, with the tables of the views. */
+function namesIn(): (statement: string) => Set<string> {
+  const database = new Driver(fileOf('sound'))
+  const views = new Map(
+    database.prepare("SELECT name, sql FROM sqlite_master WHERE type = 'view'").raw().all() as [string, string][],
+  )
+  database.close()
+  const namesOf = (statement: string): string[] =>
+    (statement.match(/\w+/g) ?? []).flatMap((word) => {
+      const view = views.get(word)
+      return view === undefined ? [word] : namesOf(view.replace(/^.*? AS /s, ''))
+    })
+  return (statement) => new Set(namesOf(statement))
+}
+
 /**
- * Whether a call reads or writes a table, other than as every call to a session does that is not loaded yet. What a table contains is
- * nothing to the others.
+ * Whether a call reads or writes rows of these kinds in a table, other than as nearly every call does to a session or its workspace that
+ * is not loaded yet. What a table contains is nothing to the others.
  */
-async function usesOf(calls: readonly Request[]): Promise<(call: Request, table: string) => boolean> {
-  const executed = new Map<Request, Set<string>>()
+async function usesOf(
+  calls: readonly Request[],
+): Promise<(call: Request, damage: Pick<Damage, 'table' | 'kinds'>) => boolean> {
+  const executed = new Map<Request, Map<string, Set<string>>>()
   for (const [index, call] of calls.entries()) {
     const session = `probe-${index}`
     copyFileSync(fileOf('sound'), fileOf(session))
     executed.set(call, await statementsOf(() => callIn(session, call)))
   }
-  const isShared = (statement: string) => [...executed.values()].every((own) => own.has(statement))
-  const words = new Map(
-    [...executed].map(([call, own]) => {
-      const statements = [...own].filter((statement) => !isShared(statement))
-      return [call, new Set(statements.flatMap((statement) => statement.match(/\w+/g) ?? []))]
-    }),
+  const times = (statement: string) => [...executed.values()].filter((own) => own.has(statement)).length
+  const all = new Set([...executed.values()].flatMap((own) => [...own.keys()]))
+  const namesOf = namesIn()
+  const names = new Map(
+    [...all].filter((one) => times(one) < LOADS * calls.length).map((statement) => [statement, namesOf(statement)]),
   )
-  return (call, table) =>
+  const everyKind = new Set([...damaged.values()].flatMap(({ kinds }) => [...kinds]))
+  return (call, { table, kinds }) =>
     UNNAMED.includes(table) ||
-    // The tables of the text search begin with the name under which it is used.
-    [...(words.get(call) ?? [])].some((word) => table === word || table.startsWith(`${word}_`))
+    [...(executed.get(call) ?? [])].some(([statement, bound]) => {
+      // The tables of the text search begin with the name under which it is used.
+      const isNamed = [...(names.get(statement) ?? [])].some((name) => table === name || table.startsWith(`${name}_`))
+      return isNamed && (bound.isDisjointFrom(everyKind) || !bound.isDisjointFrom(kinds))
+    })
 }
+/** The share of calls from which on a statement belongs to the loading of what they use. */
+const LOADS = 3 / 4
 
 /** Makes a call in a copy of the sound session. */
 const callIn = (session: string, [path, body]: Request): Promise<Answer> =>
@@ -349,22 +392,23 @@ test('damaged value: is answered around or named, and its session can be reset a
   const listed = new Map<string, string[]>()
   for (const call of sound.reads) listed.set(call[0], idsOf(await callIn('sound', call)))
   const wrong: string[] = []
-  for (const [session, { what, rows, isLong }] of damaged) {
+  for (const [session, damage] of damaged) {
+    const { what, rows, isLong } = damage
     const check = (path: string, answer: Answer) => {
       if (!isAllowed(answer)) wrong.push(`${what}: ${path} ${answer.status} ${answer.text.slice(0, 300)}`)
       if (reported.length > 0) wrong.push(`${what}: ${path} reports ${(reported.splice(0)[0] as Error).stack}`)
     }
-    const table = what.replace(/\..*/s, '')
-    for (const call of isLong ? sound.ofLong : sound.reads.filter((one) => isUsed(one, table))) {
+    for (const call of isLong ? sound.ofLong : sound.reads.filter((one) => isUsed(one, damage))) {
       const [path] = call
       const answer = await callIn(session, call)
       check(path, answer)
-      if (answer.status !== 200) continue
+      const before = listed.get(path)
+      if (answer.status !== 200 || !before?.length) continue
       const ids = idsOf(answer)
-      const lost = (listed.get(path) ?? []).filter((id) => !ids.includes(id))
+      const lost = before.filter((id) => !ids.includes(id))
       if (!isLong && lost.length > rows) wrong.push(`${what}: ${path} lists ${ids.length}, and not ${lost}`)
     }
-    for (const call of sound.writes.filter((one) => isUsed(one, table)))
+    for (const call of sound.writes.filter((one) => isUsed(one, damage)))
       check(`POST ${call[0]}`, await callIn(session, call))
     check('reset', await app.post(`/_understudy/sessions/${session}/reset`, {}))
     const removed = await app.fetch(`/_understudy/sessions/${session}`, { method: 'DELETE' })

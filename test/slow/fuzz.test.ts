@@ -9,7 +9,7 @@ import { makeRequest, POLITE_SESSION } from '../fuzz/requests.ts'
 import { shrink } from '../fuzz/shrink.ts'
 
 const SEED = 1
-const REQUESTS = 300
+const REQUESTS = 150
 const FORWARDED = 60
 
 /** What the program describes, which is the same for each. */

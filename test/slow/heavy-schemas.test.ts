@@ -101,12 +101,22 @@ const ENDS = [
   'a reference to itself',
 ]
 const some = HOSTILE.filter(([what]) => ENDS.includes(what))
+/** What takes the worker's whole budget of steps, or a second of one pattern: the worker is ended before. The main thread gives up by itself. */
+const LONG = HOSTILE.filter(([what]) =>
+  /^(allOf|anyOf|oneOf and not) of references that double|match nothing$|endless host$/.test(what),
+)
+const others = HOSTILE.filter((row) => !LONG.includes(row))
 // With the usual limits in one place, where what looks for a sample gives up by itself, and short ones everywhere else.
 const usual = appWith()
-const app = appWith({}, { jobLimits: shortJobs(100) })
+const app = appWith({}, { jobLimits: shortJobs(50) })
 
 describe.each([
-  ...(firstPlace ? [[...firstPlace, usual, HOSTILE] as const] : []),
+  ...(firstPlace
+    ? ([
+        [...firstPlace, usual, others],
+        [...firstPlace, app, LONG],
+      ] as const)
+    : []),
   ...otherPlaces.map((place) => [...place, app, some] as const),
 ])('heavy schema in %s', (_, path, body, app, schemas) => {
   test.each([...schemas])('is settled in time: %s', async (what, schema) => {
@@ -152,6 +162,8 @@ describe('heavy schema of an evaluator', () => {
     const evaluator = { type: 'json_schema', key, path: 'Default', schema }
     expect((await app.post('/v2/evaluators', evaluator, headers)).status).toBe(200)
     expectSettled(await app.post(`/v2/evaluators/${key}/invoke`, { output }, headers), what)
+    // A guardrail checks a text in the same way: one schema of each end shows that it does.
+    if (HOSTILE.some(([own]) => own === what) && !ENDS.includes(what)) return
     const guarded = bodyOf({ guardrails: [{ id: key, execute_on: 'input' }], ...user(output) })
     const { status } = await app.post(CHAT, guarded, headers)
     expect([400, 422]).toContain(status)

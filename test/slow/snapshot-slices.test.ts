@@ -15,7 +15,10 @@ afterAll(async () => {
   rmSync(root, { recursive: true, force: true })
 })
 
+/** So many that slices can be counted. */
 const RECORDS = 8_000
+/** So many that something else happens before the last slice. */
+const FEWER = 3_000
 const BARE = { seed_file: ['none'], clock: 'real' as const }
 const LOAD = '/_understudy/snapshot'
 interface Row {
@@ -31,25 +34,32 @@ type App = ReturnType<typeof appWith>
 const at = (session: string) => (path: string) => `/s/${session}${path}`
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
+/** Snapshots by their number of records. */
+const snapshots = new Map<number, { snapshot: string; workspace: string }>()
+
 /** A snapshot of one contact, repeated under other names. */
-async function manyContacts(app: App): Promise<{ snapshot: string; workspace: string }> {
+async function manyContacts(app: App, count = RECORDS): Promise<{ snapshot: string; workspace: string }> {
+  const known = snapshots.get(count)
+  if (known) return known
   await app.post(at('source')('/v2/contacts'), { external_id: 'ada' })
   const { tables, ...rest } = (await app.fetch(at('source')(LOAD))).json() as { tables: { records: Row[] } }
   const one = tables.records.find(({ kind }) => kind === 'contact')
   if (!one) throw new Error('no contact in the snapshot')
-  const records = Array.from({ length: RECORDS }, (_, index) => {
+  const records = Array.from({ length: count }, (_, index) => {
     const id = `${one.id.slice(0, -5)}${String(index).padStart(5, '0')}`
     const key = `c${index}`
     return { ...one, id, seq: index + 1, key, body: { ...one.body, _id: id, external_id: key, metadata } }
   })
-  return { snapshot: JSON.stringify({ ...rest, tables: { ...tables, records } }), workspace: one.workspace }
+  const made = { snapshot: JSON.stringify({ ...rest, tables: { ...tables, records } }), workspace: one.workspace }
+  snapshots.set(count, made)
+  return made
 }
 
 /** An app with a session that has a file and one contact, and a snapshot for it. */
-async function prepared(name: string) {
+async function prepared(name: string, length = FEWER) {
   const folder = join(root, name)
   const app = appWith({ ...BARE, sessions_dir: folder })
-  const { snapshot, workspace } = await manyContacts(app)
+  const { snapshot, workspace } = await manyContacts(app, length)
   const path = at('loaded')
   await app.post(path('/v2/contacts'), { external_id: 'before' })
   const { records } = app.understudy.sessions.get('loaded')
@@ -74,7 +84,7 @@ async function whileWaiting(promise: Promise<unknown>, look: () => void): Promis
 
 describe('a snapshot for a session with a file', () => {
   test('is written in slices: readers see all or nothing, and a process that ends meanwhile leaves the earlier data', async () => {
-    const { app, path, snapshot, count, file, log } = await prepared('slices')
+    const { app, path, snapshot, count, file, log } = await prepared('slices', RECORDS)
     const before = log()
     const seen = new Set<number>()
     const sizes = new Set<number>()
@@ -98,7 +108,7 @@ describe('a snapshot for a session with a file', () => {
   })
 
   test('makes the other writes of its session wait, and no other session', async () => {
-    const { app, path, snapshot, log } = await prepared('waits')
+    const { app, path, snapshot, log } = await prepared('waits', RECORDS)
     const before = log()
     const order: string[] = []
     const note = (name: string) => (answer: { status: number }) => void order.push(`${name} ${answer.status}`)
@@ -116,7 +126,7 @@ describe('a snapshot for a session with a file', () => {
   test('changes nothing when a value does not fit its column', async () => {
     const { app, path, snapshot, count } = await prepared('wrong')
     const { tables, ...rest } = JSON.parse(snapshot) as { tables: { records: Row[] } }
-    const records = [...tables.records, { ...tables.records[0], seq: RECORDS + 5 }]
+    const records = [...tables.records, { ...tables.records[0], seq: FEWER + 5 }]
     const { status, text } = await app.post(path(LOAD), { ...rest, tables: { ...tables, records } })
     expect([status, errorOf(text, status).code]).toEqual([400, 'invalid_snapshot'])
     expect(count()).toBe(1)
