@@ -12,6 +12,8 @@ export interface PageOptions {
   scripts?: boolean
   /** A path that it cannot reach. */
   without?: string
+  /** What it gets at a path in place of the server's response. */
+  instead?: { path: string; json: unknown }
   /** What is there once it is loaded, as a selector. */
   ready?: string
 }
@@ -32,7 +34,10 @@ export async function inspectorBrowser(): Promise<InspectorBrowser> {
   const complaints: string[] = []
   return {
     complaints,
-    async open(url, { width = 1280, height = 860, dark = false, scripts = true, without, ready = '#app main' } = {}) {
+    async open(
+      url,
+      { width = 1280, height = 860, dark = false, scripts = true, without, instead, ready = '#app main' } = {},
+    ) {
       const context = await browser.newContext({
         viewport: { width, height },
         colorScheme: dark ? 'dark' : 'light',
@@ -46,6 +51,11 @@ export async function inspectorBrowser(): Promise<InspectorBrowser> {
         await page.route(
           (url) => url.pathname === without,
           (route) => route.abort(),
+        )
+      if (instead)
+        await page.route(
+          (url) => url.pathname === instead.path,
+          (route) => route.fulfill({ json: instead.json }),
         )
       page.on('request', (request) => {
         const { host, protocol } = new URL(request.url())
