@@ -77,6 +77,11 @@ export async function inspectorBrowser(): Promise<InspectorBrowser> {
 /** Rules of accessibility that a page must meet. */
 export const WCAG = ['wcag2a', 'wcag2aa', 'wcag21aa']
 
+/** Those that a narrow screen changes: what it hides, and what it scrolls. */
+export const NARROW = ['button-name', 'label', 'link-name', 'scrollable-region-focusable']
+/** That which a dark screen changes. */
+export const DARK = ['color-contrast']
+
 /** Serious things that the checker has against the part of a page that a selector names. */
 export async function barriers(page: Page, rules: readonly string[] = WCAG, part = 'html'): Promise<string[]> {
   // Scripts of tests are let in by the browser's protocol; the page's policy would not. Compiling this one takes long.
