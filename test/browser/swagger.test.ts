@@ -43,7 +43,7 @@ const FILE = { operation: 'createFile', path: '/v2/files' }
 interface ShownDocument {
   tags: { name: string }[]
   paths: Record<string, Record<string, ShownOperation>>
-  components: { schemas: Record<string, ShownSchema> }
+  components: { schemas: Record<string, ShownSchema>; securitySchemes: object }
 }
 interface ShownOperation {
   tags: string[]
@@ -101,8 +101,6 @@ test('Swagger UI: filters operations by words of path, name and group, collapsed
   expect(
     await page.locator('.opblock-tag').evaluateAll((all) => all.map((tag) => tag.getAttribute('data-tag'))),
   ).toEqual(['Extension: Datasets'])
-  await filter.fill('')
-  await blockOf(page, CHAT).waitFor()
 }, 120_000)
 
 test('Swagger UI: sends a file chosen in the form of an operation', async () => {
@@ -143,9 +141,16 @@ test('Swagger UI: has a token set, so that Execute shows the response at once', 
 }, 200_000)
 
 test('Swagger UI with tokens: gives none away, shows the 401 without a password prompt, and works once authorized', async () => {
-  // One operation is drawn in half a second, all of them in two.
-  const { paths, ...document } = await shown()
-  const json = { ...document, paths: { [TOOLS.path]: paths[TOOLS.path] }, servers: [{ url: guarded.url }] }
+  // One operation without its responses is drawn in a third of the time of all of them.
+  const { paths, components, ...document } = await shown()
+  const get = { ...paths[TOOLS.path]?.get, parameters: [], responses: { 200: { description: 'The tools.' } } }
+  const { securitySchemes } = components
+  const json = {
+    ...document,
+    components: { securitySchemes },
+    paths: { [TOOLS.path]: { get } },
+    servers: [{ url: guarded.url }],
+  }
   const other = await open(guarded, { instead: { path: '/swagger/json', json } })
   await toggle(other, TOOLS)
   const refused = await execute(other, TOOLS, 401)
