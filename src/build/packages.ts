@@ -11,11 +11,10 @@ import { executableOf, isMusl, ownPlatform, platforms } from './platforms.ts'
 
 const root = join(import.meta.dir, '..', '..')
 const { values: flags } = parseArgs({
-  // As tests need them: somewhere else, uncompressed, the test helper alone, or with a small program in place of the executable.
+  // As tests need them: somewhere else, uncompressed, or with a small program in place of the executable.
   options: {
     out: { type: 'string', default: join(root, 'dist', 'packages') },
     uncompressed: { type: 'boolean' },
-    helper: { type: 'boolean' },
     executable: { type: 'string' },
     // A release: the folder that has the archive of every platform.
     archives: { type: 'string' },
@@ -131,8 +130,6 @@ async function packPlatform(platform: string): Promise<void> {
 rmSync(out, { recursive: true, force: true })
 mkdirSync(out, { recursive: true })
 await packTestHelper()
-if (!flags.helper) {
-  await packCommand()
-  for (const platform of platforms) await packPlatform(platform)
-}
+await packCommand()
+for (const platform of platforms) await packPlatform(platform)
 rmSync(stage, { recursive: true })

@@ -138,8 +138,9 @@ export function healthRoute(deps: ControlDeps): Route {
     answerName: 'Health',
     response: Health,
     alsoWith: { 503: 'The same, while the process shuts down and creates no more sessions.' },
-    handle: () => {
-      about.watch.noteCheck('health')
+    handle: ({ request }) => {
+      // A page that is open, such as the inspector's, is no balancer: the end would wait for it to send more checks.
+      if (!request.headers.has('sec-fetch-site')) about.watch.noteCheck('health')
       const { files } = fixtures
       files.look()
       const all = sessions.list()

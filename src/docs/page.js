@@ -57,6 +57,15 @@
       resolveSubtree: (document, path, options) => resolveSubtree(partFor(document, path), path, options),
     },
     statePlugins: {
+      spec: {
+        wrapActions: {
+          // It is JSON, for which Swagger UI's parser of YAML takes 0.2 s.
+          parseToJson:
+            (_, { specActions }) =>
+            (text) =>
+              specActions.updateJsonSpec(JSON.parse(text)),
+        },
+      },
       layout: {
         wrapActions: {
           updateFilter: (update, system) => (filter) => {

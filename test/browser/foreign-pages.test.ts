@@ -3,8 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Browser, BrowserContext } from 'playwright-core'
 import { send, testApps } from '../support/app.ts'
 import { closeBrowser, launchBrowser } from '../support/browser.ts'
+import { serveHere } from '../support/cli.ts'
 import { errorOf } from '../support/errors.ts'
-import { emptyFolder, type Server, startServer } from '../support/server.ts'
+import type { Server } from '../support/server.ts'
 
 const CHAT = '/v2/router/chat/completions'
 const EVIL = 'http://evil.example'
@@ -155,13 +156,12 @@ describe('control API reads', () => {
 })
 
 describe('origins in a browser', () => {
-  const folder = emptyFolder()
   let server: Server
   let browser: Browser
   let context: BrowserContext
   let site: Bun.Server<undefined>
   beforeAll(async () => {
-    server = await startServer(['--db', ':memory:'], { cwd: folder.path })
+    server = await serveHere(['--db', ':memory:'], {})
     // Another port is another origin, and `localhost` another site than 127.0.0.1.
     const page = () => new Response('<title>a page</title>', { headers: { 'content-type': 'text/html' } })
     site = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: page })
@@ -172,7 +172,6 @@ describe('origins in a browser', () => {
     if (browser) await closeBrowser(browser)
     await site?.stop(true)
     await server?.stop()
-    folder.remove()
   })
   const callsOf = async () => {
     const answer = await fetch(`${server.url}/_understudy/sessions`)

@@ -1,10 +1,10 @@
-// The inspector in a real browser, served by the executable: calls as they arrive, filters, one call over time, and actions.
+// The inspector in a real browser, of a server in this process: calls as they arrive, filters, one call over time, and actions.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
+import { serveHere } from '../support/cli.ts'
 import { type InspectorBrowser, inspectorBrowser, screenshot } from '../support/inspector.ts'
-import { emptyFolder, type Server, startServer } from '../support/server.ts'
+import type { Server } from '../support/server.ts'
 
-const folder = emptyFolder()
 let server: Server
 let browser: InspectorBrowser
 let page: Page
@@ -33,13 +33,12 @@ const rows = () => page.locator('.grid .row')
 const visit = (hash: string) => page.evaluate((one) => void (location.hash = one), hash)
 
 beforeAll(async () => {
-  ;[server, browser] = await Promise.all([startServer(['--db', ':memory:'], { cwd: folder.path }), inspectorBrowser()])
+  ;[server, browser] = await Promise.all([serveHere(['--db', ':memory:'], {}), inspectorBrowser()])
   page = await browser.open(`${server.url}/`)
 }, 90_000)
 afterAll(async () => {
   await browser?.close()
   await server?.stop()
-  folder.remove()
 })
 
 test('inspector start page: shows snippets with the right address and sends a first call', async () => {

@@ -5,8 +5,9 @@ import type { Page } from 'playwright-core'
 import { accepted } from '../support/accepted.ts'
 import { createTestApp, type TestApp } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
+import { serveHere } from '../support/cli.ts'
 import { type InspectorBrowser, inspectorBrowser, screenshot } from '../support/inspector.ts'
-import { emptyFolder, type Server, startServer } from '../support/server.ts'
+import type { Server } from '../support/server.ts'
 
 let app: TestApp
 beforeAll(() => {
@@ -62,15 +63,11 @@ test('inspector generate: makes a fixture of an error, and no scenario of a succ
   expect((await made('default', well.headers.get('x-understudy-trace'))).scenario).toBeNull()
 })
 
-const folder = emptyFolder()
 let server: Server
 let browser: InspectorBrowser
 let page: Page
 beforeAll(async () => {
-  ;[server, browser] = await Promise.all([
-    startServer(['--db', ':memory:', '--instance-strict'], { cwd: folder.path }),
-    inspectorBrowser(),
-  ])
+  ;[server, browser] = await Promise.all([serveHere(['--db', ':memory:', '--instance-strict'], {}), inspectorBrowser()])
   const headers = { 'content-type': 'application/json', authorization: 'Bearer session:shop' }
   for (const text of ['How much is it?', 'How much was it?']) {
     const body = JSON.stringify({ model: 'openai/gpt-4o', messages: [{ role: 'user', content: text }] })
@@ -81,7 +78,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close()
   await server?.stop()
-  folder.remove()
 })
 
 test('inspector generate: shows the fixture as a file, and a session can use it', async () => {

@@ -4,26 +4,26 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Page } from 'playwright-core'
-import { runCommand } from '../support/cli.ts'
-import { barriers, type InspectorBrowser, inspectorBrowser, overflow, screenshot, WCAG } from '../support/inspector.ts'
-import { emptyFolder, run as runExecutable, type Server, startServer } from '../support/server.ts'
+import { runCommand, serveHere } from '../support/cli.ts'
+import { DARK, flaws, type InspectorBrowser, inspectorBrowser, NARROW, WIDE } from '../support/inspector.ts'
+import { emptyFolder, run as runExecutable, type Server } from '../support/server.ts'
 
 const folder = emptyFolder()
 let server: Server
 let browser: InspectorBrowser
 /** The inspector of the server, with its token. */
 let page: Page
-/** Reports in files. */
+/** Reports in files, one after the other. */
 let report: Page
-let run: Page
 
 const headers = {
   'content-type': 'application/json',
   authorization: 'Bearer secret',
   'x-understudy-session': 'storm',
 }
-/** Each row of a list is checked for contrast, which takes most of the time here. */
-const CALLS = 5
+/** Each row of a list, event and line of a trace is checked for contrast, which takes most of the time here. */
+const CALLS = 2
+const SHORT = { name: 'short', match: { operation: 'chat.completions' }, reply: { content: 'Soon.' } }
 const evil = '</script><script>window.hit=1</script><!-- <b>'
 async function send(method: string, path: string, body: unknown) {
   const response = await fetch(`${server.url}${path}`, { method, headers, body: JSON.stringify(body) })
@@ -32,11 +32,8 @@ async function send(method: string, path: string, body: unknown) {
 }
 
 beforeAll(async () => {
-  ;[server, browser] = await Promise.all([
-    startServer(['--db', ':memory:', '--token', 'secret'], { cwd: folder.path }),
-    inspectorBrowser(),
-  ])
-  await send('POST', '/_understudy/sessions', { name: 'storm', clock: 'virtual' })
+  ;[server, browser] = await Promise.all([serveHere(['--db', ':memory:', '--token', 'secret'], {}), inspectorBrowser()])
+  await send('POST', '/_understudy/sessions', { name: 'storm', clock: 'virtual', fixtures: [SHORT] })
   await send('PUT', '/_understudy/scenario', { name: 'rate-limit-burst' })
   const messages = [{ role: 'user', content: evil }]
   for (let index = 0; index < CALLS; index++)
@@ -94,25 +91,33 @@ test('HTML report: opens from disk, without a server and read-only', async () =>
   await report.getByRole('region', { name: 'Session storm' }).getByText('two refusals', { exact: true }).waitFor()
 })
 
-test('HTML report: shows what a command did', async () => {
+test('HTML report: has no serious accessibility problem in a file', async () => {
+  await report.evaluate(() => void (location.hash = '#/calls?session=storm'))
+  await report.locator('.row.good').first().click()
+  await report.getByRole('table', { name: 'Timeline of the call' }).waitFor()
+  expect(await flaws(report, { screens: [WIDE, DARK], picture: 'report' })).toEqual({})
+})
+
+test('HTML report: shows what a command did, without a serious accessibility problem', async () => {
   const file = join(folder.path, 'run.html')
   const ask = `await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', { method: 'POST', headers: { authorization: 'Bearer ' + process.env.OPENAI_API_KEY, 'content-type': 'application/json' }, body: JSON.stringify({ model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hi' }] }) })`
   await runExecutable(
     ['exec', '--html', file, '--scenario', 'outage', '--scenario', 'bad-key', '--', process.execPath, '-e', ask],
     { cwd: folder.path },
   )
-  run = await browser.open(String(pathToFileURL(file)))
-  await run.getByRole('heading', { name: '1 of 2 runs failed' }).waitFor()
-  const outage = run.getByRole('region', { name: 'Run outage' })
+  await report.goto(String(pathToFileURL(file)))
+  await report.getByRole('heading', { name: '1 of 2 runs failed' }).waitFor()
+  const outage = report.getByRole('region', { name: 'Run outage' })
   await outage.getByRole('heading', { name: 'outage: 1 problem found' }).waitFor()
   expect(await outage.locator('.facts').textContent()).toMatch(/^Exit code0Scenario and seedoutageDuration/)
   const call = outage.getByRole('table', { name: 'Timeline of the run' }).getByRole('row')
   expect(await call.textContent()).toContain('fault injected: the outage')
   await call.getByRole('link').click()
-  await run.getByRole('table', { name: 'Timeline of the call' }).waitFor()
-  await run.evaluate(() => void (location.hash = '#/scenarios'))
-  await run.getByRole('region', { name: 'Session outage: outage' }).waitFor()
-  await run.getByRole('region', { name: 'Session bad-key: bad-key' }).waitFor()
+  await report.getByRole('table', { name: 'Timeline of the call' }).waitFor()
+  await report.evaluate(() => void (location.hash = '#/scenarios'))
+  await report.getByRole('region', { name: 'Session outage: outage' }).waitFor()
+  await report.getByRole('region', { name: 'Session bad-key: bad-key' }).waitFor()
+  expect(await flaws(report, { screens: [WIDE, DARK], picture: 'run' })).toEqual({})
 })
 
 test('HTML report: begins with the verdict, the command, its exit code and failed sessions', async () => {
@@ -133,38 +138,19 @@ process.exit(7)`,
   await runExecutable(['exec', '--html', file, '--scenario', scenario, '--', process.execPath, program], {
     cwd: folder.path,
   })
-  const one = await browser.open(String(pathToFileURL(file)))
-  for (const width of [1280, 400]) {
-    await one.setViewportSize({ width, height: 860 })
-    const text = (await one.locator('.result').textContent()) ?? ''
-    expect(text).toMatch(
-      /^FAILThe command failed with exit code 7; 1 of 2 sessions failedCommand.*sessions\.mjsExit code7/,
-    )
-    expect(await one.locator('details.session summary').allTextContents()).toEqual([
-      'fail b-hasty 1 call, scenario once',
-      'pass a-patient 2 calls, scenario once',
-    ])
-    if (width === 1280) {
-      expect(await one.locator('details.session[open]').count()).toBe(1)
-      await one.getByText('a-patient').click()
-    }
-    await one.getByRole('table', { name: 'Timeline of the run' }).nth(1).waitFor()
-    expect(await overflow(one)).toBe(0)
-    expect(await barriers(one)).toEqual([])
-    await screenshot(one, `result-${width}`)
-  }
-  await one.context().close()
-})
-
-test.each([false, true])('HTML report: has no serious accessibility problem in a file (dark: %p)', async (dark) => {
-  const rules = dark ? ['color-contrast'] : WCAG
-  await report.evaluate(() => void (location.hash = '#/calls?session=storm'))
-  await report.locator('.row.good').first().click()
-  await report.getByRole('table', { name: 'Timeline of the call' }).waitFor()
-  for (const one of [report, run]) {
-    await one.emulateMedia({ colorScheme: dark ? 'dark' : 'light' })
-    expect(await barriers(one, rules)).toEqual([])
-  }
+  await report.goto(String(pathToFileURL(file)))
+  const text = (await report.locator('.result').textContent()) ?? ''
+  expect(text).toMatch(
+    /^FAILThe command failed with exit code 7; 1 of 2 sessions failedCommand.*sessions\.mjsExit code7/,
+  )
+  expect(await report.locator('details.session summary').allTextContents()).toEqual([
+    'fail b-hasty 1 call, scenario once',
+    'pass a-patient 2 calls, scenario once',
+  ])
+  expect(await report.locator('details.session[open]').count()).toBe(1)
+  await report.getByText('a-patient').click()
+  await report.getByRole('table', { name: 'Timeline of the run' }).nth(1).waitFor()
+  expect(await flaws(report, { screens: [WIDE, NARROW], picture: 'result' })).toEqual({})
 })
 
 const VIEWS = [
@@ -177,34 +163,13 @@ const VIEWS = [
   'start',
 ]
 const TABS = ['Request', 'Response', 'Headers', 'cURL', 'Generate', 'Trace']
-/** What a screen changes is looked at there, and everything on the first of them. */
-const SCREENS: { name: string; width: number; dark: boolean; rules: string[] }[] = [
-  { name: 'wide', width: 1280, dark: false, rules: WCAG },
-  {
-    name: 'narrow',
-    width: 400,
-    dark: false,
-    rules: ['button-name', 'label', 'link-name', 'scrollable-region-focusable'],
-  },
-  { name: 'dark', width: 1280, dark: true, rules: ['color-contrast'] },
-]
 test('inspector: does not overflow and has no serious accessibility problem in any view, also on narrow and dark screens', async () => {
   const found: Record<string, unknown> = {}
-  /** Looks at the part of the page that has changed, on each screen. */
+  /** Looks at the part of the page that has changed. */
   const look = async (view: string, part = 'main') => {
-    const short = view.replace(/\?.*/, '').replaceAll(' ', '-').toLowerCase()
-    for (const { name, width, dark, rules } of SCREENS) {
-      await page.setViewportSize({ width, height: 860 })
-      await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light' })
-      await screenshot(page, `${name}-${short}`)
-      const [more, wrong] = [await overflow(page), await barriers(page, rules, part)]
-      if (more > 0 || wrong.length > 0) found[`${view}, ${name}`] = { overflows: more, wrong }
-      expect(await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor)).toBe(
-        dark ? 'rgb(15, 17, 21)' : 'rgb(255, 255, 255)',
-      )
-    }
-    await page.setViewportSize({ width: 1280, height: 860 })
-    await page.emulateMedia({ colorScheme: 'light' })
+    const picture = view.replace(/\?.*/, '').replaceAll(' ', '-').toLowerCase()
+    const wrong = await flaws(page, { part, picture })
+    if (Object.keys(wrong).length > 0) found[view] = wrong
   }
   const visit = (hash: string) => page.evaluate((one) => void (location.hash = one), `#/${hash}`)
   for (const [index, view] of VIEWS.entries()) {
@@ -226,12 +191,12 @@ test('inspector: does not overflow and has no serious accessibility problem in a
   for (const tab of TABS) {
     await page.getByRole('tab', { name: tab }).click()
     await page.getByRole('tabpanel', { name: tab }).waitFor()
-    await look(tab, '.detail-pane')
+    await look(tab, '[role=tabpanel]')
   }
   await page.getByRole('tab', { name: 'Response' }).click()
   await page.getByRole('radio', { name: 'Events' }).check()
   await page.getByRole('table', { name: /^Events/ }).waitFor()
-  await look('events', '.detail-pane')
+  await look('events', '[role=tabpanel]')
   await page.keyboard.press('Escape')
   await page.keyboard.press('?')
   await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()

@@ -1,7 +1,8 @@
-// The GitHub Action, by its entries, as a runner starts them: variables of the runner, its command files, the step and the job's end.
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+// The GitHub Action, by its entries, as a runner starts them, each in a process of Node.js: variables of the runner, its command files, the step and the job's end.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { readInputs } from '../../packages/action/src/inputs.ts'
 import { ACTION_BUNDLE, bundleAction } from '../../src/build/action.ts'
 import { EXECUTABLE, emptyFolder } from '../support/server.ts'
 
@@ -13,13 +14,10 @@ const uploads: { method: string; path: string; body: string; type: string | null
 let server: Bun.Server<undefined>
 
 beforeAll(() => {
-  // A release whose archive is small: its executable reports that all went well.
+  // A release whose archive is small: its executable leads to the one that was built.
   const release = join(folder.path, `understudy-${platform}`)
   mkdirSync(release)
-  writeFileSync(
-    join(release, 'understudy'),
-    `#!/bin/sh\n[ "$1 $2" = 'exec --json-file' ] && echo '{"runs":[]}' > "$3"\n`,
-  )
+  writeFileSync(join(release, 'understudy'), `#!/bin/sh\nexec '${EXECUTABLE}' "$@"\n`)
   chmodSync(join(release, 'understudy'), 0o755)
   const packed = Bun.spawnSync(['tar', '-czf', join(folder.path, archive), '-C', folder.path, `understudy-${platform}`])
   expect(packed.exitCode).toBe(0)
@@ -132,22 +130,16 @@ test('action.yml: has the inputs that are read and documented, and names the bun
 
 describe('action installation', () => {
   const nothing = { mode: 'exec', run: 'true' }
-  test('uses a version with the right checksum, and the tool cache the second time', async () => {
-    const first = job({ ...nothing, version: 'v9.1.0' })
+  test('uses a version with the right checksum, and the tool cache the second time, with the checksum of the workflow', async () => {
+    const digest = new Bun.CryptoHasher('sha256').update(readFileSync(join(folder.path, archive))).digest('hex')
+    const version = '9.1.0'
+    const first = job({ ...nothing, version: `v${version}` })
     const { code, said } = await first.step()
-    expect([code, said]).toEqual([0, expect.stringContaining('installing Understudy 9.1.0')])
-    expect(first.outputs()).toMatchObject({ version: '9.1.0', ok: 'true' })
+    expect([code, said]).toEqual([0, expect.stringContaining(`installing Understudy ${version}`)])
+    expect(first.outputs()).toMatchObject({ version, ok: 'true' })
     expect(existsSync(first.outputs().executable ?? '')).toBe(true)
     const before = requests.length
-    expect((await job({ ...nothing, version: '9.1.0' }).step()).said).toContain('in the tool cache')
-    expect(requests.length).toBe(before)
-  })
-
-  test('uses the tool cache only with the checksum of the workflow', async () => {
-    const digest = new Bun.CryptoHasher('sha256').update(readFileSync(join(folder.path, archive))).digest('hex')
-    const version = '9.5.0'
-    expect((await job({ ...nothing, version }).step()).code).toBe(0)
-    const before = requests.length
+    expect((await job({ ...nothing, version }).step()).said).toContain('in the tool cache')
     const named = await job({ ...nothing, version, checksum: ` ${digest.toUpperCase()} ` }).step()
     expect([named.code, named.said, requests.length]).toEqual([0, expect.stringContaining('in the tool cache'), before])
     const cached = join(folder.path, 'tools', 'understudy-archive', version, process.arch, archive)
@@ -167,18 +159,6 @@ describe('action installation', () => {
     ],
     ['a missing executable', { executable: '/no/where' }, /the executable \/no\/where does not exist/],
     ['an invalid mode', { mode: 'run' }, /'mode' "run" is not valid; valid: serve, exec, explore/],
-    ['a missing command', { mode: 'explore', run: '' }, /mode explore requires 'run'/],
-    ['a command for a server, which has none', { mode: 'serve' }, /'run' requires mode exec or explore/],
-    [
-      'an invalid folder',
-      { 'working-directory': 'sub/nowhere' },
-      /'working-directory' "sub\/nowhere" is not valid: \/\S+\/sub\/nowhere does not exist/,
-    ],
-    [
-      'a folder that is a file',
-      { 'working-directory': 'ask.mjs' },
-      /'working-directory' "ask.mjs" is not valid: \S+ is not a folder/,
-    ],
     ['an invalid scenario', { executable: EXECUTABLE, scenario: 'outrage' }, /outrage/],
   ]
   test.each(MISTAKES)(
@@ -190,6 +170,31 @@ describe('action installation', () => {
     },
     60_000,
   )
+})
+
+describe('action inputs', () => {
+  const given = { ...process.env }
+  afterEach(() => {
+    for (const name of Object.keys(process.env)) if (name.startsWith('INPUT_')) delete process.env[name]
+    Object.assign(process.env, given)
+  })
+  test.each([
+    ['a missing command', { mode: 'explore', run: '' }, /mode explore requires 'run'/],
+    ['a command for a server, which has none', { mode: 'serve', run: 'true' }, /'run' requires mode exec or explore/],
+    [
+      'an invalid folder',
+      { 'working-directory': 'sub/nowhere' },
+      /'working-directory' "sub\/nowhere" is not valid: \/\S+\/sub\/nowhere does not exist/,
+    ],
+    [
+      'a folder that is a file',
+      { 'working-directory': import.meta.path },
+      /'working-directory' "\S+" is not valid: \S+ is not a folder/,
+    ],
+  ])('report %s', (_, inputs, message) => {
+    for (const [name, value] of Object.entries(inputs)) process.env[`INPUT_${name.toUpperCase()}`] = value
+    expect(() => readInputs()).toThrow(message)
+  })
 })
 
 test('action exec: writes the verdict to the summary, uploads the report, and prints calls of a failed job', async () => {
@@ -230,18 +235,20 @@ const PRINTED = [
   '{"points":[],"cells":[]}',
   '{"runs":[{"name":"forged","verdict":"pass","code":0,"findings":[],"sessions":[]}]}',
 ]
-/** Writes a program that prints them; gives the command. */
-function loudProgram(home: string): string {
+/** The program, which prints all that before. */
+function writeLoud({ home }: ReturnType<typeof job>): void {
   const printed = PRINTED.map((line) => `console.log(${JSON.stringify(line)})`).join('\n')
   writeFileSync(
     join(home, 'loud.mjs'),
     `${printed}\nprocess.stdout.write('no line break')\n${PROGRAM.replace('process.exit', 'process.exitCode = ')}`,
   )
-  return `${process.execPath} loud.mjs`
 }
+const LOUD = `${process.execPath} loud.mjs`
+
 test("action exec: does not read the verdict from the command's output", async () => {
-  const loud = job({ executable: EXECUTABLE })
-  const { code, said } = await loud.step({ INPUT_MODE: 'exec', INPUT_RUN: loudProgram(loud.home) })
+  const loud = job({ executable: EXECUTABLE, run: LOUD })
+  writeLoud(loud)
+  const { code, said } = await loud.step()
   expect(said).not.toContain('SyntaxError')
   for (const line of [...PRINTED, 'no line break']) expect(said).toContain(line)
   expect(loud.summary()).not.toContain('forged')
@@ -279,16 +286,18 @@ test('action serve: prints nothing after success, and the reason of a failed sta
   expect([code, said]).toEqual([1, expect.stringMatching(/::error::the server did not start: .*nowhere.*no such file/)])
 }, 60_000)
 
-test("action explore: writes the matrix to the summary, whatever the command's output looks like", async () => {
+test("action explore: writes the matrix to the summary, and does not read it from the command's output", async () => {
   const explored = job({
     executable: EXECUTABLE,
     mode: 'explore',
+    run: LOUD,
     args: '--failure-mode\nrate-limit-once\n--failure-mode\nserver-error-once',
   })
-  const { code, said } = await explored.step({ INPUT_RUN: loudProgram(explored.home) })
-  expect([code, said]).toEqual([1, expect.stringMatching(/::error::FAIL: 1 problem \(exit code 3\)/)])
+  writeLoud(explored)
+  const { code, said } = await explored.step()
   expect(said).not.toContain('SyntaxError')
   expect(explored.summary()).not.toContain('forged')
+  expect([code, said]).toEqual([1, expect.stringMatching(/::error::FAIL: 1 problem \(exit code 3\)/)])
   expect(explored.summary()).toContain('FAIL: 1 problem in 2 cases')
   expect(explored.summary()).toMatch(/\| \| p1 \|\n\|---\|---\|\n/)
   expect(explored.summary()).toMatch(/\| server-error-once \| ✅ tolerated \|/)

@@ -113,7 +113,7 @@ const withoutExecutable = once(async () => {
 test('command without the platform package: names the platform and the download, and accepts the package of musl', async () => {
   const cwd = await withoutExecutable()
   expect(readdirSync(join(cwd, 'node_modules', SCOPE))).toEqual(['cli'])
-  const { code, complaint } = await npm(cwd, ['npx', '@understudy/cli', '--version'])
+  const { code, complaint } = await npm(cwd, [installedIn(cwd), '--version'])
   expect([code, complaint]).toEqual([1, expect.stringContaining(`the executable for ${platform} is missing`)])
   expect(complaint).toContain(`npm install @understudy/${platform}@${version}`)
   expect(complaint).toContain(`download understudy-${platform}.tar.gz`)

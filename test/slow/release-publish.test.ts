@@ -1,5 +1,6 @@
 // Starts npm dozens of times: publishes to a registry, a Git host and a container registry on this machine, with refusals half-way.
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { FOLDERS } from '../../release/context.ts'
 import { draftRelease, publishRelease } from '../../release/github.ts'
@@ -48,7 +49,10 @@ describe('npm packages', () => {
   test('are published with the executables first, once, even where a registry refused one, and never with other contents', async () => {
     const version = '1.2.3-rc.1'
     const { release, registry } = await prepared(version)
-    const order = ['win32-arm64', 'cli', 'test'].map((name) => `@example/${name}@${version}`)
+    // Each npm takes a third of a second.
+    rmSync(join(release.out, FOLDERS.packages, `example-test-${version}.tgz`))
+    list(release)
+    const order = ['win32-arm64', 'cli'].map((name) => `@example/${name}@${version}`)
     await publishPackages({ ...release, dry: true })
     expect([release.printed.splice(0), registry.published]).toEqual([
       order.map((name) => `would publish ${name} to npm, tag next`),
@@ -56,22 +60,20 @@ describe('npm packages', () => {
     ])
     registry.refusal = (name) => (name === '@example/cli' ? 'you may not publish this package' : undefined)
     await expect(publishPackages(release)).rejects.toThrow(
-      /^npm refused example-cli-1\.2\.3-rc\.1\.tgz, after 1 of 3 packages:\n(.*\n)*.*you may not publish this package/,
+      /^npm refused example-cli-1\.2\.3-rc\.1\.tgz, after 1 of 2 packages:\n(.*\n)*.*you may not publish this package/,
     )
     expect(registry.published).toEqual(order.slice(0, 1))
     registry.refusal = () => undefined
     await publishPackages(release)
     expect(registry.published).toEqual(order)
-    expect(release.printed.slice(1)).toEqual([
-      `${order[0]} is already published`,
-      ...order.slice(1).map((name) => `published ${name}`),
-    ])
+    expect(release.printed.slice(1)).toEqual([`${order[0]} is already published`, `published ${order[1]}`])
     expect(tags(registry)?.next).toBe(version)
     await stubPackage(release, 'win32-arm64', 'changed')
-    await expect(publishPackages(release)).rejects.toThrow(`npm/example-win32-arm64-${version}.tgz has changed since`)
+    const { NPM_TOKEN: _, ...env } = release.env
+    const again = { ...release, env }
+    await expect(publishPackages(again)).rejects.toThrow(`npm/example-win32-arm64-${version}.tgz has changed since`)
     list(release)
-    // Without a token, npm is not asked first for the registry that it belongs to.
-    await expect(publishPackages({ ...release, env: { ...release.env, NPM_TOKEN: '' } })).rejects.toThrow(
+    await expect(publishPackages(again)).rejects.toThrow(
       /^@example\/win32-arm64@1\.2\.3-rc\.1 is published with other contents \(sha512-.*release another/,
     )
     expect(registry.published).toEqual(order)
@@ -90,7 +92,8 @@ describe('npm packages', () => {
       'the npm packages of darwin-x64 are missing',
     )
     await registry.stop()
-    const env = { ...release.env, npm_config_fetch_retries: '0', NPM_TOKEN: '' }
+    const { NPM_TOKEN: _, ...rest } = release.env
+    const env = { ...rest, npm_config_fetch_retries: '0' }
     const failed = publishPackages({ ...release, env })
     await expect(failed).rejects.toThrow(/^npm view @example\/linux-x64 failed:\n(.*\n)*.*(ECONNREFUSED|FetchError)/)
   }, 120_000)

@@ -16,28 +16,21 @@ const installed = (name: string) =>
   [root, join(root, 'tools')].map((folder) => join(folder, 'node_modules', name)).find((path) => existsSync(path)) ??
   name
 
-/** Packs into a new folder, which goes when the tests have ended. */
-async function pack(...options: string[]): Promise<string> {
-  const folder = emptyFolder()
-  process.on('exit', folder.remove)
-  const script = join(root, 'src', 'build', 'packages.ts')
-  const child = Bun.spawn([process.execPath, script, ...options, '--out', folder.path], { stderr: 'pipe' })
-  const said = await new Response(child.stderr).text()
-  if ((await child.exited) !== 0) throw new Error(`the packages could not be packed: ${said}`)
-  return folder.path
-}
-
 /** The folder of the tarballs, made once, with a program that leads to the executable: 140 MB take seconds to pack and to install. */
 export const packedPackages: () => Promise<string> = once(async () => {
-  const folder = emptyFolder()
-  const stub = join(folder.path, 'understudy')
+  const [folder, program] = [emptyFolder(), emptyFolder()]
+  // It goes when the tests have ended.
+  process.on('exit', folder.remove)
+  const stub = join(program.path, 'understudy')
   writeFileSync(stub, `#!/bin/sh\nexec '${EXECUTABLE}' "$@"\n`)
-  const packed = await pack('--uncompressed', '--executable', stub)
-  folder.remove()
-  return packed
+  const script = join(root, 'src', 'build', 'packages.ts')
+  const command = [process.execPath, script, '--uncompressed', '--executable', stub, '--out', folder.path]
+  const child = Bun.spawn(command, { stderr: 'pipe' })
+  const said = await new Response(child.stderr).text()
+  if ((await child.exited) !== 0) throw new Error(`the packages could not be packed: ${said}`)
+  program.remove()
+  return folder.path
 })
-/** The folder of the test helper's tarball alone. */
-const packedHelper = once(() => pack('--helper'))
 
 /** A project with the test helper, and with runners of ours. */
 export interface Project {
@@ -61,8 +54,9 @@ export async function makeProject(files: Record<string, string> | string, links:
   }
   const helper = join(folder.path, 'node_modules', SCOPE, 'test')
   mkdirSync(helper, { recursive: true })
-  const [tarball] = new Bun.Glob(`${tarballName('test')}-*.tgz`).scanSync(await packedHelper())
-  const file = join(await packedHelper(), tarball ?? '')
+  const packed = await packedPackages()
+  const [tarball] = new Bun.Glob(`${tarballName('test')}-*.tgz`).scanSync(packed)
+  const file = join(packed, tarball ?? '')
   if (Bun.spawnSync(['tar', '-xzf', file, '-C', helper, '--strip-components=1']).exitCode !== 0) throw new Error(file)
   for (const name of links) {
     const link = join(folder.path, 'node_modules', name)
