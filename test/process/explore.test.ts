@@ -267,7 +267,7 @@ describe('explore', () => {
     ]
     for (const [index, { command, kind, message }] of [...found.slice(0, 1), ...found.slice(-1)].entries()) {
       const began = performance.now()
-      const { stdout, stderr, code } = (await again[index]?.(command)) ?? {}
+      const { stdout = '', stderr, code } = (await again[index]?.(command)) ?? {}
       expect([command, code, stderr]).toEqual([command, 3, ''])
       const { problems, cases, runs } = JSON.parse(stdout) as Report
       expect(performance.now() - began).toBeLessThan((runs + BASELINE_RUNS) * HANG_LIMIT_MS)
