@@ -242,7 +242,7 @@ test('body: has a maximum number of values on every route', async () => {
   }
   expect(await beyond(CHAT, 400_000)).toEqual([400, 'the body has more than 400000 values'])
   expect(await beyond('/v2/contacts', 300_000)).toEqual([400, 'the body has more than 100000 values'])
-  const deep = await app.post(CHAT, '['.repeat(100_000))
+  const deep = await app.post(CHAT, '['.repeat(1_000_000))
   expect(errorOf(deep.text, deep.status).message).toBe('the body is nested more than 500 levels deep')
 })
 
