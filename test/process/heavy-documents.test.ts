@@ -171,7 +171,8 @@ describe('document that crashes the process', () => {
     ({ url }: Server): Fetch =>
     async (path, init) =>
       (await fetch(`${url}${path}`, { ...init, headers: { ...headers, ...init?.headers } })).json() as Promise<Json>
-  const args = ['--db', join(folder.path, 'tries.db')]
+  // Who asks for its health as often as this test must hear of the end, for which a server waits otherwise.
+  const args = ['--db', join(folder.path, 'tries.db'), '--drain-timeout', '0ms']
   const start = () => startServer(args, { cwd: folder.path })
   /** The datasource as soon as it is in a status, or has settled. */
   async function until(server: Server, at: string, wanted: string): Promise<Json> {
