@@ -23,6 +23,8 @@ let server: OwnProcessServer
 beforeAll(async () => {
   writeFileSync(join(cwd, 'seed.yaml'), 'contacts: [{ external_id: a }]\n')
   server = await serveHere(['--db', ':memory:'], { cwd })
+  // The first request loads what answers it, for which a command may not wait.
+  await fetch(`${server.url}/_understudy/health`)
 })
 afterAll(async () => {
   await server.stop()
