@@ -130,6 +130,9 @@ describe('sequence of replies', () => {
   })
 })
 
+/** Between two looks at a server. */
+const POLL_MS = 10
+
 describe('killed process with sequences', () => {
   const running: Server[] = []
   afterEach(async () => {
@@ -209,11 +212,16 @@ describe('killed process with sequences', () => {
     while (true) {
       const snapshot = await (await fetch(`${first.url}/_understudy/snapshot`, { headers })).text()
       if (snapshot.includes('called once')) break
+      // One look after the other would take the processor from it.
+      await Bun.sleep(POLL_MS)
     }
     await first.stop('SIGKILL')
     const second = await start(quick.path, ...args)
     let task = await read(second)
-    while (task.status.state === 'working') task = await read(second)
+    while (task.status.state === 'working') {
+      await Bun.sleep(POLL_MS)
+      task = await read(second)
+    }
     expect(story(task).slice(2)).toEqual(['tool: "slow"', 'tool: "called once"', 'agent: Done.'])
     slow.remove()
     quick.remove()
