@@ -26,7 +26,9 @@ const lines = linesIn(page)
 /** One app of each line, and another one where a line is about all: they meet the same (`npm run scenario-table` runs each of them). */
 const chosen = new Set(
   lines.flatMap(({ scenario, columns }, index) =>
-    (columns.length === COLUMNS.length ? [index, index + 3] : [index]).map((at) => `${scenario}: ${columns[at % columns.length]}`),
+    (columns.length === COLUMNS.length ? [index, index + 3] : [index]).map(
+      (at) => `${scenario}: ${columns[at % columns.length]}`,
+    ),
   ),
 )
 let table: ScenarioTable

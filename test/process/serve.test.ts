@@ -45,11 +45,9 @@ describe('ready message', () => {
 
   test('contains everything for people, and the snippet runs', async () => {
     const own = emptyFolder()
-    const { printed, stop } = await startUntil(
-      ['serve', '--port', '0', '--scenario', 'stream-cut'],
-      'content)\n',
-      { cwd: own.path },
-    )
+    const { printed, stop } = await startUntil(['serve', '--port', '0', '--scenario', 'stream-cut'], 'content)\n', {
+      cwd: own.path,
+    })
     const url = /http:\/\/127\.0\.0\.1:\d+/.exec(printed)?.[0]
     expect(printed).toStartWith(`Understudy ${manifest.version} is listening at ${url}\n`)
     expect(printed).toContain('fixture: cannot reach the network')
