@@ -78,10 +78,14 @@ export interface ScenarioSource {
 /** A scenario that never changes. */
 export const fixedSource = (scenario: Scenario): ScenarioSource => ({ scenario, problem: undefined, refresh() {} })
 
+/** The shipped scenarios that were used, by path: sessions share them, since none changes. */
+const shipped = new Map<string, Scenario>()
+
 /** The shipped scenario with a name; undefined for an unknown name. */
 export function loadShipped(name: string): Scenario | undefined {
   const path = listAssets('scenarios').find((one) => nameOf(one) === name)
-  return path === undefined ? undefined : parseScenario(path, decoder.decode(readAsset(path)))
+  if (path === undefined) return undefined
+  return shipped.getOrInsertComputed(path, () => parseScenario(path, decoder.decode(readAsset(path))))
 }
 
 /** The error for an unknown scenario name, with a suggestion. */
@@ -98,8 +102,8 @@ export function unknownScenario(name: string, what: 'scenario' | 'scenario or fi
  * @throws FileError if it does not exist or is not valid.
  */
 export function openScenario(nameOrFile: string, notify: (problem: FileError) => void): ScenarioSource {
-  const shipped = loadShipped(nameOrFile)
-  if (shipped) return fixedSource(shipped)
+  const known = loadShipped(nameOrFile)
+  if (known) return fixedSource(known)
   if (!statSync(nameOrFile, { throwIfNoEntry: false })?.isFile()) {
     throw unknownScenario(nameOrFile, 'scenario or file')
   }

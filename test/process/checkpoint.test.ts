@@ -8,7 +8,7 @@ const folder = emptyFolder()
 afterAll(folder.remove)
 const MEGABYTE = 1_000_000
 const CALLS = 8
-const text = 'some words '.repeat(MEGABYTE)
+const text = 'some words '.repeat(MEGABYTE / 2)
 const headers = { authorization: 'Bearer any', 'content-type': 'application/json' }
 
 test('write-ahead log: does not grow with the data, and nothing is lost when the process is killed', async () => {

@@ -1,6 +1,9 @@
-// The same seed on a virtual clock: two processes give the same bytes, ids and traces to the same calls. Another seed does not.
+// The same seed on a virtual clock: two processes, the executable's and this one, give the same bytes, ids and traces to the same calls.
+// Another seed does not.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
 import { allOperations } from '../../src/endpoints/index.ts'
+import { serveHere } from '../support/cli.ts'
 import { folderWith } from '../support/fixtures.ts'
 import { startServer } from '../support/server.ts'
 
@@ -10,7 +13,7 @@ const CHAT = '/v2/router/chat/completions'
 const folder = folderWith({
   'fixtures/chat.completions/x.yaml': `
 - match: { user: slow }
-  reply: { content: 'one two three {{call.model}}', timing: { first_token: 3s, tokens_per_second: 3 } }
+  reply: { content: 'one two three {{call.model}}', timing: { first_token: 300ms, tokens_per_second: 30 } }
 - match: { user: tools }
   reply: { tool_calls: [{ name: look }, { name: look }] }
 - match: { user: next }
@@ -54,9 +57,18 @@ const calls = [
 ]
 
 /** Everything that a client can see of these calls on a fresh server, in order. */
-async function transcript(seed: number) {
-  const args = ['--seed', String(seed), '--clock', 'virtual', '--db', ':memory:', '--fixtures', 'fixtures']
-  const server = await startServer(args, { cwd: folder.path })
+async function transcript(seed: number, start: typeof startServer | typeof serveHere) {
+  const args = [
+    '--seed',
+    String(seed),
+    '--clock',
+    'virtual',
+    '--db',
+    ':memory:',
+    '--fixtures',
+    join(folder.path, 'fixtures'),
+  ]
+  const server = await start(args, { cwd: folder.path })
   const seen: { status: number; headers: [string, string][]; text: string }[] = []
   const see = async (path: string, session: string, body?: unknown) => {
     const headers = { authorization: 'Bearer any', 'content-type': 'application/json', 'x-understudy-session': session }
@@ -81,7 +93,11 @@ let first: Awaited<ReturnType<typeof transcript>>
 let second: typeof first
 let other: typeof first
 beforeAll(async () => {
-  ;[first, second, other] = await Promise.all([transcript(7), transcript(7), transcript(8)])
+  ;[first, second, other] = await Promise.all([
+    transcript(7, startServer),
+    transcript(7, serveHere),
+    transcript(8, serveHere),
+  ])
 }, 30_000)
 
 test('determinism check: compares responses, errors and traces', () => {

@@ -3,8 +3,9 @@ import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { accepted } from '../support/accepted.ts'
 import { createTestApp } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
+import { runCommand, serveHere } from '../support/cli.ts'
 import { errorOf } from '../support/errors.ts'
-import { emptyFolder, run, type Server, startServer } from '../support/server.ts'
+import { emptyFolder, type Server, startServer } from '../support/server.ts'
 
 const folder = emptyFolder()
 afterAll(folder.remove)
@@ -12,11 +13,15 @@ const running: Server[] = []
 afterEach(async () => {
   for (const server of running.splice(0)) await server.stop('SIGKILL')
 })
-const start = async (...args: string[]) => {
-  const server = await startServer(['--db', ':memory:', '--instance', 'a', ...args], { cwd: folder.path })
+const started = <Started extends Server>(server: Started): Started => {
   running.push(server)
   return server
 }
+const ARGS = ['--db', ':memory:', '--instance', 'a']
+/** A server of this process, which ends it as a signal does. */
+const start = async (...args: string[]) => started(await serveHere([...ARGS, ...args], {}))
+/** A process, where it is the process that must end. */
+const startProcess = async (...args: string[]) => started(await startServer([...ARGS, ...args], { cwd: folder.path }))
 const headers = { authorization: 'Bearer any', 'content-type': 'application/json' }
 const body = JSON.stringify({ model: 'openai/gpt-4o', stream: true, ...user('Hello') })
 const say = (server: Server, session: string) =>
@@ -42,13 +47,13 @@ async function draining(server: Server): Promise<Response> {
 
 describe('SIGTERM', () => {
   test('finishes a running call, reports draining in health, begins no session, and exits with 0', async () => {
-    const server = await start()
+    const server = await startProcess()
     await slow(server, 'busy', '2s')
     const answer = say(server, 'busy')
     await busy(server)
     const stopped = server.stop('SIGTERM')
     expect(((await (await draining(server)).json()) as { status: string }).status).toBe('draining')
-    const health = await run(['health', '--url', server.url])
+    const health = await runCommand(['health', '--url', server.url])
     expect([health.code, health.stderr]).toEqual([1, 'understudy: a is draining\n'])
     const refused = await say(server, 'new')
     expect(refused.headers.get('retry-after')).toBe('1')
@@ -58,7 +63,7 @@ describe('SIGTERM', () => {
   })
 
   test('cuts off a call that exceeds --drain-timeout', async () => {
-    const server = await start('--drain-timeout', '100ms')
+    const server = await startProcess('--drain-timeout', '100ms')
     await slow(server, 'busy', '10m')
     const answer = say(server, 'busy')
       .then((response) => response.text())
@@ -158,7 +163,7 @@ describe('waiting stream during drain', () => {
 test.each(['SIGTERM', 'SIGINT'] as const)(
   'drain: ends what waits for a call at once after a second %s',
   async (signal) => {
-    const server = await start('--drain-timeout', '10m')
+    const server = await startProcess('--drain-timeout', '10m')
     await slow(server, 'busy', '10m')
     const call = say(server, 'busy').then(restOf, () => 'cut')
     await busy(server)
@@ -177,12 +182,12 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
 
 test('health command: prints one line, and exits with 1 without a server', async () => {
   const server = await start()
-  const up = await run(['health', '--url', server.url])
+  const up = await runCommand(['health', '--url', server.url])
   expect(up).toEqual({ code: 0, stdout: 'a is ok, with 1 session\n', stderr: '' })
   const port = new URL(server.url).port
-  expect((await run(['health'], { env: { UNDERSTUDY_PORT: port } })).code).toBe(0)
+  expect((await runCommand(['health'], { env: { UNDERSTUDY_PORT: port } })).code).toBe(0)
   await server.stop()
-  const down = await run(['health', '--url', server.url])
+  const down = await runCommand(['health', '--url', server.url])
   expect([down.code, down.stderr]).toEqual([1, `understudy: no server responds at ${server.url}\n`])
 })
 
@@ -213,7 +218,7 @@ test.each([
 ])('health command: reports that there is no server when it receives %s', async (_, answer, said) => {
   const other = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer })
   const url = `http://127.0.0.1:${other.port}`
-  const { code, stdout, stderr } = await run(['health', '--url', url])
+  const { code, stdout, stderr } = await runCommand(['health', '--url', url])
   await other.stop(true)
   expect([code, stdout, stderr.split('\n').length]).toEqual([1, '', 2])
   expect(stderr).toContain(`${url} ${said}`)
@@ -222,7 +227,7 @@ test.each([
 test('snapshot command: reports that there is no server when it receives an HTML page', async () => {
   const other = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('<html></html>') })
   const url = `http://127.0.0.1:${other.port}`
-  const { code, stderr } = await run(['snapshot', 'save', 'x.json', '--url', url], { cwd: folder.path })
+  const { code, stderr } = await runCommand(['snapshot', 'save', 'x.json', '--url', url], { cwd: folder.path })
   await other.stop(true)
   expect([code, stderr.split('\n').length]).toEqual([1, 2])
   expect(stderr).toContain(`the response from ${url} (status 200) is not from an Understudy server`)

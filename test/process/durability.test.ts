@@ -2,14 +2,17 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import { openReadOnly } from '../../src/db/open.ts'
 import { createSessions } from '../../src/sessions/sessions.ts'
+import { runCommand, serveHere } from '../support/cli.ts'
 import { emptyFolder, run, type Server, startServer } from '../support/server.ts'
 
 const folder = emptyFolder()
 const cwd = folder.path
 const start = (db: string) => startServer(['--db', db], { cwd })
+const startHere = (db: string) => serveHere(['--db', join(cwd, db)], {})
 afterAll(folder.remove)
 
 const TRACE: TraceRecord = {
@@ -93,10 +96,10 @@ test('kill -9 under load: loses no answered call, round after round', async () =
     const round = await killUnderLoad(await start('killed.db'), enough)
     expect(round.length).toBeGreaterThanOrEqual(enough)
     answered.push(...round)
-    const again = await start('killed.db')
+    const again = await startHere('killed.db')
     const stored = await storedIds(again)
     expect(answered.filter((id) => !stored.has(id))).toEqual([])
-    await again.stop('SIGKILL')
+    await again.stop()
   }
   expect(new Set(answered).size).toBe(answered.length)
   const file = openReadOnly(join(cwd, 'killed.db'))
@@ -169,18 +172,15 @@ describe('database that cannot be used', () => {
     ['a folder', '.', async () => {}, ['cannot be opened', '--db']],
   ]
   const made = async (file: string) => {
-    const server = await start(file)
+    const server = await serveHere(['--db', file], {})
     await call(server, 'one', false)
     await server.stop()
   }
   const pragma = async (file: string, text: string) => {
     await made(file)
-    const sqlite = Bun.spawnSync([
-      process.execPath,
-      '-e',
-      `new (require('bun:sqlite').Database)(${JSON.stringify(file)}).run('PRAGMA ${text}')`,
-    ])
-    expect(sqlite.exitCode).toBe(0)
+    const database = new Database(file)
+    database.pragma(text)
+    database.close()
   }
   const damage = async (file: string, change: (bytes: Buffer) => Uint8Array) => {
     await made(file)
@@ -192,7 +192,7 @@ describe('database that cannot be used', () => {
     const before = await Bun.file(file)
       .bytes()
       .catch(() => null)
-    const { code, stdout, stderr } = await run(['serve', '--port', '0', '--db', file], { cwd })
+    const { code, stdout, stderr } = await runCommand(['serve', '--port', '0', '--db', file], { cwd })
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toMatch(/^understudy: database [^\n]+\n$/)
     for (const part of [file, ...said]) expect(stderr).toContain(part)
@@ -207,7 +207,7 @@ describe('database that cannot be used', () => {
     const file = join(cwd, 'older-trace.db')
     await pragma(file, `application_id = ${0x554e4453}`)
     const before = await Bun.file(file).bytes()
-    const { code, stdout, stderr } = await run(['trace', 'list', '--db', file], { cwd })
+    const { code, stdout, stderr } = await runCommand(['trace', 'list', '--db', file], { cwd })
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toBe(
       `understudy: database ${file} was made by an older build; move it away or delete it and start again\n`,
@@ -222,7 +222,7 @@ describe('database that cannot be used', () => {
     expect(stderr).toMatch(/^understudy: database shared\.db is in use by another understudy: [^\n]+\n$/)
     expect(await call(server, 'still here', false)).toBeString()
     await server.stop()
-    const next = await start('shared.db')
+    const next = await startHere('shared.db')
     expect((await storedIds(next)).size).toBe(1)
     await next.stop()
   })

@@ -4,10 +4,10 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runLines } from '../../src/cli/print/report.ts'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
-import { plainLines, runCommand } from '../support/cli.ts'
+import { plainLines, runCommand, serveHere } from '../support/cli.ts'
 import { play, program } from '../support/exec.ts'
 import { client } from '../support/in-process.ts'
-import { EXECUTABLE, emptyFolder, environment, run, startServer } from '../support/server.ts'
+import { EXECUTABLE, emptyFolder, environment, run } from '../support/server.ts'
 
 // Each test starts programs, on a machine that may be busy.
 setDefaultTimeout(60_000)
@@ -47,7 +47,7 @@ describe('exec run', () => {
   })
 
   test('is not saved over the database of a server', async () => {
-    const server = await startServer(['--db', 'server.db'], { cwd: folder.path })
+    const server = await serveHere(['--db', inFolder('server.db')], {})
     await fetch(`${server.url}/v2/contacts`, { headers: { authorization: 'Bearer any' } })
     await server.stop()
     await expect(play(client('plain', 'one'), undefined, { db: inFolder('server.db') })).rejects.toThrow(

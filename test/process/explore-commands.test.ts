@@ -2,6 +2,7 @@
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { runCommand } from '../support/cli.ts'
 import { EXECUTABLE, emptyFolder, environment } from '../support/server.ts'
 
 setDefaultTimeout(60_000)
@@ -28,15 +29,8 @@ const program = (name: string, text: string): string[] => {
   return ['--', process.execPath, `${name}.mjs`]
 }
 
-const start = (out: string, ...args: string[]) =>
-  Bun.spawn([EXECUTABLE, 'explore', '--out', out, ...args], { cwd, env: environment(), stdout: 'pipe', stderr: 'pipe' })
 async function explore(out: string, ...args: string[]) {
-  const child = start(out, '--json', ...args)
-  const [stdout, stderr, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ])
+  const { code, stdout, stderr } = await runCommand(['explore', '--out', out, '--json', ...args], { cwd })
   return { code, stderr, report: JSON.parse(stdout) }
 }
 const isRunning = (pid: number) => {
@@ -99,7 +93,8 @@ test('explore: ends a command that hangs and ignores signals', async () => {
 test('explore: ends within 2 s of Ctrl-C with a report, and resumes', async () => {
   const command = program('interrupted', `process.on('SIGINT', () => {}); await ask('Hi')`)
   const flags = ['--failure-mode', 'server-error-once', '--failure-mode', 'timeout', '--hang-limit', '60s']
-  const child = start('stopped', '--json', ...flags, ...command)
+  const args = ['explore', '--out', 'stopped', '--json', ...flags, ...command]
+  const child = Bun.spawn([EXECUTABLE, ...args], { cwd, env: environment(), stdout: 'pipe', stderr: 'pipe' })
   const results = () => readFileSync(join(cwd, 'stopped', 'state.jsonl'), 'utf8').split('\n').length - 2
   while ((await Bun.file(join(cwd, 'stopped', 'state.jsonl')).exists()) === false || results() < 1) await Bun.sleep(20)
   const stopped = performance.now()

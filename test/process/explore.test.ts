@@ -13,7 +13,11 @@ afterAll(folder.remove)
 
 /** A program that tries a whole call twice, and takes whatever comes of a stream for its answer. */
 const PROGRAM = `
-const { OPENAI_BASE_URL: base, OPENAI_API_KEY: key } = process.env
+const { OPENAI_BASE_URL: base, OPENAI_API_KEY: key, QUIET: quiet } = process.env
+const fail = (error) => {
+  if (!quiet) console.error('Error: ' + error.message)
+  process.exit(1)
+}
 const post = (body) => fetch(base + '/chat/completions', {
   method: 'POST',
   headers: { authorization: 'Bearer ' + key, 'content-type': 'application/json' },
@@ -30,8 +34,8 @@ const ask = async (tries) => {
     throw error
   }
 }
-await ask(2)
-const stream = await post({ stream: true, messages: [{ role: 'user', content: 'Go on' }] })
+await ask(2).catch(fail)
+const stream = await post({ stream: true, messages: [{ role: 'user', content: 'Go on' }] }).catch(fail)
 try {
   for await (const _ of stream.body);
 } catch {}
@@ -106,9 +110,16 @@ interface Report {
   runs_saved: number
 }
 
-const understudy = (...args: string[]) => run(EXECUTABLE, ...args)
-async function run(...command: string[]) {
-  const child = Bun.spawn(command, {
+const understudy = (...args: string[]) => runCommand(args, { cwd })
+/** exec shows what its command prints, which is of no interest here. */
+const quietly = (...args: string[]) => runCommand(args, { cwd, env: { QUIET: '1' } })
+/** The arguments of a printed command, as a shell reads them. */
+async function argumentsOf(command: string): Promise<string[]> {
+  const { stdout } = await shell(`printf '%s\\0' ${command}`)
+  return stdout.split('\0').slice(1, -1)
+}
+async function shell(script: string) {
+  const child = Bun.spawn(['sh', '-c', script], {
     cwd,
     env: environment(),
     stdout: 'pipe',
@@ -193,11 +204,11 @@ describe('explore', () => {
   test('saves a scenario for each failed case, and exec repeats the failure with it', async () => {
     const { cases } = first.report
     const broke = cases.find((cell) => cell.failure_mode === 'rate-limit-forever' && cell.result === 'failed')
-    const again = await understudy('exec', '--scenario', broke?.scenario ?? '', ...program())
+    const again = await quietly('exec', '--scenario', broke?.scenario ?? '', ...program())
     expect(again.code).toBe(1)
     expect(again.stdout).toContain('matched 2, injected 2')
     const swallowed = cases.find((cell) => cell.failure_mode === 'cut-stream')
-    expect((await understudy('exec', '--scenario', swallowed?.scenario ?? '', ...program())).stdout).toContain(
+    expect((await quietly('exec', '--scenario', swallowed?.scenario ?? '', ...program())).stdout).toContain(
       'matched 1, injected 1',
     )
   })
@@ -219,7 +230,7 @@ describe('explore', () => {
     )) {
       expect(command).toContain(`--scenario ${scenario} -- `)
       const began = performance.now()
-      const { stdout, code } = await run('sh', '-c', `exec ${command.replace('understudy', EXECUTABLE)}`)
+      const { stdout, code } = await quietly(...(await argumentsOf(command)))
       expect([mode, code, stdout]).toEqual([
         mode,
         1,
@@ -245,12 +256,19 @@ describe('explore', () => {
     const state = readFileSync(join(cwd, 'explore', 'state.jsonl'), 'utf8')
     const withoutFigures = (text: string) => text.replace(/\d+(\.\d+)?/g, 'N')
     const { problems: found } = first.report
-    for (const { command, kind, message } of [...found.slice(0, 1), ...found.slice(-1)]) {
-      const again = command.replace('understudy explore', `${EXECUTABLE} explore --json`)
-      const began = performance.now()
+    // One by the executable, and one by this process.
+    const again = [
       // The executable must be the child of this process, which it watches.
-      const { stdout, stderr, code } = await run('sh', '-c', `exec ${again}`)
-      expect([again, code, stderr]).toEqual([again, 3, ''])
+      (command: string) => shell(`exec ${command.replace('understudy explore', `${EXECUTABLE} explore --json`)}`),
+      async (command: string) => {
+        const [explore = '', ...rest] = await argumentsOf(command)
+        return understudy(explore, '--json', ...rest)
+      },
+    ]
+    for (const [index, { command, kind, message }] of [...found.slice(0, 1), ...found.slice(-1)].entries()) {
+      const began = performance.now()
+      const { stdout = '', stderr, code } = (await again[index]?.(command)) ?? {}
+      expect([command, code, stderr]).toEqual([command, 3, ''])
       const { problems, cases, runs } = JSON.parse(stdout) as Report
       expect(performance.now() - began).toBeLessThan((runs + BASELINE_RUNS) * HANG_LIMIT_MS)
       expect([problems.map((one) => [one.kind, withoutFigures(one.message)]), cases.length]).toEqual([

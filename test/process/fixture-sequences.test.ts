@@ -2,6 +2,7 @@
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { agentSession, story } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
+import { serveHere } from '../support/cli.ts'
 import { folderWith } from '../support/fixtures.ts'
 import { type Server, startServer } from '../support/server.ts'
 import type { Json } from '../support/workspace.ts'
@@ -129,16 +130,19 @@ describe('sequence of replies', () => {
   })
 })
 
+/** Between two looks at a server. */
+const POLL_MS = 10
+
 describe('killed process with sequences', () => {
   const running: Server[] = []
   afterEach(async () => {
     for (const server of running.splice(0)) await server.stop('SIGKILL')
   })
-  const start = async (cwd: string, ...args: string[]) => {
-    const server = await startServer(['--fixtures', 'fixtures', '--seed-file', 'none', ...args], { cwd })
-    running.push(server)
+  const started = async (server: Promise<Server>) => {
+    running.push(await server)
     return server
   }
+  const start = (cwd: string, ...args: string[]) => started(startServer(['--seed-file', 'none', ...args], { cwd }))
   const headers = { authorization: 'Bearer any', 'content-type': 'application/json' }
   const post = async ({ url }: Server, path: string, body: object) => {
     const response = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
@@ -153,7 +157,8 @@ describe('killed process with sequences', () => {
   }
 
   test('continues them after its last responses, in named sessions too', async () => {
-    const args = ['--db', `${folder.path}/sequences.db`, '--sessions-dir', `${folder.path}/sessions`]
+    const at = (name: string) => `${folder.path}/${name}`
+    const args = ['--fixtures', at('fixtures'), '--db', at('sequences.db'), '--sessions-dir', at('sessions')]
     const first = await start(folder.path, ...args)
     for (const prefix of ['', '/s/one']) {
       expect([
@@ -163,7 +168,8 @@ describe('killed process with sequences', () => {
       ]).toEqual([...['1', '2', '1']])
     }
     await first.stop('SIGKILL')
-    const second = await start(folder.path, ...args)
+    // What the killed process has left is opened here.
+    const second = await started(serveHere(['--seed-file', 'none', ...args], {}))
     for (const prefix of ['', '/s/one'])
       expect([await said(second, prefix, 'Hi'), await said(second, prefix, 'Ho')]).toEqual(['3', '2'])
     await post(second, '/_understudy/reset', {})
@@ -186,7 +192,8 @@ describe('killed process with sequences', () => {
         }),
       })
     const [slow, quick] = [folderOf('100s'), folderOf('1ms')]
-    const args = ['--db', `${slow.path}/tools.db`]
+    // The same path of both folders: these are the same fixtures.
+    const args = ['--fixtures', 'fixtures', '--db', `${slow.path}/tools.db`]
     const first = await start(slow.path, ...args)
     const agent = {
       key: 'helper',
@@ -205,11 +212,16 @@ describe('killed process with sequences', () => {
     while (true) {
       const snapshot = await (await fetch(`${first.url}/_understudy/snapshot`, { headers })).text()
       if (snapshot.includes('called once')) break
+      // One look after the other would take the processor from it.
+      await Bun.sleep(POLL_MS)
     }
     await first.stop('SIGKILL')
     const second = await start(quick.path, ...args)
     let task = await read(second)
-    while (task.status.state === 'working') task = await read(second)
+    while (task.status.state === 'working') {
+      await Bun.sleep(POLL_MS)
+      task = await read(second)
+    }
     expect(story(task).slice(2)).toEqual(['tool: "slow"', 'tool: "called once"', 'agent: Done.'])
     slow.remove()
     quick.remove()

@@ -4,9 +4,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type OwnProcessServer, runCommand, serveHere } from '../support/cli.ts'
-import { emptyFolder, run } from '../support/server.ts'
+import { emptyFolder } from '../support/server.ts'
 
-// Each test starts the executable several times, on a machine that may be busy.
+// Some tests start a client several times, on a machine that may be busy.
 setDefaultTimeout(60_000)
 const folder = emptyFolder()
 const cwd = folder.path
@@ -144,9 +144,7 @@ for (const [name, args, printed] of ROWS)
   for (const env of (/ json|--json/.test(name) ? [{}] : [{}, { FORCE_COLOR: '1' }]) as Record<string, string>[])
     test(`hostile name, ${name}: is printed and written as text${env.FORCE_COLOR ? ', with colors' : ''}`, async () => {
       const [command] = args()
-      // What these print is beside that of a process which they start.
-      const start = command === 'exec' || command === 'explore' ? run : runCommand
-      const { stdout, stderr } = await start(args(), { cwd, env })
+      const { stdout, stderr } = await runCommand(args(), { cwd, env })
       expectHarmless(stdout, env.FORCE_COLOR !== undefined)
       expectHarmless(stderr, env.FORCE_COLOR !== undefined)
       if (printed) expect(stdout + stderr).toMatch(printed)

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { execSummary, exploreSummary } from '../../packages/action/src/verdict.ts'
+import { runCommand } from '../support/cli.ts'
 import { emptyFolder, exchange, type OwnServer, run, startServer } from '../support/server.ts'
 
 // Each test starts the executable, on a machine that may be busy.
@@ -62,7 +63,8 @@ test('hostile text in trace list and show: is printed as text', async () => {
     expect(listed.code).toBe(0)
     expect(listed.stdout.trimEnd().split('\n')).toHaveLength(ids.length)
     expect(listed.stdout).toContain('gpt\\u001b[31mred\\u001b[2J')
-    const shown = await Promise.all(ids.map((id) => run(['trace', 'show', id, '--url', server.url], { cwd, env })))
+    const shown = []
+    for (const id of ids) shown.push(await runCommand(['trace', 'show', id, '--url', server.url], { cwd, env }))
     for (const { code, stdout, stderr } of [listed, ...shown]) {
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
       // Colours of ours may be there when they are asked for; no others.
@@ -74,14 +76,14 @@ test('hostile text in trace list and show: is printed as text', async () => {
 })
 
 test('hostile text with --json: is escaped and otherwise unchanged', async () => {
-  const { stdout } = await run(['trace', 'list', '--json', '--url', server.url], { cwd })
+  const { stdout } = await runCommand(['trace', 'list', '--json', '--url', server.url], { cwd })
   expectHarmless(stdout)
   const models = stdout
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line).model)
   expect(models).toContain(MODEL)
-  const shown = await run(['trace', 'show', ids[1] ?? '', '--json', '--url', server.url], { cwd })
+  const shown = await runCommand(['trace', 'show', ids[1] ?? '', '--json', '--url', server.url], { cwd })
   expectHarmless(shown.stdout)
   expect(JSON.parse(shown.stdout).request.messages[0].content).toBe(NASTY)
 })
@@ -99,7 +101,7 @@ test('hostile text in an error: stays on one line when typed text is quoted', as
     ['health', '--url', `http://127.0.0.1:9/${NASTY}`],
     [NASTY],
   ]) {
-    const { code, stdout, stderr } = await run(args, { cwd })
+    const { code, stdout, stderr } = await runCommand(args, { cwd })
     expect(code).not.toBe(0)
     expectHarmless(stdout + stderr)
     expect(stderr.trimEnd().split('\n')).toHaveLength(1)
@@ -117,7 +119,7 @@ test('hostile text in check: is printed as text for file names and contents', as
     join(files.path, 'other.yaml'),
     `name: ${JSON.stringify(NASTY)}\nrules:\n  - ${JSON.stringify(NASTY)}: 1\n    fault: { type: ${JSON.stringify(NASTY)} }\n`,
   )
-  const { code, stdout, stderr } = await run(['check', files.path], { cwd })
+  const { code, stdout, stderr } = await runCommand(['check', files.path], { cwd })
   files.remove()
   expect(code).toBe(2)
   expect(stderr).toContain('other.yaml')

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import type { z } from 'zod'
 import { ExecJson, ExploreJson, RehearseJson } from '../../src/cli/print/report-schemas.ts'
 import { runCommand } from '../support/cli.ts'
-import { emptyFolder, run } from '../support/server.ts'
+import { emptyFolder } from '../support/server.ts'
 
 /** A program that tries a call twice, and fails if neither is answered: it starts faster than one with a package. */
 const PROGRAM = `
@@ -31,7 +31,7 @@ describe('JSON report', () => {
   })
 
   test('exec: has the keys of its schema', async () => {
-    const { stdout } = await run(['exec', '--json', '--scenario', 'rate-limit-burst', ...COMMAND])
+    const { stdout } = await runCommand(['exec', '--json', '--scenario', 'rate-limit-burst', ...COMMAND])
     sameKeys(ExecJson, lastLine(stdout))
   })
 
@@ -39,9 +39,9 @@ describe('JSON report', () => {
     const folder = emptyFolder()
     try {
       const modes = ['rate-limit-once', 'auth'].flatMap((name) => ['--failure-mode', name])
-      const { stdout } = await run(['explore', '--json', ...modes, ...COMMAND], { cwd: folder.path })
+      const { stdout } = await runCommand(['explore', '--json', ...modes, ...COMMAND], { cwd: folder.path })
       sameKeys(ExploreJson, lastLine(stdout))
-      const failed = await run(['explore', '--json', '--', process.execPath, '-e', 'process.exit(7)'], {
+      const failed = await runCommand(['explore', '--json', '--', process.execPath, '-e', 'process.exit(7)'], {
         cwd: folder.path,
       })
       sameKeys(ExploreJson, lastLine(failed.stdout))

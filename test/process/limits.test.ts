@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { readForwarding } from '../../src/config/providers.ts'
 import type { JobLimits } from '../../src/contract/core/job-limits.ts'
 import type { Jobs } from '../../src/workers/jobs.ts'
-import { JOB_LIMITS } from '../../src/workers/limits.ts'
-import { endWorkers, workerCounts } from '../../src/workers/pool.ts'
+import { JOB_LIMITS, MAX_WAITING_JOBS } from '../../src/workers/limits.ts'
+import { endWorkers, runJob, workerCounts } from '../../src/workers/pool.ts'
 import { accepted } from '../support/accepted.ts'
 import { agentSession, story } from '../support/agents.ts'
 import { type Answer, type TestApp, testApps } from '../support/app.ts'
@@ -86,11 +86,12 @@ const ROWS: Record<string, Row> = {
   'a schema': {
     ask(app) {
       const properties = Object.fromEntries(
-        Array.from({ length: 60_000 }, (_, index) => [`property-${index}`, { anyOf: [{}] }]),
+        Array.from({ length: 15_000 }, (_, index) => [`property-${index}`, { anyOf: [{}] }]),
       )
       return app.post(CHAT, format({ type: 'object', properties }))
     },
     gets: [400, 'invalid_schema'],
+    limits: shortJobs(50),
   },
   'a text against a schema (evaluators, guardrails)': {
     async ask(app) {
@@ -146,7 +147,7 @@ const ROWS: Record<string, Row> = {
     gets: [400, 'invalid_json'],
   },
   'the variables of a call': {
-    ask: (app) => app.post(CHAT, bodyOf({ variables: numbered(250_000) })),
+    ask: (app) => app.post(CHAT, bodyOf({ variables: numbered(60_000) })),
     gets: [400, 'invalid_value'],
   },
   'new sessions with files (`--sessions-dir`)': {
@@ -271,7 +272,7 @@ test('provider response of many values: is read without blocking others, and rej
       locationOf: () => '',
     }
     const forwarding = readForwarding({ section, backend: 'fixture', environment: {} })
-    const app = appWith({ clock: 'real', forwarding, max_response: 4_000_000 })
+    const app = appWith({ clock: 'real', forwarding, max_response: 1_000_000 })
     const respond = async (body: string) => {
       const asked = app.post(CHAT, bodyOf({ model: 'upstream/x' }))
       while (provider.pendingRequests === 0) await new Promise((resolve) => setImmediate(resolve))
@@ -281,10 +282,10 @@ test('provider response of many values: is read without blocking others, and rej
     }
     const choice = { index: 0, message: { role: 'assistant', content: 'Hi', refusal: null }, finish_reason: 'stop' }
     const completion = { id: 'c', object: 'chat.completion', created: 1, model: 'x', choices: [choice] }
-    const large = JSON.stringify({ ...completion, extra: Array(200_000).fill({ a: 1 }) })
+    const large = JSON.stringify({ ...completion, extra: Array(60_000).fill({ a: 1 }) })
     expect((await respond(large)).status).toBe(200)
     expect((await respond(large.slice(0, -1))).text).toContain('not valid JSON')
-    const tooLong = await respond(large.padEnd(4_000_001))
+    const tooLong = await respond(large.padEnd(1_000_001))
     expect([tooLong.status, tooLong.text]).toEqual([502, expect.stringContaining('--max-response')])
   } finally {
     provider.stop(true)
@@ -336,13 +337,19 @@ describe('limit', () => {
     const guardrails = [{ id: 'svc_pii_detection', execute_on: 'input' }]
     const long = Array.from({ length: 3 }, (_, index) => send(bodyOf({ ...user(`${index} ${numbers}`), guardrails })))
     while (workerCounts().jobs < long.length) await new Promise((resolve) => setImmediate(resolve))
-    const flood = Array.from({ length: 520 }, (_, index) =>
+    // Nearly as many as may wait.
+    const text = { schema: '{}', text: '1' }
+    const waiting = Promise.allSettled(
+      Array.from({ length: MAX_WAITING_JOBS - 10 }, () => runJob('checkText', text, gone)),
+    )
+    const flood = Array.from({ length: 20 }, (_, index) =>
       send(format({ type: 'object', properties: { x: { type: 'string', pattern: `^a{${index}}$` } } })),
     )
     while (workerCounts().refused === refused) await new Promise((resolve) => setImmediate(resolve))
     expect((await app.post(CHAT, bodyOf({}))).status).toBe(200)
     gone.abort()
     await Promise.all([...long, ...flood])
+    await waiting
     const [first] = answers.filter(({ status }) => status === 429)
     expect(first?.headers.get('retry-after')).toBe('5')
     expect(errorOf((await first?.text()) ?? '', 429).code).toBe('too_much_work')

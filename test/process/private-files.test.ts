@@ -3,7 +3,8 @@ import { afterAll, expect, test } from 'bun:test'
 import { chmodSync, lstatSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeNewPrivateFile, writePrivateFile } from '../../src/lib/private-files.ts'
-import { EXECUTABLE, emptyFolder } from '../support/server.ts'
+import { runCommand, serveHere } from '../support/cli.ts'
+import { emptyFolder } from '../support/server.ts'
 
 const folder = emptyFolder()
 const cwd = folder.path
@@ -23,12 +24,16 @@ const wrong = (path: string) =>
     ([name, mode]) => mode !== (lstatSync(join(path, name)).isDirectory() ? '700' : '600'),
   )
 
-async function runUnder(umask: string, place: string, args: readonly string[]) {
-  const shell = ['sh', '-c', `umask ${umask}; exec "$@"`, 'sh', EXECUTABLE, ...args]
-  const child = Bun.spawn(shell, { cwd: place, env: { PATH: process.env.PATH ?? '' }, stdout: 'pipe', stderr: 'pipe' })
-  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
-  return { code: await child.exited, stdout, stderr }
+/** Does something under a umask of this process. */
+async function under<Result>(umask: string, act: () => Promise<Result>): Promise<Result> {
+  const before = process.umask(umask)
+  try {
+    return await act()
+  } finally {
+    process.umask(before)
+  }
 }
+const runUnder = (umask: string, cwd: string, args: readonly string[]) => under(umask, () => runCommand(args, { cwd }))
 const CALL = `fetch(process.env.OPENAI_BASE_URL + '/chat/completions', { method: 'POST', headers: { authorization: 'Bearer ' + process.env.OPENAI_API_KEY, 'content-type': 'application/json' }, body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'x' }] }) }).then((r) => process.exit(r.ok ? 0 : 1))`
 
 const CLASS = 'server-error-once'
@@ -57,24 +62,21 @@ test.each(UMASKS)(
   'files of a server under umask %s: are private',
   async (umask) => {
     const own = emptyFolder()
-    const settings = ['--db', 'a.db', '--sessions-dir', 's/t', '--ready-file', 'ready.json', '--port', '0', '--json']
-    const shell = ['sh', '-c', `umask ${umask}; exec "$@"`, 'sh', EXECUTABLE, 'serve', ...settings]
-    const child = Bun.spawn(shell, {
-      cwd: own.path,
-      env: { PATH: process.env.PATH ?? '' },
-      stdout: 'pipe',
-      stderr: 'pipe',
+    const at = (name: string) => join(own.path, name)
+    const settings = ['--db', at('a.db'), '--sessions-dir', at('s/t'), '--ready-file', at('ready.json')]
+    const server = await under(umask, async () => {
+      const started = await serveHere(settings, { cwd: own.path })
+      for (const session of ['default', 'one']) {
+        const answer = await fetch(`${started.url}/s/${session}/v1/chat/completions`, {
+          ...{ method: 'POST', headers: { authorization: 'Bearer any', 'content-type': 'application/json' } },
+          body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'x' }] }),
+        })
+        expect(answer.status).toBe(200)
+      }
+      return started
     })
-    const { value } = await child.stdout.getReader().read()
-    const { url } = JSON.parse(new TextDecoder().decode(value)) as { url: string }
-    for (const session of ['default', 'one']) {
-      const answer = await fetch(`${url}/s/${session}/v1/chat/completions`, {
-        ...{ method: 'POST', headers: { authorization: 'Bearer any', 'content-type': 'application/json' } },
-        body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'x' }] }),
-      })
-      expect(answer.status).toBe(200)
-    }
-    expect((await runUnder(umask, own.path, ['snapshot', 'save', 'snap.json', '--url', url])).code).toBe(0)
+    const { code } = await runUnder(umask, own.path, ['snapshot', 'save', 'snap.json', '--url', server.url])
+    expect(code).toBe(0)
     const modes = modesIn(own.path)
     expect(Object.keys(modes)).toEqual(
       expect.arrayContaining([
@@ -89,8 +91,7 @@ test.each(UMASKS)(
       ]),
     )
     expect(wrong(own.path)).toEqual([])
-    child.kill()
-    await child.exited
+    await server.stop()
     own.remove()
   },
   60_000,

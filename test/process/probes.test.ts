@@ -1,17 +1,18 @@
 // What orchestrators ask a server, and its response metrics: through a socket, as they do.
 import { afterAll, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
+import { serveHere } from '../support/cli.ts'
 import { EXECUTABLE, emptyFolder, environment, type Server, startServer } from '../support/server.ts'
 
 const folder = emptyFolder()
 const running: Server[] = []
 afterAll(async () => {
-  for (const server of running) await server.stop('SIGKILL')
+  for (const server of running) await server.stop()
   folder.remove()
 })
 const TOKEN = 'let-me-in'
 const start = async (...args: string[]) => {
-  const server = await startServer(['--db', ':memory:', ...args], { cwd: folder.path })
+  const server = await serveHere(['--db', ':memory:', ...args], {})
   running.push(server)
   return server
 }
@@ -52,10 +53,10 @@ test('livez and readyz: read no session', async () => {
   app.close()
 })
 
-test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+test.concurrent.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
   '%s: finishes a running call, with readyz 503 and livez 200 until then',
   async (signal) => {
-    const { url, stop } = await start('--token', TOKEN)
+    const { url, stop } = await startServer(['--db', ':memory:', '--token', TOKEN], { cwd: folder.path })
     await scenarioFor(url, 'busy', [{ name: 'wait', fault: { type: 'delay', for: '2s' } }])
     const call = say(url, 'busy')
     const calls = async () => (await fetch(`${url}/_understudy/sessions/busy`, { headers })).json()

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { withoutProxy } from '../../src/lib/direct-fetch.ts'
-import { emptyFolder, type OwnServer, run, startServer } from '../support/server.ts'
+import { type OwnProcessServer, runCommand, serveHere } from '../support/cli.ts'
+import { emptyFolder, environment, type Finished, run, startServer } from '../support/server.ts'
 
 const folder = emptyFolder()
 const cwd = folder.path
@@ -18,9 +19,12 @@ const proxy = Bun.serve({
   },
 })
 const address = `http://127.0.0.1:${proxy.port}`
-let server: OwnServer
+let server: OwnProcessServer
 beforeAll(async () => {
-  server = await startServer(['--db', ':memory:'], { cwd })
+  writeFileSync(join(cwd, 'seed.yaml'), 'contacts: [{ external_id: a }]\n')
+  server = await serveHere(['--db', ':memory:'], { cwd })
+  // The first request loads what answers it, for which a command may not wait.
+  await fetch(`${server.url}/_understudy/health`)
 })
 afterAll(async () => {
   await server.stop()
@@ -31,6 +35,19 @@ afterAll(async () => {
 const PROXIES = ['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'].map((name) => ({ [name]: address }))
 const urlFor = (host: string) => `http://${host}:${new URL(server.url).port}`
 
+const RUNS_ALL = `
+import { type OwnProcessServer, runCommand, serveHere } from ${JSON.stringify(join(import.meta.dir, '..', 'support', 'cli.ts'))}
+const finished = []
+for (const args of JSON.parse(process.argv[1])) finished.push(await runCommand(args, { cwd: process.cwd() }))
+await Bun.write(Bun.stdout, JSON.stringify(finished))
+process.exit()
+`
+/** Runs commands in one process, since the runtime reads its proxies once. */
+async function runAll(commands: readonly string[][], env: Record<string, string>): Promise<Finished[]> {
+  const child = Bun.spawn([process.execPath, '-e', RUNS_ALL, JSON.stringify(commands)], { cwd, env: environment(env) })
+  return (await new Response(child.stdout).json()) as Finished[]
+}
+
 const HOSTS = ['127.0.0.1', '127.8.9.10', 'localhost', '0.0.0.0', '[::1]', '[::ffff:127.0.0.1]']
 /** Half of a list for one variable of two: the next one is for the other half. */
 const share = <Item>(list: readonly Item[], index: number) => list.filter((_, at) => at % 2 === index % 2)
@@ -38,17 +55,21 @@ test.each(PROXIES.map((env, index) => [env, index] as const))(
   'proxy environment %p: is ignored for a local server',
   async (env, index) => {
     proxied.length = 0
-    for (const host of share(HOSTS, index)) await run(['health', '--url', urlFor(host)], { cwd, env })
     const { code, stdout } = await run(['health', '--url', server.url], { cwd, env })
     expect([code, stdout]).toEqual([0, expect.stringContaining('is ok')])
+    await runAll(
+      HOSTS.map((host) => ['health', '--url', urlFor(host)]),
+      env,
+    )
     const commands = [
       ['trace', 'list', '--url'],
-      ['scenario', 'show', '--url'],
+      ['seed', 'seed.yaml', '--url'],
       ['snapshot', 'save', 'x.json', '--url'],
       ['reset', '--url'],
-      ['rehearse', 'provider-outage', '--against'],
+      ['rehearse', 'outage', '--calls', '1', '--against'],
     ]
-    for (const command of share(commands, index)) await run([...command, server.url], { cwd, env })
+    for (const command of share(commands, index))
+      expect((await run([...command, server.url], { cwd, env })).code).toBe(0)
     expect(proxied).toEqual([])
   },
 )
@@ -64,16 +85,19 @@ function tunnels() {
   return { asked, url: `http://127.0.0.1:${listening.port}`, stop: () => listening.stop(true) }
 }
 
-test.each(['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy'].map((name, index) => [name, index] as const))(
+test.each(['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy'])(
   'proxy variable %s: is ignored for local https',
-  async (name, index) => {
+  async (name) => {
     const { asked, url, stop } = tunnels()
     const env = { [name]: url }
     // Nobody listens there: whoever goes to the proxy is seen by it, and by nothing else.
-    for (const host of share(HOSTS, index)) {
-      const { code, stderr } = await run(['health', '--url', `https://${host}:1`], { cwd, env })
-      expect([code, stderr]).toEqual([1, `understudy: no server responds at https://${host}:1\n`])
-    }
+    const finished = await runAll(
+      HOSTS.map((host) => ['health', '--url', `https://${host}:1`]),
+      env,
+    )
+    expect(finished.map(({ code, stderr }) => [code, stderr])).toEqual(
+      HOSTS.map((host) => [1, `understudy: no server responds at https://${host}:1\n`]),
+    )
     expect(asked).toEqual([])
     if (name.startsWith('HTTPS') || name.startsWith('https')) {
       await run(['health', '--url', 'https://understudy.invalid'], { cwd, env })
@@ -146,9 +170,12 @@ test('command of exec and explore: calls the server without a proxy', async () =
   const env = { HTTP_PROXY: address, NO_PROXY: 'corp.example' }
   const file = join(cwd, 'print.cjs')
   writeFileSync(file, `require('node:fs').appendFileSync('seen.txt', ${PRINT.slice(21, -1)} + '\\n')`)
-  await run(['exec', '--', process.execPath, file], { cwd, env })
-  await run(['explore', '--', process.execPath, file], { cwd, env })
-  await run(['exec', '--', process.execPath, file], { cwd, env: { HTTPS_PROXY: address, no_proxy: ' corp.example ' } })
+  await runCommand(['exec', '--', process.execPath, file], { cwd, env })
+  await runCommand(['explore', '--', process.execPath, file], { cwd, env })
+  await runCommand(['exec', '--', process.execPath, file], {
+    cwd,
+    env: { HTTPS_PROXY: address, no_proxy: ' corp.example ' },
+  })
   const lines = (await Bun.file(join(cwd, 'seen.txt')).text()).trim().split('\n')
   expect(lines.length).toBeGreaterThanOrEqual(3)
   const all = 'corp.example,localhost,127.0.0.1,127.0.0.0/8,::1,[::1],0.0.0.0'

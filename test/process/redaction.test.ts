@@ -1,10 +1,11 @@
-// Planted secrets are in no file and no response of a server that records or replays. Slow because the executable is started three times,
-// and makes a call for every five kinds of secrets in each way.
+// Planted secrets are in no file and no response of a server that records or replays. Slow because a process that records, and one
+// that replays, redact all kinds of secrets in each way.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { runCommand } from '../support/cli.ts'
 import { PLANTED, secretPart } from '../support/planted-secrets.ts'
-import { emptyFolder, run, startServer } from '../support/server.ts'
+import { emptyFolder, startServer } from '../support/server.ts'
 
 const KEY = 'providerkey-9f8e7d6c5b4a3210-zz'
 const CLIENT_KEY = 'client-token-4f5e6d7c8b9a'
@@ -43,7 +44,7 @@ const upstream = Bun.serve({
     }
     const chunk = (delta: object, finish_reason: string | null = null) =>
       `data: ${JSON.stringify({ ...fields, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason }] })}\n\n`
-    const pieces = (text: string) => text.match(/[\s\S]{1,6}/gu) ?? []
+    const pieces = (text: string) => text.match(/[\s\S]{1,9}/gu) ?? []
     const events = [
       ...pieces(content).map((part) => chunk({ content: part })),
       chunk({
@@ -88,9 +89,13 @@ const CALLS: [path: string, stream: boolean, prefix: string][] = [
   ['/v2/router/chat/completions', true, ''],
   ['/v2/router/chat/completions', false, 'fail '],
 ]
+/** How many kinds of secrets a prompt has. */
+const KINDS = 12
 /** The secrets of each prompt. */
 const named = Object.entries(PLANTED).map(([kind, secret]) => `${kind} is ${secret}`)
-const PROMPTS = Array.from({ length: Math.ceil(named.length / 5) }, (_, index) => named.slice(5 * index).slice(0, 5))
+const PROMPTS = Array.from({ length: Math.ceil(named.length / KINDS) }, (_, index) =>
+  named.slice(KINDS * index).slice(0, KINDS),
+)
 /** What the client receives for every prompt in every way: the joined text of a stream. */
 async function makeCalls(url: string): Promise<string[]> {
   const received: string[] = []
@@ -138,8 +143,8 @@ beforeAll(async () => {
 test('recording: passes the own values of a client back to it', () => {
   const missing = recorded.flatMap((text, index) => {
     const kinds = Object.values(PLANTED)
-      .slice(5 * Math.floor(index / CALLS.length))
-      .slice(0, 5)
+      .slice(KINDS * Math.floor(index / CALLS.length))
+      .slice(0, KINDS)
     return kinds.filter((secret) => !text.includes(JSON.stringify(secretPart(secret)).slice(1, -1)))
   })
   expect(missing).toEqual([])
@@ -171,7 +176,14 @@ test('recording: leaves no secret in the database, its log and the cassette', as
   expect(await recording.stop()).toBe(0)
   expect(leaksIn(await recording.stderr)).toEqual([])
   const html = join(folder.path, 'export.html')
-  const { code, stdout, stderr } = await run(['trace', 'export', '--html', html, '--db', join(folder.path, 'data.db')])
+  const { code, stdout, stderr } = await runCommand([
+    'trace',
+    'export',
+    '--html',
+    html,
+    '--db',
+    join(folder.path, 'data.db'),
+  ])
   expect({ code, leaks: leaksIn(stdout + stderr) }).toEqual({ code: 0, leaks: [] })
   expect(statSync(html).size).toBeGreaterThan(10_000)
   expect(leaksInFiles()).toEqual([])

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import manifest from '../../package.json' with { type: 'json' }
-import { runCommand } from '../support/cli.ts'
+import { runCommand, serveHere } from '../support/cli.ts'
 import { emptyFolder, run, type Server, startServer, startUntil } from '../support/server.ts'
 
 const root = join(import.meta.dir, '..', '..')
@@ -37,7 +37,7 @@ describe('ready message', () => {
         join(own.path, name),
         'match: { operation: chat.completions, user: Ping }\nreply: { content: Pong. }\n',
       )
-    const warned = await startServer(['--db', ':memory:', '--fixtures', own.path], { cwd: own.path })
+    const warned = await serveHere(['--db', ':memory:', '--fixtures', own.path], { cwd: own.path })
     await warned.stop()
     own.remove()
     expect(warned.ready).toMatchObject({ warnings: [expect.stringContaining('can never match')] })
@@ -45,17 +45,15 @@ describe('ready message', () => {
 
   test('contains everything for people, and the snippet runs', async () => {
     const own = emptyFolder()
-    const { printed, stop } = await startUntil(
-      ['serve', '--port', '0', '--scenario', 'slow-first-token'],
-      'content)\n',
-      { cwd: own.path },
-    )
+    const { printed, stop } = await startUntil(['serve', '--port', '0', '--scenario', 'stream-cut'], 'content)\n', {
+      cwd: own.path,
+    })
     const url = /http:\/\/127\.0\.0\.1:\d+/.exec(printed)?.[0]
     expect(printed).toStartWith(`Understudy ${manifest.version} is listening at ${url}\n`)
     expect(printed).toContain('fixture: cannot reach the network')
     expect(printed).toContain(join(own.path, 'understudy.db'))
     expect(printed).toMatch(/fixtures +\d+ loaded/)
-    expect(printed).toMatch(/scenario +slow-first-token, in every session/)
+    expect(printed).toMatch(/scenario +stream-cut, in every session/)
     expect(printed).toContain(`${url}/swagger`)
     const snippet = printed.slice(printed.indexOf('import OpenAI'))
     expect(snippet.trim().split('\n')).toHaveLength(3)
@@ -69,7 +67,7 @@ describe('ready message', () => {
     const file = join(cwd, 'ready.json')
     writeFileSync(file, 'old')
     const before = new Set(readdirSync(cwd))
-    const one = await startServer(['--db', ':memory:', '--ready-file', 'ready.json', '--scenario', 'bad-key'], { cwd })
+    const one = await serveHere(['--db', ':memory:', '--ready-file', 'ready.json', '--scenario', 'bad-key'], { cwd })
     expect(one.ready).toMatchObject({ scenario: 'bad-key' })
     expect(readFileSync(file, 'utf8')).toBe(`${JSON.stringify(one.ready)}\n`)
     expect(readdirSync(cwd).filter((name) => !before.has(name))).toEqual([])
@@ -79,7 +77,7 @@ describe('ready message', () => {
   test('uses a flag before the environment before the file', async () => {
     const own = emptyFolder()
     const dbWith = async (args: string[], env: Record<string, string>) => {
-      const one = await startServer(args, { cwd: own.path, env })
+      const one = await serveHere(args, { cwd: own.path, env })
       await one.stop()
       return one.ready.db
     }
@@ -131,7 +129,7 @@ describe('listening', () => {
 
   test('fails with one line and exit code 1 when the port is taken', async () => {
     const { port } = new URL(server.url)
-    const { code, stdout, stderr } = await run(['serve', '--port', port, '--db', ':memory:'], { cwd })
+    const { code, stdout, stderr } = await runCommand(['serve', '--port', port, '--db', ':memory:'], { cwd })
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toMatch(
       new RegExp(`^understudy: cannot listen on 127.0.0.1:${port}: the port is in use.*--port.*\\n$`),
@@ -139,7 +137,7 @@ describe('listening', () => {
   })
 
   test('uses only the address of --host, which the URL names', async () => {
-    const one = await startServer(['--host', '127.0.0.2', '--db', ':memory:'], { cwd })
+    const one = await serveHere(['--host', '127.0.0.2', '--db', ':memory:'], { cwd })
     const { hostname, port } = new URL(one.url)
     expect(hostname).toBe('127.0.0.2')
     expect((await fetch(`${one.url}/_understudy/health`)).status).toBe(200)
@@ -148,7 +146,7 @@ describe('listening', () => {
   })
 
   test('is possible on every interface with a required token', async () => {
-    const one = await startServer(['--host', '0.0.0.0', '--token', 'secret', '--db', ':memory:'], { cwd })
+    const one = await serveHere(['--host', '0.0.0.0', '--token', 'secret', '--db', ':memory:'], { cwd })
     const traces = `http://127.0.0.1:${new URL(one.url).port}/_understudy/traces`
     expect((await fetch(traces)).status).toBe(401)
     expect((await fetch(traces, { headers: { authorization: 'Bearer secret' } })).status).toBe(200)
@@ -194,7 +192,7 @@ describe('stopping', () => {
       expect(fetch(`${one.url}/_understudy/health`)).rejects.toThrow()
       expect(statSync(`${db}-wal`, { throwIfNoEntry: false })?.size ?? 0).toBe(0)
 
-      const again = await startServer(['--db', db], { cwd: slow.path })
+      const again = await serveHere(['--db', db], { cwd: slow.path })
       const trace = await fetch(`${again.url}/_understudy/traces/${response.headers.get('x-understudy-trace')}`)
       expect(await trace.json()).toMatchObject({ outcome: 'succeeded', status: 200, stream: true })
       await again.stop()

@@ -69,6 +69,8 @@ describe('trace colors on a terminal', () => {
   })
 })
 
+/** Between two calls. */
+const PAUSE_MS = 10
 test.each(['server', 'file', 'all'])('trace tail from the %s: prints new calls and no older ones', async (from) => {
   const source = from === 'server' ? SERVER : from === 'file' ? DB : [...SERVER, '--session', 'all']
   const headers: Record<string, string> = from === 'all' ? { 'x-understudy-session': 'tailed' } : {}
@@ -85,7 +87,11 @@ test.each(['server', 'file', 'all'])('trace tail from the %s: prints new calls a
   })
   // Whether it looks already cannot be seen from outside, so calls are made until it prints one.
   const made: string[] = []
-  while (waiting) made.push(await call({ model: `openai/tail-${from}` }, headers))
+  while (waiting) {
+    made.push(await call({ model: `openai/tail-${from}` }, headers))
+    // One after the other would take the processor from it.
+    await Bun.sleep(PAUSE_MS)
+  }
   const [first = ''] = new TextDecoder().decode((await printed).value).split('\n')
   tail.kill()
   await tail.exited

@@ -1,6 +1,6 @@
 // The reader of the program's output may stop reading or disconnect: calls are answered all the same.
 import { afterAll, expect, test } from 'bun:test'
-import { closeSync, constants, existsSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, constants, existsSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { EXECUTABLE, emptyFolder } from '../support/server.ts'
 
@@ -15,13 +15,21 @@ const call = async (url: string) =>
 let count = 0
 const newPath = (name: string) => join(folder.path, `${name}-${count++}`)
 
-/** A pipe with a name: its end for the server, and what closes the end of a reader who reads nothing. */
+/** A pipe with a name: its end for the server, what fills it, and what closes the end of a reader who reads nothing. */
 function pipe() {
   const path = newPath('pipe')
   Bun.spawnSync(['mkfifo', path])
   const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   const writer = openSync(path, 'w')
-  return { writer, close: () => closeSync(reader) }
+  // Another end than the server's, which waits for space as usual.
+  const fill = () => {
+    const filler = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)
+    expect(() => {
+      for (;;) writeSync(filler, 'x'.repeat(256))
+    }).toThrow('EAGAIN')
+    closeSync(filler)
+  }
+  return { writer, fill, close: () => closeSync(reader) }
 }
 
 const serve = (args: readonly string[], ready: string) => [
@@ -54,12 +62,12 @@ onPosix.each(LOGS)(
   'unread output with %s: does not stop a server, even when the reader disconnects',
   async (_, args) => {
     const ready = newPath('ready')
-    const { writer, close } = pipe()
+    const { writer, fill, close } = pipe()
     const child = Bun.spawn(serve(args, ready), { cwd: folder.path, stdout: writer, stderr: writer })
     closeSync(writer)
     const { url } = await startedWith(ready)
-    // With a flag, more than the 64 kB that a pipe holds: at least 330 bytes a turn.
-    await callAround(url, args.length > 0 ? 250 : 60)
+    fill()
+    await callAround(url, 20)
     close()
     await callAround(url, 20)
     expect(child.exitCode).toBeNull()

@@ -65,8 +65,8 @@ export function testIo(
   }
 }
 
-/** How long a command may take, in ms. */
-const LIMIT_MS = 10_000
+/** How long a command may take, in ms; longer where it runs other programs, on a machine that may be busy. */
+const limitOf = ([command = '']: readonly string[]) => (['exec', 'explore'].includes(command) ? 120_000 : 10_000)
 /** Commands that run or wait: the folder is that of the whole process, so there is one at a time. */
 let queue: Promise<unknown> = Promise.resolve()
 
@@ -100,7 +100,7 @@ export function runCommand(
   return inFolder(cwd, async () => {
     const io = testIo(env, terminal)
     // A server that starts where it should not is asked to end, so that its test fails and not all that wait.
-    const late = setTimeout(() => io.stop('SIGTERM'), LIMIT_MS)
+    const late = setTimeout(() => io.stop('SIGTERM'), limitOf(args))
     const code = await runCli(args, io).finally(() => clearTimeout(late))
     return { code, ...io.printed }
   })
