@@ -58,7 +58,7 @@ export interface Recorder {
   finish(interrupted?: boolean): Promise<void>
 }
 
-/** A pause of so many ms between calls is used for redaction and writing. */
+/** After so many ms without a call, what waits is redacted and written. */
 const PAUSE_MS = 20
 /** So many ms are used at a time, and what was recorded in them is one write. */
 const SLICE_MS = 2
@@ -71,6 +71,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const sessions = new Map<string, SessionRecording>()
   const waiting = new WaitingAttempts()
   const open = new Set<NotedAttempt>()
+  /** When an attempt last ended, as a monotonic time. */
+  let lastEnded = 0
   let draining: Promise<void> | undefined
   let isEnding = false
   const sessionOf = (name: string) => sessions.getOrInsertComputed(name, () => new SessionRecording(name, options))
@@ -107,7 +109,10 @@ export function createRecorder(options: RecorderOptions): Recorder {
     scheduled = true
     void realClock.sleep(PAUSE_MS).then(() => {
       scheduled = false
-      if (waiting.count > 0 && open.size === 0) void startDraining()
+      if (waiting.count === 0 || open.size > 0) return
+      // A busy server has no attempt in progress for a moment between two calls.
+      if (monotonicMs() - lastEnded < PAUSE_MS) scheduleDrain()
+      else void startDraining()
     })
   }
   const sink = {
@@ -118,6 +123,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     ended(exchange: NotedAttempt) {
       open.delete(exchange)
       waiting.add(exchange)
+      lastEnded = exchange.started + exchange.endedAt
       if (isFull()) void startDraining()
       else if (open.size === 0) scheduleDrain()
     },
