@@ -229,11 +229,11 @@ function connectionOf({ recording, record, answer, texts, result, redaction, all
   // Headers of failed calls are always kept, since people look for those.
   const shows = allowance.take(realClock.now()) || record.outcome !== 'succeeded'
   const sent = shows ? result.headers : undefined
-  const headers = redaction ? redaction.value(sent) : sent
+  const headers = (sent && redaction?.headers(sent)) ?? sent
   const exchange = exchangeNote(recording, { answer: answer.text, headers, request: texts.request, redaction })
   if (!shows) return { exchange }
   const shown = shownHeaders(received.headers)
-  return { exchange, headers: redaction ? redaction.value(shown) : shown }
+  return { exchange, headers: redaction?.headers(shown) ?? shown }
 }
 
 interface CommitOptions {

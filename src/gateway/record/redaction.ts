@@ -1,6 +1,7 @@
 // What is stored and shown of a call while cassettes are recorded or replayed: its texts with placeholders for secrets.
 import type { Redactor } from '../../cassettes/redact.ts'
 import type { AttemptRecord, TraceRecord } from '../../contract/core/trace.ts'
+import { MASK } from '../../lib/secrets.ts'
 import { MAX_REDACTED_AT_ONCE, redactText } from '../../workers/redaction.ts'
 import type { BodyChunk } from '../stream/sent-body.ts'
 
@@ -14,6 +15,8 @@ export interface TraceRedaction {
   text(text: string): string
   /** A JSON value, in the form in which its redacted text is. */
   value<Value>(value: Value): Value
+  /** Headers as they are shown, among them masked ones. */
+  headers(headers: Record<string, string>): Record<string, string>
   /** Changes a trace: the fields with texts of the client, the provider or the workspace. */
   record(record: TraceRecord): void
   /** The pieces of a body: a secret may be split among them. */
@@ -62,6 +65,11 @@ class CallRedaction implements TraceRedaction {
     return redacted === before ? original : JSON.parse(redacted)
   }
 
+  headers(headers: Record<string, string>): Record<string, string> {
+    const searched = Object.fromEntries(Object.entries(headers).filter(([, value]) => !MASKED.test(value)))
+    return this.value(searched) === searched ? headers : this.value(headers)
+  }
+
   record(record: TraceRecord): void {
     const { name, operation, attempts, attachments, thread, metadata, identity, error, guardrails, retrievals } = record
     // Most calls have the name of their operation.
@@ -89,5 +97,7 @@ class CallRedaction implements TraceRedaction {
   }
 }
 
+/** A masked header. Searching it for secrets takes as long as ten calls. */
+const MASKED = new RegExp(`^(?:[A-Za-z]+ +)?${RegExp.escape(MASK)}$`)
 const isPrepared = ({ length }: string): boolean => length > MAX_REDACTED_AT_ONCE && length <= MAX_TEXT
 const hasText = ({ error, history }: AttemptRecord): boolean => error !== null || history !== undefined
