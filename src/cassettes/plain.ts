@@ -262,26 +262,32 @@ function followsName(text: string, colon: number): boolean {
   const last = skipSpace(text, colon - 1)
   if (last < 1 || isNameEnd[pairOf(text.charCodeAt(last - 1), text.charCodeAt(last))] !== 1) return false
   let start = last
-  while (start > 0 && last - start < MAX_NAME && isInName(text.charCodeAt(start - 1))) start--
+  let hash = text.charCodeAt(last)
+  for (; start > 0 && last - start < MAX_NAME; start--) {
+    const code = text.charCodeAt(start - 1)
+    if (!isInName(code)) break
+    hash = (Math.imul(hash, 31) + code) | 0
+  }
   // White space that is escaped is part of a name, too.
   const outside = text.charCodeAt(start - 1)
   if (outside === BACKSLASH || outside >= 128) return true
-  return mayBeName(text.slice(start, last + 1))
+  const place = hash & (MAX_NAMES - 1)
+  const cached = names[place]
+  if (cached?.name.length === last + 1 - start && text.startsWith(cached.name, start)) return cached.may
+  const name = text.slice(start, last + 1)
+  const may = mayBeName(name)
+  names[place] = { name, may }
+  return may
 }
 
-// By name: bodies repeat few names.
-const names = new Map<string, boolean>()
-const MAX_NAMES = 500
+/** By a checksum of the name: bodies repeat few names. */
+const names: ({ name: string; may: boolean } | undefined)[] = []
+const MAX_NAMES = 512
 
 /** Whether a name, or its last word, may be that of a secret. Lists of tokens are one text in pieces. */
 function mayBeName(name: string): boolean {
-  const cached = names.get(name)
-  if (cached !== undefined) return cached
   const word = name.slice(name.search(/[\w-]+$/))
-  const may = name === 'tokens' || mayNameSecret(name) || mayNameSecret(word) || SECRET_ACCESS_KEY.test(name)
-  if (names.size >= MAX_NAMES) names.clear()
-  names.set(name, may)
-  return may
+  return name === 'tokens' || mayNameSecret(name) || mayNameSecret(word) || SECRET_ACCESS_KEY.test(name)
 }
 
 /** Whether another JSON value ends before one begins: lines of JSON may send a text in pieces. */
