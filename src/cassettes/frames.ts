@@ -1,5 +1,6 @@
 // Frames of a response as lines of text, such as `+120ms data: {...}`, from which every byte can be read again.
 import type { Frame } from '../contract/core/cassette.ts'
+import { bytesAsText } from './views.ts'
 
 /**
  * How frames are written. In `events` the blank line that ends an event (two line feeds) is left out, and a frame that
@@ -76,9 +77,7 @@ function bytesOf(text: string): Uint8Array {
 
 /** The form for a body: that of events if it begins with a line of an event stream. */
 export const frameForm = (frames: readonly Frame[]): FrameForm =>
-  /^(?:data|event|id|retry)?:/.test(Buffer.from(frames[0]?.bytes.subarray(0, 8) ?? []).toString('latin1'))
-    ? 'events'
-    : 'text'
+  frames[0] && /^(?:data|event|id|retry)?:/.test(bytesAsText(frames[0].bytes.subarray(0, 8))) ? 'events' : 'text'
 
 /** The start of a frame's first line. */
 export const timeMark = (at: number): string => `+${Math.max(0, Math.round(at)) || 0}ms`

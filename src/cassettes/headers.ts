@@ -38,11 +38,13 @@ export function recordedHeaders(
   headers: Iterable<readonly [name: string, value: string]>,
 ): [name: string, value: string][] {
   const own = OWN[provider] ?? OWN.openai ?? []
-  const isOwn = (name: string) =>
-    own.some((allowed) => (allowed.endsWith('*') ? name.startsWith(allowed.slice(0, -1)) : name === allowed))
-  return [...headers].flatMap(([written, value]): [string, string][] => {
+  const recorded: [name: string, value: string][] = []
+  for (const [written, value] of headers) {
     const name = written.toLowerCase()
-    const isAllowed = ALLOWED.has(name) || QUOTA.test(name) || (isOwn(name) && !NEVER.test(name))
-    return isAllowed ? [[name, value]] : []
-  })
+    if (ALLOWED.has(name) || QUOTA.test(name) || (isAmong(own, name) && !NEVER.test(name))) recorded.push([name, value])
+  }
+  return recorded
 }
+
+const isAmong = (names: readonly string[], name: string): boolean =>
+  names.some((allowed) => (allowed.endsWith('*') ? name.startsWith(allowed.slice(0, -1)) : name === allowed))

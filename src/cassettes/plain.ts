@@ -80,8 +80,17 @@ const starts: (readonly RegExp[])[] = []
 for (const [list, flags] of [[STARTS, 'y'] as const, [STARTS_IN_ANY_CASE, 'iy'] as const])
   for (const [pair, all] of Map.groupBy(list, pairIn))
     starts[pair] = [...(starts[pair] ?? []), new RegExp(all.join('|'), flags)]
-/** Whether there are some. */
-const isStart = Uint8Array.from({ length: 1 << 14 }, (_, pair) => (starts[pair] ? 1 : 0))
+
+/** The number of three characters by five bits of each: upper and lower case are the same, and few others. */
+const tripleOf = (first: number, second: number, third: number): number =>
+  ((first & 31) << 10) | ((second & 31) << 5) | (third & 31)
+/** Whether a pattern may match a text with these three characters. Nine of ten words that begin like one differ in the third. */
+const isStart = new Uint8Array(1 << 15)
+for (const pattern of [...STARTS, ...STARTS_IN_ANY_CASE]) {
+  const [first, second, third] = [pattern.charCodeAt(0), pattern.charCodeAt(1), pattern.charCodeAt(2)]
+  const isAny = !/^..[\w-](?![?*+{|])/.test(pattern)
+  for (let code = 0; code < 32; code++) if (isAny || code === (third & 31)) isStart[tripleOf(first, second, code)] = 1
+}
 
 /** The last two characters of names of secrets. */
 const isNameEnd = new Uint8Array(1 << 14)
@@ -119,17 +128,19 @@ const BACKSLASH = 92
  * isPlain('{"metadata":{"password":"x"}}') // => false
  */
 export function isPlain(text: string): boolean {
+  const { length } = text
   let before = SEPARATOR
   let escaped = -1
-  for (let at = 0; at < text.length; at++) {
+  for (let at = 0; at < length; at++) {
     const code = text.charCodeAt(at)
     const kind = code < 128 ? (kinds[code] ?? SEPARATOR) : FOREIGN
     // The letter of an escape may be part of a word instead, so that a word may begin with it, or behind it.
     const follows = at === escaped ? SEPARATOR : before
     before = kind
-    if (kind === SEPARATOR || (kind === LETTER && follows === LETTER)) continue
+    if (kind === SEPARATOR) continue
     if (kind === LETTER) {
-      if (beginsSecret(text, at, follows !== DIGIT)) return false
+      if (follows !== LETTER && beginsSecret(text, at, follows !== DIGIT)) return false
+      while (at + 1 < length && at + 1 !== escaped && isLetter(text.charCodeAt(at + 1))) at++
     } else if (kind === ESCAPE) {
       if (!isUsualEscape(text, at)) return false
       escaped = at + 2
@@ -184,13 +195,15 @@ function beginsSecret(text: string, at: number, mayBePersonal: boolean): boolean
   const first = text.charCodeAt(at)
   const second = text.charCodeAt(at + 1)
   if (!(second < 128)) return false
-  const pair = pairOf(first, second)
-  if (isStart[pair] === 1 && isAnyMatch(starts[pair] ?? [], text, at)) return true
+  const third = text.charCodeAt(at + 2)
+  if (isStart[tripleOf(first, second, third)] === 1 && isAnyMatch(starts[pairOf(first, second)] ?? [], text, at))
+    return true
   if (!mayBePersonal) return false
-  if (isDigit(text.charCodeAt(at + 2)) && isMatch(IBAN, text, at)) return true
+  if (isDigit(third) && isMatch(IBAN, text, at)) return true
   return first <= UPPER_Z && second <= UPPER_Z && isMatch(PERSONAL, text, at)
 }
 const isDigit = (code: number): boolean => code >= 48 && code <= 57
+const isLetter = (code: number): boolean => (code | 32) >= 97 && (code | 32) <= 122
 
 function isAnyMatch(patterns: readonly RegExp[], text: string, at: number): boolean {
   for (const pattern of patterns) if (isMatch(pattern, text, at)) return true
@@ -249,26 +262,32 @@ function followsName(text: string, colon: number): boolean {
   const last = skipSpace(text, colon - 1)
   if (last < 1 || isNameEnd[pairOf(text.charCodeAt(last - 1), text.charCodeAt(last))] !== 1) return false
   let start = last
-  while (start > 0 && last - start < MAX_NAME && isInName(text.charCodeAt(start - 1))) start--
+  let hash = text.charCodeAt(last)
+  for (; start > 0 && last - start < MAX_NAME; start--) {
+    const code = text.charCodeAt(start - 1)
+    if (!isInName(code)) break
+    hash = (Math.imul(hash, 31) + code) | 0
+  }
   // White space that is escaped is part of a name, too.
   const outside = text.charCodeAt(start - 1)
   if (outside === BACKSLASH || outside >= 128) return true
-  return mayBeName(text.slice(start, last + 1))
+  const place = hash & (MAX_NAMES - 1)
+  const cached = names[place]
+  if (cached?.name.length === last + 1 - start && text.startsWith(cached.name, start)) return cached.may
+  const name = text.slice(start, last + 1)
+  const may = mayBeName(name)
+  names[place] = { name, may }
+  return may
 }
 
-// By name: bodies repeat few names.
-const names = new Map<string, boolean>()
-const MAX_NAMES = 500
+/** By a checksum of the name: bodies repeat few names. */
+const names: ({ name: string; may: boolean } | undefined)[] = []
+const MAX_NAMES = 512
 
 /** Whether a name, or its last word, may be that of a secret. Lists of tokens are one text in pieces. */
 function mayBeName(name: string): boolean {
-  const cached = names.get(name)
-  if (cached !== undefined) return cached
   const word = name.slice(name.search(/[\w-]+$/))
-  const may = name === 'tokens' || mayNameSecret(name) || mayNameSecret(word) || SECRET_ACCESS_KEY.test(name)
-  if (names.size >= MAX_NAMES) names.clear()
-  names.set(name, may)
-  return may
+  return name === 'tokens' || mayNameSecret(name) || mayNameSecret(word) || SECRET_ACCESS_KEY.test(name)
 }
 
 /** Whether another JSON value ends before one begins: lines of JSON may send a text in pieces. */

@@ -432,9 +432,13 @@ class CassetteRedactor implements Redactor {
   #isPlainRequest({ path, headers, body }: UpstreamRequest): boolean {
     if (body.kind === 'form') return false
     const text = body.kind === 'json' ? exactJsonText(body.value) : body.text
-    return [text, path, ...Object.values(headers)].every(
-      (one) => hasNoPlaceholder(one) && this.#isPlain(one, this.#state.echoed, isEventText(one)),
-    )
+    if (!this.#isPlainPart(text) || !this.#isPlainPart(path)) return false
+    for (const name in headers) if (!this.#isPlainPart(headers[name] ?? '')) return false
+    return true
+  }
+
+  #isPlainPart(text: string): boolean {
+    return hasNoPlaceholder(text) && this.#isPlain(text, this.#state.echoed, isEventText(text))
   }
 
   /** Keys and secrets in a text. */

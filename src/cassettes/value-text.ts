@@ -103,7 +103,7 @@ export function fitsYaml(value: unknown): boolean {
     if (++values > MAX_VALUES || depth > MAX_LEVELS) return false
     if (typeof inner !== 'object' || inner === null) return typeof inner !== 'bigint'
     if (Array.isArray(inner)) return inner.every((item) => fits(item, depth + 1))
-    return Object.entries(inner).every(([name, item]) => name.length <= MAX_KEY && fits(item, depth + 1))
+    return Object.keys(inner).every((name) => name.length <= MAX_KEY && fits((inner as JsonObject)[name], depth + 1))
   }
   return fits(value, 0)
 }

@@ -145,9 +145,8 @@ export function percentView(parent: TextView, start: number, end: number, isForm
   return mappedView(parent, parts.join(''), offsets, encode)
 }
 
-/** Bytes as one character each, so that positions in a text are positions of bytes. */
-export const bytesAsText = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+/** Bytes as one character each, so that positions in a text are positions of bytes. A `Buffer` of them takes four times as long. */
+export const bytesAsText = (bytes: Uint8Array): string => Buffer.prototype.toString.call(bytes, 'latin1')
 
 /** The UTF-8 text of bytes that are one character each. Invalid bytes stay as they are. */
 export function utf8View(parent: TextView): TextView {

@@ -17,23 +17,30 @@ const TRACE_OWNER: JobOwner = { signal: OWNER.signal }
  * The attempt without secrets. One redactor must be used for one attempt at a time.
  * @throws JobStopped if it takes too long
  */
-export async function redactAttempt(redactor: Redactor, attempt: RecordedAttempt): Promise<RecordedAttempt> {
+export function redactAttempt(
+  redactor: Redactor,
+  attempt: RecordedAttempt,
+): RecordedAttempt | Promise<RecordedAttempt> {
   if (attemptSize(attempt) <= MAX_REDACTED_AT_ONCE) return redactor.attempt(attempt)
-  const done = await runJob('redactAttempt', { redactor: redactor.portable, packed: packAttempt(attempt) }, OWNER)
-  redactor.resume(done.state)
-  return unpackAttempt(done.packed)
+  return runJob('redactAttempt', { redactor: redactor.portable, packed: packAttempt(attempt) }, OWNER).then(
+    ({ packed, state }) => {
+      redactor.resume(state)
+      return unpackAttempt(packed)
+    },
+  )
 }
 
 /** The same for a request with a body of `size` bytes. */
-export async function redactRequest(
+export function redactRequest(
   redactor: Redactor,
   request: UpstreamRequest,
   size: number,
-): Promise<UpstreamRequest> {
+): UpstreamRequest | Promise<UpstreamRequest> {
   if (size <= MAX_REDACTED_AT_ONCE) return redactor.request(request)
-  const done = await runJob('redactRequest', { redactor: redactor.portable, request }, OWNER)
-  redactor.resume(done.state)
-  return done.request
+  return runJob('redactRequest', { redactor: redactor.portable, request }, OWNER).then(({ request, state }) => {
+    redactor.resume(state)
+    return request
+  })
 }
 
 /** The text of a trace without secrets. */

@@ -6,6 +6,7 @@ import type { Redactor } from '../../cassettes/redact.ts'
 import { type CassetteWriter, type NewHeader, openCassette } from '../../cassettes/write.ts'
 import type { Interaction, RecordedAttempt, UpstreamRequest, VolatileRule } from '../../contract/core/cassette.ts'
 import { cassetteKey } from '../../contract/core/cassette-key.ts'
+import { andThen } from '../../lib/and-then.ts'
 import { nextTurn } from '../../lib/bare-socket.ts'
 import { realClock } from '../../lib/clock.ts'
 import { monotonicMs } from '../../lib/monotonic.ts'
@@ -60,7 +61,7 @@ export interface Recorder {
   finish(end?: RunEnd): Promise<void>
 }
 
-/** A pause of so many ms between calls is used for redaction and writing. */
+/** After so many ms without a call, what waits is redacted and written. */
 const PAUSE_MS = 20
 /** So many ms are used at a time, and what was recorded in them is one write. */
 const SLICE_MS = 2
@@ -71,14 +72,15 @@ const MAX_WAITING = { count: 10_000, bytes: 64 * 2 ** 20 }
 export function createRecorder(options: RecorderOptions): Recorder {
   const { limit } = options
   const sessions = new Map<string, SessionRecording>()
-  const waiting: NotedAttempt[] = []
+  const waiting = new WaitingAttempts()
   const open = new Set<NotedAttempt>()
-  let size = 0
+  /** When an attempt last ended, as a monotonic time. */
+  let lastEnded = 0
   let draining: Promise<void> | undefined
   let isEnding = false
   const sessionOf = (name: string) => sessions.getOrInsertComputed(name, () => new SessionRecording(name, options))
-  const isFull = () => waiting.length > MAX_WAITING.count || size > MAX_WAITING.bytes
-  const mayDrain = () => waiting.length > 0 && (isEnding || open.size === 0 || isFull())
+  const isFull = () => waiting.count > MAX_WAITING.count || waiting.bytes > MAX_WAITING.bytes
+  const mayDrain = () => waiting.count > 0 && (isEnding || open.size === 0 || isFull())
   const drain = async () => {
     await nextTurn()
     // Calls that have begun meanwhile go first.
@@ -86,12 +88,12 @@ export function createRecorder(options: RecorderOptions): Recorder {
       const until = monotonicMs() + SLICE_MS
       const recorded = new Set<SessionRecording>()
       do {
-        const exchange = waiting.shift()
+        const exchange = waiting.take()
         if (!exchange) break
-        size -= exchange.size
         const session = sessionOf(exchange.attempt.session)
         recorded.add(session)
-        await session.record(exchange)
+        const unfinished = session.record(exchange)
+        if (unfinished) await unfinished
       } while (monotonicMs() < until)
       for (const session of recorded) await session.write()
       await nextTurn()
@@ -100,7 +102,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const startDraining = () => {
     draining ??= drain().finally(() => {
       draining = undefined
-      if (waiting.length > 0 && open.size === 0) scheduleDrain()
+      if (waiting.count > 0 && open.size === 0) scheduleDrain()
     })
     return draining
   }
@@ -110,7 +112,10 @@ export function createRecorder(options: RecorderOptions): Recorder {
     scheduled = true
     void realClock.sleep(PAUSE_MS).then(() => {
       scheduled = false
-      if (waiting.length > 0 && open.size === 0) void startDraining()
+      if (waiting.count === 0 || open.size > 0) return
+      // A busy server has no attempt in progress for a moment between two calls.
+      if (monotonicMs() - lastEnded < PAUSE_MS) scheduleDrain()
+      else void startDraining()
     })
   }
   const sink = {
@@ -120,11 +125,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
     },
     ended(exchange: NotedAttempt) {
       open.delete(exchange)
-      // In the order in which they were sent, which is that of placeholders and of the file.
-      const after = waiting.findLastIndex(({ started }) => started <= exchange.started)
-      if (after === waiting.length - 1) waiting.push(exchange)
-      else waiting.splice(after + 1, 0, exchange)
-      size += exchange.size
+      waiting.add(exchange)
+      lastEnded = exchange.started + exchange.endedAt
       if (isFull()) void startDraining()
       else if (open.size === 0) scheduleDrain()
     },
@@ -135,9 +137,44 @@ export function createRecorder(options: RecorderOptions): Recorder {
     async finish(end) {
       isEnding = true
       for (const exchange of open) exchange.left()
-      while (waiting.length > 0 || draining) await startDraining()
+      while (waiting.count > 0 || draining) await startDraining()
       await Promise.all([...sessions.values()].map((session) => session.finish(end)))
     },
+  }
+}
+
+/** Taken attempts that may stay in the list: removing the first of 10,000 takes as long as a tenth of recording it. */
+const MAX_TAKEN = 1_000
+
+/** Attempts that wait, in the order in which they were sent, which is that of placeholders and of the file. */
+class WaitingAttempts {
+  #all: (NotedAttempt | undefined)[] = []
+  #taken = 0
+  /** Bytes of their responses. */
+  bytes = 0
+
+  get count(): number {
+    return this.#all.length - this.#taken
+  }
+
+  add(exchange: NotedAttempt): void {
+    let at = this.#all.length
+    while (at > this.#taken && (this.#all[at - 1]?.started ?? 0) > exchange.started) at--
+    if (at === this.#all.length) this.#all.push(exchange)
+    else this.#all.splice(at, 0, exchange)
+    this.bytes += exchange.size
+  }
+
+  take(): NotedAttempt | undefined {
+    const exchange = this.#all[this.#taken]
+    if (!exchange) return undefined
+    this.#all[this.#taken++] = undefined
+    this.bytes -= exchange.size
+    if (this.#taken > MAX_TAKEN || this.#taken === this.#all.length) {
+      this.#all.splice(0, this.#taken)
+      this.#taken = 0
+    }
+    return exchange
   }
 }
 
@@ -169,7 +206,8 @@ class SessionRecording {
   readonly #options: RecorderOptions
   /** Attempts that are in progress or wait for redaction, in the order in which they were sent. */
   readonly #unprocessed = new Set<NotedAttempt>()
-  readonly #identified = new WeakMap<NotedAttempt, Promise<Identified>>()
+  /** Those of attempts that others wait for. */
+  readonly #identified = new WeakMap<NotedAttempt, Identified | Promise<Identified>>()
   #held: Held[] = []
   readonly #pending = new Map<string, Pending>()
   /** Interactions that are not written yet. */
@@ -189,31 +227,49 @@ class SessionRecording {
     this.#unprocessed.add(exchange)
   }
 
-  /** Records an attempt that has ended. What cannot be redacted is not written, and the cassette stays incomplete. */
-  async record(exchange: NotedAttempt): Promise<void> {
+  /**
+   * Records an attempt that has ended: most at once, those with large texts or files later. What cannot be redacted is not written, and the
+   * cassette stays incomplete.
+   */
+  record(exchange: NotedAttempt): Promise<void> | undefined {
     // What is large takes long.
-    if (exchange.size + bodySize(exchange) > MAX_REDACTED_AT_ONCE) await this.write()
+    if (exchange.size + bodySize(exchange) > MAX_REDACTED_AT_ONCE && this.#whole.length > 0)
+      return this.write().then(() => this.record(exchange))
     try {
-      await this.#add(exchange)
+      return this.#add(exchange)?.catch((error: Error) => this.#giveUp(exchange, error))
     } catch (error) {
-      this.#unprocessed.delete(exchange)
-      await this.write()
-      await this.#open().fail(new Error(`a response cannot be recorded: ${(error as Error).message}`))
+      return this.#giveUp(exchange, error as Error)
     }
   }
 
-  async #add(exchange: NotedAttempt): Promise<void> {
+  async #giveUp(exchange: NotedAttempt, { message }: Error): Promise<void> {
+    this.#unprocessed.delete(exchange)
+    await this.write()
+    await this.#open().fail(new Error(`a response cannot be recorded: ${message}`))
+  }
+
+  #add(exchange: NotedAttempt): Promise<void> | undefined {
     // Before the first value has a number.
     this.#open()
-    const { provider } = exchange.attempt
-    const identified = await this.#identify(exchange)
-    const original = attemptOf(exchange, (headers) => recordedHeaders(provider, headers))
-    const attempt = await redactAttempt(this.#redactor, original)
+    return andThen(this.#identify(exchange), (identified) =>
+      andThen(redactAttempt(this.#redactor, attemptOf(exchange)), (attempt) =>
+        this.#hold({ ...identified, exchange, attempt }),
+      ),
+    )
+  }
+
+  /** Places an attempt unless it must wait, and those that waited for it. */
+  #hold(one: Held): Promise<void> | undefined {
+    const { exchange } = one
     this.#unprocessed.delete(exchange)
-    this.#held.push({ ...identified, exchange, attempt })
-    const held = this.#held.sort((one, other) => one.exchange.started - other.exchange.started)
+    if (this.#held.length > 0 || this.#hasEarlier(exchange)) return this.#placeInOrder([...this.#held, one])
+    this.#place(one)
+    return undefined
+  }
+
+  async #placeInOrder(all: Held[]): Promise<void> {
     this.#held = []
-    for (const one of held) {
+    for (const one of all.sort((one, other) => one.exchange.started - other.exchange.started)) {
       if (await this.#isPreceded(one)) this.#held.push(one)
       else this.#place(one)
     }
@@ -253,23 +309,32 @@ class SessionRecording {
     return this.#options.redactorOf(this.#name)
   }
 
-  #identify(exchange: NotedAttempt): Promise<Identified> {
-    const known = this.#identified.get(exchange)
-    if (known) return known
-    const identified = (async () => {
-      const original = await upstreamRequest(exchange)
-      const request = await redactRequest(this.#redactor, original, bodySize(exchange))
-      return { request, key: cassetteKey(request, this.#options.rules) }
-    })()
-    this.#identified.set(exchange, identified)
-    return identified
+  #identify(exchange: NotedAttempt): Identified | Promise<Identified> {
+    return (
+      this.#identified.get(exchange) ??
+      andThen(upstreamRequest(exchange), (original) =>
+        andThen(redactRequest(this.#redactor, original, bodySize(exchange)), (request) => ({
+          request,
+          key: cassetteKey(request, this.#options.rules),
+        })),
+      )
+    )
+  }
+
+  /** Whether an attempt was sent earlier and is not processed yet. */
+  #hasEarlier({ started }: NotedAttempt): boolean {
+    // They are in their order.
+    for (const earlier of this.#unprocessed) return earlier.started < started
+    return false
   }
 
   /** Whether an attempt with the same key was sent earlier and is not processed yet. */
   async #isPreceded({ exchange, key }: Held): Promise<boolean> {
     for (const earlier of this.#unprocessed) {
       if (earlier.started >= exchange.started) return false
-      if ((await this.#identify(earlier)).key === key) return true
+      const identified = this.#identify(earlier)
+      this.#identified.set(earlier, identified)
+      if ((await identified).key === key) return true
     }
     return false
   }
@@ -284,13 +349,18 @@ class SessionRecording {
       this.#flush(key)
       pending = undefined
     }
+    if (!pending && !mayBeRetried(attempt)) {
+      this.#end({ started, turn: conversationTurn(request), request, attempts: [attempt] })
+      return
+    }
     if (pending) pending.interaction.attempts.push(attempt)
     else pending = { interaction: { started, turn: conversationTurn(request), request, attempts: [attempt] }, ended: 0 }
     pending.ended = started + endedAt
     this.#pending.set(key, pending)
     if (!mayBeRetried(attempt)) this.#flush(key)
+    if (this.#pending.size <= MAX_PENDING) return
     const [oldest] = this.#pending.keys()
-    if (this.#pending.size > MAX_PENDING && oldest !== undefined) this.#flush(oldest)
+    if (oldest !== undefined) this.#flush(oldest)
   }
 
   /** Ends the interaction with a key: no other attempt follows. */
@@ -298,8 +368,12 @@ class SessionRecording {
     const pending = this.#pending.get(key)
     if (!pending) return
     this.#pending.delete(key)
+    this.#end(pending.interaction)
+  }
+
+  #end(interaction: Interaction): void {
     this.#interactions++
-    this.#whole.push(pending.interaction)
+    this.#whole.push(interaction)
   }
 
   /** The writer of its cassette, which keeps the interactions of an earlier recording that it continues. */
@@ -335,15 +409,11 @@ const mayBeRetried = ({ end, response }: RecordedAttempt): boolean =>
   response.status === 429 ||
   response.status >= 500
 
-type HeaderList = readonly (readonly [name: string, value: string])[]
-
-function attemptOf(exchange: NotedAttempt, allowed: (headers: HeaderList) => HeaderList): RecordedAttempt {
+function attemptOf(exchange: NotedAttempt): RecordedAttempt {
   const { response, end = 'left by client', endedAt, reason } = exchange
   const about = { end, endedAt, ...(reason !== undefined && reason !== 'ECONNRESET' && { reason }) }
   if (!response) return about
-  const { status, headers, at, frames, omitted } = response
-  return {
-    response: { status, headers: allowed([...headers]), at, frames, ...(omitted > 0 && { omitted }) },
-    ...about,
-  }
+  const { status, at, frames, omitted } = response
+  const headers = recordedHeaders(exchange.attempt.provider, response.headers)
+  return { response: { status, headers, at, frames, ...(omitted > 0 && { omitted }) }, ...about }
 }

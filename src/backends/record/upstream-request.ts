@@ -5,7 +5,9 @@ import {
   type UpstreamBody,
   type UpstreamRequest,
 } from '../../contract/core/cassette.ts'
+import { andThen } from '../../lib/and-then.ts'
 import { exactJson } from '../../lib/exact-json.ts'
+import { rememberingAll } from '../../lib/remember.ts'
 import { parsedJson } from '../../lib/values.ts'
 import type { SentAttempt } from '../forward/transport.ts'
 
@@ -16,25 +18,29 @@ export interface SentRequest {
   attempt: Pick<SentAttempt, 'provider' | 'operation' | 'model' | 'session'>
 }
 
-/** The request without its key. */
-export async function upstreamRequest(sent: SentRequest): Promise<UpstreamRequest> {
-  const { url, init, attempt } = sent
+/** The request without its key; a form has to be waited for. */
+export function upstreamRequest({ url, init, attempt }: SentRequest): UpstreamRequest | Promise<UpstreamRequest> {
   const { provider, operation, model } = attempt
-  const { pathname, search } = new URL(url)
   const headers = new Headers(init.headers)
   const meaning: Record<string, string> = {}
   for (const name of MEANING_HEADERS) {
     const value = headers.get(name)
     if (value !== null) meaning[name] = value
   }
-  const body = await bodyOf(init.body, headers.get('content-type') ?? '')
-  return { provider, operation, model, path: pathname + search, headers: meaning, body }
+  const path = pathOf(url)
+  return andThen(bodyOf(init.body, headers), (body) => ({ provider, operation, model, path, headers: meaning, body }))
 }
 
-function bodyOf(body: RequestInit['body'], contentType: string): UpstreamBody | Promise<UpstreamBody> {
+const pathOf = rememberingAll((url: string): string => {
+  const { pathname, search } = new URL(url)
+  return pathname + search
+})
+
+function bodyOf(body: RequestInit['body'], headers: Headers): UpstreamBody | Promise<UpstreamBody> {
   if (body instanceof FormData) return formBody(body)
   if (typeof body === 'string') return textBody(body)
   if (!(body instanceof Uint8Array)) return { kind: 'text', text: '' }
+  const contentType = headers.get('content-type') ?? ''
   if (!/^multipart\/form-data/i.test(contentType)) return textBody(new TextDecoder().decode(body))
   const response = new Response(body as Uint8Array<ArrayBuffer>, { headers: { 'content-type': contentType } })
   return response.formData().then(formBody, () => textBody(Buffer.from(body).toString('latin1')))

@@ -36,12 +36,11 @@ export function comparableRequest(request: UpstreamRequest, rules: readonly Vola
 function comparedPart(request: UpstreamRequest, rules: readonly VolatileRule[]): ComparableRequest {
   const { provider, operation, model } = request
   const { body, applied } = withoutVolatileFields(withoutDefaults(request.body), operation, rules)
-  const headers = Object.fromEntries(
-    MEANING_HEADERS.flatMap((name): [string, string][] => {
-      const value = request.headers[name]?.trim()
-      return value === undefined || value === '' ? [] : [[name, value]]
-    }),
-  )
+  const headers: Record<string, string> = {}
+  for (const name of MEANING_HEADERS) {
+    const value = request.headers[name]?.trim()
+    if (value) headers[name] = value
+  }
   return { request: { provider, operation, model, path: '', headers, body }, applied }
 }
 

@@ -109,8 +109,8 @@ async function save(
     const preparing = redaction?.prepare([call.text, recording.rendered, stored.text])
     if (preparing) await preparing
     const { answer, texts } = redactedTexts(recording, stored, redaction)
-    const original = traceOf(recording, outcome, { usage: answer.usage, guard })
-    const record = redaction ? redaction.record(original) : original
+    const record = traceOf(recording, outcome, { usage: answer.usage, guard })
+    redaction?.record(record)
     const about = { recording, record, answer, texts, result, redaction, allowance: headers }
     const connection = guard.take(connectionOf, about, {})
     const { bugs } = guard
@@ -194,16 +194,21 @@ function redactedTexts(
 ): { answer: StoredAnswer; texts: RequestTexts } {
   const request = call.text
   if (!redaction) return { answer, texts: { request, rendered } }
+  // The response first, which is the order of the placeholders.
+  const redacted = redactedAnswer(answer, redaction)
+  return { answer: redacted, texts: { request: redaction.text(request), rendered: redaction.text(rendered) } }
+}
+
+function redactedAnswer(answer: StoredAnswer, redaction: TraceRedaction): StoredAnswer {
+  const { usage, keep } = answer
   const text = redaction.text(answer.text)
-  const isSame = text === answer.text
+  const value = text === answer.text ? answer.value : JSON.parse(text)
+  if (keep.length === 0) return value === answer.value ? answer : { text, value, usage, keep }
   return {
-    answer: {
-      ...answer,
-      text,
-      value: isSame ? answer.value : JSON.parse(text),
-      keep: answer.keep.map(({ text: _, ...entry }) => ({ ...entry, value: redaction.value(entry.value) })),
-    },
-    texts: { request: redaction.text(request), rendered: redaction.text(rendered) },
+    text,
+    value,
+    usage,
+    keep: keep.map(({ text: _, ...entry }) => ({ ...entry, value: redaction.value(entry.value) })),
   }
 }
 
@@ -224,12 +229,11 @@ function connectionOf({ recording, record, answer, texts, result, redaction, all
   // Headers of failed calls are always kept, since people look for those.
   const shows = allowance.take(realClock.now()) || record.outcome !== 'succeeded'
   const sent = shows ? result.headers : undefined
-  const headers = redaction ? redaction.value(sent) : sent
-  const redact = redaction?.pieces
-  const exchange = exchangeNote(recording, { answer: answer.text, headers, request: texts.request, redact })
+  const headers = (sent && redaction?.headers(sent)) ?? sent
+  const exchange = exchangeNote(recording, { answer: answer.text, headers, request: texts.request, redaction })
   if (!shows) return { exchange }
   const shown = shownHeaders(received.headers)
-  return { exchange, headers: redaction ? redaction.value(shown) : shown }
+  return { exchange, headers: redaction?.headers(shown) ?? shown }
 }
 
 interface CommitOptions {

@@ -8,6 +8,7 @@ import { DONE_EVENT, encodeEvent } from '../../lib/sse.ts'
 import { EVENT_STREAM, JSON_BODY } from '../stream/respond.ts'
 import type { BodyChunk, SentBody } from '../stream/sent-body.ts'
 import type { AnswerRecord, AttemptAnswer, SentStream, TraceRecorder } from './recording.ts'
+import type { TraceRedaction } from './redaction.ts'
 import { addressShown, shownHeaders } from './request-headers.ts'
 
 /** Maximum size of a kept request or response, in characters, without what repeats the previous text. */
@@ -22,21 +23,18 @@ interface NoteOptions {
   /** The stored request. */
   request: string
   /** Changes the pieces of a body to the form in which they are stored. */
-  redact: ((pieces: readonly BodyChunk[]) => readonly BodyChunk[]) | undefined
+  redaction: Pick<TraceRedaction, 'pieces'> | undefined
 }
-
-const unchanged: NonNullable<NoteOptions['redact']> = (pieces) => pieces
 
 /** The note of a call that has ended; undefined for an internal call. */
 export function exchangeNote(
   recording: TraceRecorder,
-  { answer, headers, request, redact: redaction }: NoteOptions,
+  { answer, headers, request, redaction }: NoteOptions,
 ): ExchangeNote | undefined {
   const { call, sent } = recording
   const { received, unread } = call
   if (!received) return undefined
   const ended = sent?.ended ?? endOf(recording)
-  const redact = redaction ?? unchanged
   const isOfMany = isOrdinary(recording) || (redaction !== undefined && isUnchanged(recording))
   const isDropped = !headers && !sent?.nothing && ended === 'complete' && isOfMany
   const address = addressShown(received.url)
@@ -46,13 +44,13 @@ export function exchangeNote(
   if (isUsual && !sent && !headers && recording.answer?.content.kind !== 'events') return KNOWN
   const note: ExchangeNote = {}
   if (address !== call.operation.path) note.address = address
-  if (unread) note.request = keptBytes(redact([unread]), { before: request })
+  if (unread) note.request = keptBytes(redacted([unread], redaction), { before: request })
   if (ended !== 'complete') note.ended = ended
   if (sent?.nothing) note.nothing = true
   else if (isDropped) note.dropped = true
   else {
     if (headers) note.headers = headersSent(recording, headers)
-    Object.assign(note, bodyNote(recording, answer, redact))
+    Object.assign(note, bodyNote(recording, answer, redaction))
   }
   return note
 }
@@ -128,18 +126,24 @@ function headersSent({ call, answer, sent }: TraceRecorder, headers: Record<stri
 function bodyNote(
   { answer: record, sent }: TraceRecorder,
   before: string,
-  redact: NonNullable<NoteOptions['redact']>,
+  redaction: NoteOptions['redaction'],
 ): Pick<ExchangeNote, 'response' | 'times'> | undefined {
   if (sent?.body) {
     const { pieces: original, times, more } = sent.body
-    const pieces = redact(original)
+    const pieces = redacted(original, redaction)
     const texts = pieces.map(keptText)
     const isAnswer = more === 0 && texts.length === 1 && texts[0] === before
     return isAnswer ? { times } : { times, response: codedBytes(texts, pieces, { before, more }) }
   }
   if (record?.content.kind !== 'events') return undefined
-  return { times: record.content.times, response: keptBytes(redact(piecesOf(record.content, record)), { before }) }
+  return {
+    times: record.content.times,
+    response: keptBytes(redacted(piecesOf(record.content, record), redaction), { before }),
+  }
 }
+
+const redacted = (pieces: readonly BodyChunk[], redaction: NoteOptions['redaction']): readonly BodyChunk[] =>
+  redaction?.pieces(pieces) ?? pieces
 
 /** The pieces of a stream that reached its client unchanged. */
 function piecesOf({ events, closing = [] }: SentStream, { complete }: AnswerRecord): string[] {

@@ -1,6 +1,7 @@
 // What is stored and shown of a call while cassettes are recorded or replayed: its texts with placeholders for secrets.
 import type { Redactor } from '../../cassettes/redact.ts'
-import type { TraceRecord } from '../../contract/core/trace.ts'
+import type { AttemptRecord, TraceRecord } from '../../contract/core/trace.ts'
+import { MASK } from '../../lib/secrets.ts'
 import { MAX_REDACTED_AT_ONCE, redactText } from '../../workers/redaction.ts'
 import type { BodyChunk } from '../stream/sent-body.ts'
 
@@ -14,8 +15,10 @@ export interface TraceRedaction {
   text(text: string): string
   /** A JSON value, in the form in which its redacted text is. */
   value<Value>(value: Value): Value
-  /** A trace: the fields with texts of the client, the provider or the workspace. */
-  record(record: TraceRecord): TraceRecord
+  /** Headers as they are shown, among them masked ones. */
+  headers(headers: Record<string, string>): Record<string, string>
+  /** Changes a trace: the fields with texts of the client, the provider or the workspace. */
+  record(record: TraceRecord): void
   /** The pieces of a body: a secret may be split among them. */
   pieces(pieces: readonly BodyChunk[]): readonly BodyChunk[]
 }
@@ -24,50 +27,77 @@ export interface TraceRedaction {
 const MAX_TEXT = 2 ** 20
 const NOT_KEPT = 'null'
 
-/** The redaction of a call. A text that it contains several times, such as its response, is searched once. */
-export function traceRedaction(redactor: Redactor): TraceRedaction {
-  const known = new Map<string, string>()
-  const text = (original: string) =>
-    original.length > MAX_TEXT ? NOT_KEPT : known.getOrInsertComputed(original, () => redactor.text(original))
-  const value = <Value>(original: Value): Value => {
+/** The redaction of a call. */
+export const traceRedaction = (redactor: Redactor): TraceRedaction => new CallRedaction(redactor)
+
+/** A class, since every call creates one. What has no secrets is returned as it is: most calls have none. */
+class CallRedaction implements TraceRedaction {
+  readonly #redactor: Redactor
+  /** Redacted texts: a call contains its response several times. */
+  #known: Map<string, string> | undefined
+
+  constructor(redactor: Redactor) {
+    this.#redactor = redactor
+  }
+
+  prepare(texts: readonly string[]): Promise<unknown> | undefined {
+    if (!texts.some(isPrepared)) return undefined
+    return Promise.all(
+      [...new Set(texts)].filter(isPrepared).map(async (original) => {
+        this.#keep(original, await redactText(this.#redactor, original).catch(() => NOT_KEPT))
+      }),
+    )
+  }
+
+  text(original: string): string {
+    if (original.length > MAX_TEXT) return NOT_KEPT
+    const known = this.#known?.get(original)
+    if (known !== undefined) return known
+    const redacted = this.#redactor.text(original)
+    if (redacted !== original) this.#keep(original, redacted)
+    return redacted
+  }
+
+  value<Value>(original: Value): Value {
     const before = JSON.stringify(original)
     if (before === undefined) return original
-    const redacted = text(before)
+    const redacted = this.text(before)
     return redacted === before ? original : JSON.parse(redacted)
   }
-  return {
-    prepare(texts) {
-      const large = new Set(texts.filter(({ length }) => length > MAX_REDACTED_AT_ONCE && length <= MAX_TEXT))
-      if (large.size === 0) return undefined
-      const redacted = [...large].map(async (original) => {
-        known.set(original, await redactText(redactor, original).catch(() => NOT_KEPT))
-      })
-      return Promise.all(redacted)
-    },
-    text,
-    value,
-    record(record) {
-      const { name, operation, attempts, guardrails, retrievals, attachments, metadata, identity, error } = record
-      // Most calls have the name of their operation.
-      const named = name === operation ? {} : { name }
-      const texts = { ...named, thread: record.thread, metadata, identity, error, guardrails, retrievals }
-      const failed = attempts.some((attempt) => attempt.error !== null || attempt.history !== undefined)
-      return {
-        ...record,
-        ...(Object.values(texts).some(isPresent) && value(texts)),
-        ...(failed && { attempts: value(attempts) }),
-        ...(attachments.length > 0 && { attachments: value(attachments) }),
-      }
-    },
-    pieces(pieces) {
-      if (pieces.reduce((sum, { length }) => sum + length, 0) > MAX_REDACTED_AT_ONCE) return []
-      const bytes = () => pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece))
-      const isText = pieces.every((piece) => typeof piece === 'string')
-      const whole = isText ? pieces.join('') : Buffer.concat(bytes()).toString('utf8')
-      return text(whole) === whole ? pieces : redactor.pieces(bytes())
-    },
+
+  headers(headers: Record<string, string>): Record<string, string> {
+    const searched = Object.fromEntries(Object.entries(headers).filter(([, value]) => !MASKED.test(value)))
+    return this.value(searched) === searched ? headers : this.value(headers)
+  }
+
+  record(record: TraceRecord): void {
+    const { name, operation, attempts, attachments, thread, metadata, identity, error, guardrails, retrievals } = record
+    // Most calls have the name of their operation.
+    const isNamed = name !== operation
+    const hasTexts = thread !== null || metadata !== null || identity !== null || error !== null
+    if (isNamed || hasTexts || guardrails.length > 0 || retrievals.length > 0) {
+      const named = isNamed ? { name } : {}
+      Object.assign(record, this.value({ ...named, thread, metadata, identity, error, guardrails, retrievals }))
+    }
+    if (attempts.some(hasText)) record.attempts = this.value(attempts)
+    if (attachments.length > 0) record.attachments = this.value(attachments)
+  }
+
+  pieces(pieces: readonly BodyChunk[]): readonly BodyChunk[] {
+    if (pieces.reduce((sum, { length }) => sum + length, 0) > MAX_REDACTED_AT_ONCE) return []
+    const bytes = () => pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece))
+    const isText = pieces.every((piece) => typeof piece === 'string')
+    const whole = isText ? pieces.join('') : Buffer.concat(bytes()).toString('utf8')
+    return this.text(whole) === whole ? pieces : this.#redactor.pieces(bytes())
+  }
+
+  #keep(original: string, redacted: string): void {
+    this.#known ??= new Map()
+    this.#known.set(original, redacted)
   }
 }
 
-const isPresent = (value: unknown): boolean =>
-  value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0)
+/** A masked header. Searching it for secrets takes as long as ten calls. */
+const MASKED = new RegExp(`^(?:[A-Za-z]+ +)?${RegExp.escape(MASK)}$`)
+const isPrepared = ({ length }: string): boolean => length > MAX_REDACTED_AT_ONCE && length <= MAX_TEXT
+const hasText = ({ error, history }: AttemptRecord): boolean => error !== null || history !== undefined
