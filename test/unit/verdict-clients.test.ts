@@ -53,9 +53,12 @@ property(`compliant clients: have no error in ${COMPLIANT} generated runs, and f
   expect(calls).toBeGreaterThan(10 * COMPLIANT)
 })
 
-test.each([41_547, 53_263, 89_197])('compliant clients: have no error in run %d, which was once misjudged', (seed) => {
-  expect(judge(compliantRun(seed)).filter((found) => !isUnproved(found))).toEqual([])
-})
+test.each([41_547, 53_263, 89_197, 102_318])(
+  'compliant clients: have no error in run %d, which was once misjudged',
+  (seed) => {
+    expect(judge(compliantRun(seed)).filter((found) => !isUnproved(found))).toEqual([])
+  },
+)
 
 property(`compliant agents: have no finding of their conversations in ${COMPLIANT} generated runs`, () => {
   const kinds: FindingKind[] = ['compaction-loop', 'executed-truncated', 'cache-prefix-broken']
