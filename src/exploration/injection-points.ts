@@ -3,10 +3,10 @@ import type { InjectionPoint } from '../contract/core/exploration.ts'
 import { requestFacts } from './requests.ts'
 import type { ObservedCall, ObservedRun } from './types.ts'
 
-/** The parts of an injection point's id. */
-export function pointParts(id: string): { kind: string; nth: number; session: string | null } {
-  const [, kind = id, nth = '1', session = null] = /^(.*)\.(\d+)(?:@(.*))?$/.exec(id) ?? []
-  return { kind: session === null ? kind : `${kind}@${session}`, nth: Number(nth), session }
+/** The parts of an injection point's id; `name` is that of the operation in its API. */
+export function pointParts(id: string): { name: string; kind: string; nth: number; session: string | null } {
+  const [, kind = id, name = id, nth = '1', session = null] = /^(([^@]*)-[^@]*)\.(\d+)(?:@(.*))?$/.exec(id) ?? []
+  return { name, kind: session === null ? kind : `${kind}@${session}`, nth: Number(nth), session }
 }
 
 /**
@@ -15,8 +15,8 @@ export function pointParts(id: string): { kind: string; nth: number; session: st
  */
 export function observedCall({ trace, shape, request, client }: CallParts): ObservedCall {
   const { call_site: id = `${trace.operation}-refused.1`, operation, stream, model, session } = trace
-  const { kind, nth } = pointParts(id)
-  const point = { id, kind, session, operation, stream, model, nth, ...shape }
+  const { name, kind, nth } = pointParts(id)
+  const point = { id, kind, name, session, operation, stream, model, nth, ...shape }
   return { point, trace, request: requestFacts(request), client }
 }
 
@@ -26,10 +26,11 @@ interface CallParts extends Pick<ObservedCall, 'trace' | 'client'> {
   request: unknown
 }
 
-const hasPoint = ({ trace }: ObservedCall): boolean => trace.call_site !== undefined
+/** Whether a call is an injection point: one that was rejected before its kind was known is not. */
+export const hasPoint = ({ trace }: ObservedCall): boolean => trace.call_site !== undefined
 
 /** Facts that only the request of a call contains. */
-export type CallShape = Pick<InjectionPoint, 'name' | 'turn' | 'offersTools' | 'demandsJson' | 'agent' | 'prompt'>
+export type CallShape = Pick<InjectionPoint, 'turn' | 'offersTools' | 'demandsJson' | 'agent' | 'prompt'>
 
 const pointsOf = ({ calls }: ObservedRun) =>
   new Map(calls.filter(hasPoint).map(({ point }) => [point.id, point] as const))

@@ -8,9 +8,9 @@ import { inSlices } from '../lib/slices.ts'
 import { safeParse } from '../schema/validation.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { brokeOff, type ClientCall, clientCalls } from '../verdict/client-call.ts'
-import { type CallShape, observedCall } from './injection-points.ts'
+import { type CallShape, hasPoint, observedCall } from './injection-points.ts'
 import { addRecoveryPaths } from './recovery-paths.ts'
-import type { ObservedRun } from './types.ts'
+import type { ObservedCall, ObservedRun } from './types.ts'
 
 /**
  * The client calls of all sessions, by session in order of arrival, and their routing. Other calls are answered while
@@ -53,25 +53,25 @@ function addCall(
 ): void {
   const { request, rendered: _, response: __, ...trace } = stored
   const parsed = parsedRequest(stored)
-  calls.push(observedCall({ trace, client, shape: shapeOf(stored, path, parsed), request: stored.request }))
-  if (!parsed) return
+  const observed = observedCall({ trace, client, shape: shapeOf(stored, parsed), request })
+  calls.push(observed)
+  if (!parsed || !hasPoint(observed)) return
   const settings = settingsOf(parsed.operation, parsed.request)
-  addRecoveryPaths(recoveryPaths, trace, settings)
-  const name = routeName(trace, settings)
+  addRecoveryPaths(recoveryPaths, trace, { operation: observed.point.name, settings })
+  const name = routeName(observed, settings)
   const known = name === undefined || routes.some((route) => route.name === name)
   if (!known && parsed.operation.body === 'json')
-    routes.push({ name, path: parsed.operation.path, request, plan: trace.plan })
+    routes.push({ name, path: path?.replace(SESSION, '') ?? parsed.operation.path, request, plan: trace.plan })
 }
 
+const SESSION = /^\/s\/[^/]+(?=\/)/
+
 /** The routing of a call as text; undefined for one model without options. */
-function routeName(
-  { operation, stream, plan }: StoredTrace | ObservedRun['calls'][number]['trace'],
-  settings: Settings,
-) {
+function routeName({ point, trace: { plan } }: ObservedCall, settings: Settings) {
   const { retry, callTimeout, balance, fallbacks } = settings
   if (!retry && callTimeout === undefined && fallbacks.length === 0) return undefined
   return [
-    `${operation}${stream ? ' stream' : ''}: ${balance ? balance.map(({ model }) => model).join(' or ') : plan[0]}`,
+    `${point.name}${point.stream ? ' stream' : ''}: ${balance ? balance.map(({ model }) => model).join(' or ') : plan[0]}`,
     ...(retry ? [`retry ${retry.count} on ${retry.codes.join(' ')}`] : []),
     ...(callTimeout === undefined ? [] : [`timeout ${callTimeout} ms`]),
     ...fallbacks.map((model) => `then ${model}`),
@@ -108,18 +108,10 @@ function firstWords(text: string): string {
   return first
 }
 
-/** The path of Anthropic's messages, in any session. */
-const MESSAGES = /^(?:\/s\/[^/]+)?(?:\/v1)?\/messages(?:\?|$)/
-
 /** The facts of a call's request; empty if it is not stored. */
-function shapeOf(
-  { operation, task }: StoredTrace,
-  path: string | undefined,
-  parsed: ParsedRequest | undefined,
-): CallShape {
+function shapeOf({ task }: StoredTrace, parsed: ParsedRequest | undefined): CallShape {
   const prompt = parsed?.operation.prompt(parsed.request)
   return {
-    name: path !== undefined && MESSAGES.test(path) ? 'messages' : operation,
     turn: prompt?.turn ?? task?.turn ?? 1,
     offersTools: (prompt?.tools.length ?? 0) > 0,
     demandsJson: prompt?.answer === 'json',

@@ -5,9 +5,12 @@ import type { Settings } from '../gateway/settings.ts'
 /** Counts of recovery paths by name: `chat.completions openai/gpt-4o: fallback 1 anthropic/claude-sonnet-4`. */
 export type RecoveryPathCounts = Record<string, number>
 
-/** Adds the recovery paths that a call configures, and those that it exercised. */
-export function addRecoveryPaths(counts: RecoveryPathCounts, trace: TraceRecord, settings: Settings): void {
-  const { operation, plan, attempts, cache, outcome } = trace
+/** Adds the recovery paths that a call configures, and those that it exercised. `operation` is its name in the client's API. */
+export function addRecoveryPaths(
+  counts: RecoveryPathCounts,
+  { plan, attempts, cache, outcome }: TraceRecord,
+  { operation, settings }: { operation: string; settings: Settings },
+): void {
   const add = (path: string, taken: boolean) => {
     const name = `${operation} ${plan[0] ?? ''}: ${path}`
     counts[name] = (counts[name] ?? 0) + (taken ? 1 : 0)

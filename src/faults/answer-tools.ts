@@ -4,7 +4,7 @@ import type { Reply } from '../contract/core/reply.ts'
 import { asIndex, asObject, type JsonObject, objectsIn, parsedJson, textOrJson } from '../lib/values.ts'
 import { type AnswerEnd, endedAs } from './answer-end.ts'
 import { changeJson, changeWhole } from './change.ts'
-import { type EventBlock, eventText, rewritten } from './wire.ts'
+import { type EventBlock, eventText, rewritten, type SentPiece } from './wire.ts'
 
 /** A function that a request offers as a tool. */
 export interface OfferedFunction {
@@ -155,15 +155,15 @@ async function* changedCalls(
   blocks: AsyncGenerator<EventBlock>,
   { triggered }: FaultContext,
   change: ToolChange,
-): AsyncGenerator<string> {
+): AsyncGenerator<SentPiece> {
   const tail: EventBlock[] = []
   try {
     for await (const block of blocks) {
       if (tail.length > 0 || beginsCall(block.data)) tail.push(block)
-      else yield block.text
+      else yield block.bytes
     }
   } catch (error) {
-    for (const { text } of tail) yield text
+    for (const { bytes } of tail) yield bytes
     throw error
   }
   if (tail.length === 0) return
@@ -226,7 +226,7 @@ function sliced(text: string, lengths: readonly number[]): string[] {
   return pieces
 }
 
-function* changedChunks(tail: readonly EventBlock[], change: ToolChange): Generator<string> {
+function* changedChunks(tail: readonly EventBlock[], change: ToolChange): Generator<SentPiece> {
   const calls = streamedCalls(tail)
   const entries: StreamedCall[] = []
   for (const call of calls) {
@@ -238,7 +238,7 @@ function* changedChunks(tail: readonly EventBlock[], change: ToolChange): Genera
     const { data } = block
     const choice = data && firstChoice(data)
     if (!data || !choice) {
-      yield block.text
+      yield block.bytes
       continue
     }
     const chunk = (delta: JsonObject, finish: unknown) => {
@@ -263,7 +263,7 @@ function* changedChunks(tail: readonly EventBlock[], change: ToolChange): Genera
   }
 }
 
-function* changedEvents(tail: readonly EventBlock[], change: ToolChange): Generator<string> {
+function* changedEvents(tail: readonly EventBlock[], change: ToolChange): Generator<SentPiece> {
   const numbers = tail.flatMap(({ data }) => asIndex(data?.sequence_number) ?? [])
   let number = numbers[0] ?? 0
   const textOf = (data: JsonObject): string =>
@@ -283,7 +283,7 @@ function* changedEvents(tail: readonly EventBlock[], change: ToolChange): Genera
   }
   for (const block of tail) {
     const { data } = block
-    if (!data) yield block.text
+    if (!data) yield block.bytes
     else if (asObject(data.response)) {
       const response = changedAnswer(asObject(data.response) ?? {}, change)
       yield textOf(response ? endedEvent({ ...data, response }) : data)
@@ -345,7 +345,7 @@ function streamedBlocks(tail: readonly EventBlock[]): Map<number, StreamedCall> 
   return calls
 }
 
-function* changedBlocks(tail: readonly EventBlock[], change: ToolChange): Generator<string> {
+function* changedBlocks(tail: readonly EventBlock[], change: ToolChange): Generator<SentPiece> {
   const calls = streamedBlocks(tail)
   const last = Math.max(...calls.keys())
   let added = 0
@@ -353,7 +353,7 @@ function* changedBlocks(tail: readonly EventBlock[], change: ToolChange): Genera
     const { data } = block
     const at = asIndex(data?.index)
     const call = at === undefined ? undefined : calls.get(at)
-    if (!data) yield block.text
+    if (!data) yield block.bytes
     else if (at === undefined) yield rewritten(block, ended(data, change))
     else if (!call) yield rewritten(block, { ...data, index: at + added })
     else if (data.type === 'content_block_stop') {

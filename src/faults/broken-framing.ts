@@ -1,7 +1,7 @@
 // broken-framing: a chunked response contains an invalid chunk size.
 import { z } from 'zod'
 import { ConnectionFailure } from '../contract/core/reply.ts'
-import { onAnswer, streamTexts } from './change.ts'
+import { onAnswer, streamBlocks } from './change.ts'
 import { defineFault } from './define.ts'
 import { isStream, mapBlocks, piecesOf, withBytes } from './wire.ts'
 
@@ -29,7 +29,7 @@ export const brokenFraming = defineFault({
           context.triggered()
           throw new ConnectionFailure('the chunked encoding of the response is invalid', 'garbled')
         }
-        if (isStream(reply)) return mapBlocks(reply, context.operation, (blocks) => broken(streamTexts(blocks)))
+        if (isStream(reply)) return mapBlocks(reply, context.operation, (blocks) => broken(streamBlocks(blocks)))
         return withBytes(reply, broken(piecesOf(reply)))
       },
     }),

@@ -11,6 +11,7 @@ import {
   isStream,
   mapBlocks,
   piecesOf,
+  type SentPiece,
   wholeBytes,
   withBytes,
 } from './wire.ts'
@@ -86,7 +87,7 @@ interface StreamPosition {
 export const changeAt = (
   next: NextReply,
   context: FaultContext,
-  place: StreamPoint & { change(block: EventBlock, around: StreamPosition): AsyncGenerator<string> | undefined },
+  place: StreamPoint & { change(block: EventBlock, around: StreamPosition): AsyncGenerator<SentPiece> | undefined },
 ): Promise<Reply> =>
   changeStream(next, context, async function* (blocks) {
     const { after_tokens: limit = Number.POSITIVE_INFINITY, change } = place
@@ -94,7 +95,7 @@ export const changeAt = (
     const sent: EventData[] = []
     let tokens = 0
     for (let next = await blocks.next(); !next.done; next = await blocks.next()) {
-      const { kind, text, data } = next.value
+      const { kind, bytes, data } = next.value
       if (kind !== 'comment' && (sent.length >= chunks || tokens >= limit)) {
         const more = change(next.value, { sent, rest: blocks })
         if (more) yield* more
@@ -102,13 +103,13 @@ export const changeAt = (
       }
       if (kind === 'event') sent.push({ data })
       tokens += next.value.tokens
-      yield text
+      yield bytes
     }
   })
 
-/** The texts of blocks. */
-export async function* streamTexts(blocks: AsyncIterable<EventBlock>): AsyncGenerator<string> {
-  for await (const { text } of blocks) yield text
+/** The bytes of blocks. */
+export async function* streamBlocks(blocks: AsyncIterable<EventBlock>): AsyncGenerator<Uint8Array> {
+  for await (const { bytes } of blocks) yield bytes
 }
 
 /** How a connection can end in the middle of a response. */

@@ -71,9 +71,9 @@ function changedStream(reply: Reply, context: FaultContext, change: (data: JsonO
   return mapBlocks(reply, context.operation, async function* (blocks) {
     let number = 0
     let numbered = false
-    for await (const { text, data } of blocks) {
+    for await (const { bytes, data } of blocks) {
       if (data === undefined) {
-        yield text
+        yield bytes
         continue
       }
       numbered ||= 'sequence_number' in data

@@ -15,11 +15,11 @@ export const duplicateChunk = defineFault({
   apply: ({ chunk, copies }, next, context) =>
     changeStream(next, context, async function* (blocks) {
       let number = 0
-      for await (const { text, content } of blocks) {
-        yield text
+      for await (const { bytes, content } of blocks) {
+        yield bytes
         if (!content || ++number !== chunk) continue
         context.triggered()
-        for (let copy = 0; copy < copies; copy++) yield text
+        for (let copy = 0; copy < copies; copy++) yield bytes
       }
     }),
 })

@@ -22,13 +22,13 @@ export const keepAliveComments = defineFault({
   apply: ({ text: comment, every, count, interval }, next, context) =>
     changeStream(next, context, async function* (blocks) {
       let number = 0
-      for await (const { text } of blocks) {
+      for await (const { bytes } of blocks) {
         for (let remaining = number++ % every === 0 ? count : 0; remaining > 0; remaining--) {
           if (interval > 0) await context.clock.latency(interval, context.signal)
           context.triggered()
           yield `: ${comment}\n\n`
         }
-        yield text
+        yield bytes
       }
     }),
 })

@@ -1,5 +1,5 @@
 // malformed-chunk: the data of one event is not valid JSON.
-import { changeAt, PLACE, streamTexts } from './change.ts'
+import { changeAt, PLACE, streamBlocks } from './change.ts'
 import { defineFault } from './define.ts'
 import { rewritten } from './wire.ts'
 
@@ -15,8 +15,8 @@ export const malformedChunk = defineFault({
       async *change(block, { rest }) {
         const json = JSON.stringify(block.data)
         if (json !== undefined) context.triggered()
-        yield json === undefined ? block.text : rewritten(block, undefined, json.slice(0, Math.ceil(json.length / 2)))
-        yield* streamTexts(rest)
+        yield json === undefined ? block.bytes : rewritten(block, undefined, json.slice(0, Math.ceil(json.length / 2)))
+        yield* streamBlocks(rest)
       },
     }),
 })

@@ -25,7 +25,7 @@ export const malformedContent = defineFault({
               return before === undefined ? text : whole ? before : ''
             })
           if (broken && before !== undefined) context.triggered()
-          yield broken && before !== undefined ? rewritten(block, broken) : block.text
+          yield broken && before !== undefined ? rewritten(block, broken) : block.bytes
         }
       },
       reason: 'the response has no text',

@@ -10,9 +10,9 @@ export const missingDone = defineFault({
     changeStream(next, { ...context, reason: 'the stream has no last event' }, async function* (blocks) {
       // A compatible API ends its streams as its provider does.
       const last = context.words === undefined ? undefined : context.operation.events?.last
-      for await (const { kind, text, data } of blocks) {
+      for await (const { kind, bytes, data } of blocks) {
         if (kind === 'done' || (data && last?.(data))) context.triggered()
-        else yield text
+        else yield bytes
       }
     }),
 })

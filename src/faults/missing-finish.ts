@@ -14,12 +14,12 @@ export const missingFinish = defineFault({
       whole: withoutFinish,
       async *stream(blocks) {
         for await (const block of blocks) {
-          const { data, text } = block
+          const { data, bytes } = block
           const last = data !== undefined && context.operation.events?.complete([{ data }])
           const open = data && withoutFinish(data)
           if (last || open) context.triggered()
           if (open) yield rewritten(block, open)
-          else if (!last) yield text
+          else if (!last) yield bytes
         }
       },
       reason: 'the response has no finish reason',

@@ -3,7 +3,7 @@ import type { FaultContext } from '../contract/core/fault.ts'
 import { asObject, type JsonObject, parsedJson } from '../lib/values.ts'
 import { onAnswer, skippedAtEnd } from './change.ts'
 import { defineFault } from './define.ts'
-import { type EventBlock, isStream, mapBlocks, rewritten, wholeBytes, withBytes } from './wire.ts'
+import { type EventBlock, isStream, mapBlocks, rewritten, type SentPiece, wholeBytes, withBytes } from './wire.ts'
 
 /** Tests clients that count tokens: the response has no `usage`. */
 export const missingUsage = defineFault({
@@ -35,14 +35,14 @@ export const missingUsage = defineFault({
 async function* eventsWithoutUsage(
   blocks: AsyncGenerator<EventBlock>,
   { triggered }: FaultContext,
-): AsyncGenerator<string> {
+): AsyncGenerator<SentPiece> {
   for await (const block of blocks) {
     const data = withoutUsage(block.data)
     if (data) triggered()
     const { choices } = data ?? {}
     // A chunk that contains only usage is omitted.
     if (Array.isArray(choices) && choices.length === 0) continue
-    yield data ? rewritten(block, data) : block.text
+    yield data ? rewritten(block, data) : block.bytes
   }
 }
 

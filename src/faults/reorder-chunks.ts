@@ -18,18 +18,20 @@ export const reorderChunks = defineFault({
   apply: ({ chunk }, next, context) =>
     changeStream(next, context, async function* (blocks) {
       let number = 0
-      let waiting: string | undefined
-      for await (const { kind, text, content } of blocks) {
+      let waiting: Uint8Array | undefined
+      for await (const { kind, bytes, content } of blocks) {
         if (content && ++number === chunk) {
-          waiting = text
+          waiting = bytes
           continue
         }
         // The end mark is not a chunk, and clients do not read beyond it.
-        const swaps = waiting !== undefined && kind !== 'comment'
-        if (swaps && kind !== 'done') context.triggered()
-        if (swaps) yield* kind === 'done' ? [waiting ?? '', text] : [text, waiting ?? '']
-        else yield text
-        if (swaps) waiting = undefined
+        if (waiting === undefined || kind === 'comment') {
+          yield bytes
+          continue
+        }
+        if (kind !== 'done') context.triggered()
+        yield* kind === 'done' ? [waiting, bytes] : [bytes, waiting]
+        waiting = undefined
       }
       if (waiting !== undefined) yield waiting
     }),

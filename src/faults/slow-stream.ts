@@ -16,7 +16,7 @@ export const slowStream = defineFault({
     changeStream(next, { clock, signal, ...context }, async function* (blocks) {
       let due = clock.passed()
       let number = 0
-      for await (const { text, tokens } of blocks) {
+      for await (const { bytes, tokens } of blocks) {
         if (tokens > 0) {
           const random = context.random(`chunk ${number++}`)
           const now = clock.passed()
@@ -26,7 +26,7 @@ export const slowStream = defineFault({
             await clock.latency(due - now, signal)
           }
         }
-        yield text
+        yield bytes
       }
     }),
 })

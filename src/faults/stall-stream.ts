@@ -1,7 +1,7 @@
 // stall-stream: a stream stalls in the middle.
 import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
-import { CLOSES, changeAt, endAs, PLACE, streamTexts } from './change.ts'
+import { CLOSES, changeAt, endAs, PLACE, streamBlocks } from './change.ts'
 import { defineFault } from './define.ts'
 
 /** Tests that a client notices a stream that goes silent in the middle, for a time in ms or for good. */
@@ -26,8 +26,8 @@ export const stallStream = defineFault({
         context.triggered()
         await clock.latency(length, signal)
         if (close) return endAs(close)
-        yield block.text
-        yield* streamTexts(rest)
+        yield block.bytes
+        yield* streamBlocks(rest)
       },
     }),
 })

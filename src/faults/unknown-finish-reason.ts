@@ -23,10 +23,10 @@ export const unknownFinishReason = defineFault({
     changeJson(next, context, {
       whole: (answer) => endedAs(answer, reason),
       async *stream(blocks) {
-        for await (const { data, text } of blocks) {
+        for await (const { data, bytes } of blocks) {
           const ended = data && endedAs(data, reason)
           if (ended) context.triggered()
-          yield ended ? eventText(ended) : text
+          yield ended ? eventText(ended) : bytes
         }
       },
       reason: 'the response has no finish reason',

@@ -9,7 +9,7 @@ import {
   eventOfType,
   type SseBlock,
   type StreamEvent,
-  sseReader,
+  sseBytesReader,
 } from '../lib/sse.ts'
 import { asObject, type JsonObject, parsedJson } from '../lib/values.ts'
 
@@ -18,8 +18,8 @@ const encoder = new TextEncoder()
 /** One server-sent event, the end mark, or a comment. */
 export interface EventBlock {
   kind: 'event' | 'done' | 'comment'
-  /** Its text on the wire, including the blank line. */
-  text: string
+  /** Its bytes on the wire, including the blank line. */
+  bytes: Uint8Array
   /** Name of the event. */
   event?: string | undefined
   /** Its data, if that is an object. */
@@ -96,24 +96,26 @@ export function streamBytes({ body }: Reply): BytesBody {
 function withoutHidden(body: BytesBody): BytesBody {
   const { bytes, contentType, hides } = body
   if (!hides) return body
-  const reader = sseReader()
-  const textOf = (blocks: readonly SseBlock[]) =>
-    encoder.encode(
-      blocks
-        .filter(({ event }) => !(event && hides(event.data)))
-        .map(({ text }) => text)
-        .join(''),
-    )
+  const reader = sseBytesReader()
+  const shown = (blocks: readonly SseBlock[]) =>
+    blocks
+      .filter(({ event }) => !(event && hides(decoded(event.data))))
+      .map(({ text }) => text)
+      .join('')
   const visible = async function* () {
     for await (const piece of bytes instanceof Uint8Array ? [bytes] : bytes) {
-      const text = textOf(reader.read(piece))
-      if (text.length > 0) yield text
+      const text = shown(reader.read(piece))
+      if (text !== '') yield bytesOf(text)
     }
-    const last = textOf(reader.end())
-    if (last.length > 0) yield last
+    const last = shown(reader.end())
+    if (last !== '') yield bytesOf(last)
   }
   return { kind: 'bytes', contentType, bytes: visible() }
 }
+
+// The reader of bytes has one character per byte.
+const bytesOf = (text: string): Uint8Array => Buffer.from(text, 'latin1')
+const decoded = (text: string): string => Buffer.from(text, 'latin1').toString()
 
 const EVENT_STREAM = 'text/event-stream; charset=utf-8'
 
@@ -127,15 +129,18 @@ async function* marked({ events, marked }: EventsBody): AsyncGenerator<StreamEve
   if (!marked) yield DONE_EVENT
 }
 
-/** Changes the events of a stream. Each text that it yields is sent separately. */
-export type BlockChange = (blocks: AsyncGenerator<EventBlock>) => AsyncGenerator<string>
+/** What a change sends: the bytes of a block, or a text. */
+export type SentPiece = Uint8Array | string
+
+/** Changes the events of a stream. Each piece that it yields is sent separately. */
+export type BlockChange = (blocks: AsyncGenerator<EventBlock>) => AsyncGenerator<SentPiece>
 
 /** The reply with its events changed, including the end mark. */
 export function mapBlocks(reply: Reply, operation: Pick<Operation, 'events'>, change: BlockChange): Reply {
   const bytes = async function* () {
     const blocks = blocksOf(reply, operation)
     try {
-      for await (const text of change(blocks)) yield encoder.encode(text)
+      for await (const piece of change(blocks)) yield typeof piece === 'string' ? encoder.encode(piece) : piece
     } finally {
       await blocks.return(undefined)
     }
@@ -148,11 +153,11 @@ async function* blocksOf(reply: Reply, { events: rules }: Pick<Operation, 'event
     for await (const event of marked(reply.body)) yield blockOfEvent(event, rules)
     return
   }
-  const reader = sseReader()
+  const reader = sseBytesReader()
   for await (const piece of piecesOf(reply)) {
-    for (const block of reader.read(piece)) yield blockOfText(block, rules)
+    for (const block of reader.read(piece)) yield blockOfBytes(block, rules)
   }
-  for (const block of reader.end()) yield blockOfText(block, rules)
+  for (const block of reader.end()) yield blockOfBytes(block, rules)
 }
 
 /** The reply with a value or events instead of bytes. Error replies are not changed. */
@@ -172,23 +177,25 @@ async function* eventsIn(reply: Reply): AsyncGenerator<EventBatch> {
 const COMMENT = { kind: 'comment', content: false, tokens: 0 } as const
 
 function blockOfEvent(event: StreamEvent, rules: Operation['events']): EventBlock {
-  const text = encodeEvent(event)
-  if (event.text === DONE_EVENT.text) return { ...COMMENT, kind: 'done', text }
-  return blockOfData({ text, event: event.event, data: event.data as JsonObject, tokens: event.tokens }, rules)
+  const bytes = encoder.encode(encodeEvent(event))
+  if (event.text === DONE_EVENT.text) return { ...COMMENT, kind: 'done', bytes }
+  return blockOfData({ bytes, event: event.event, data: event.data as JsonObject, tokens: event.tokens }, rules)
 }
 
-function blockOfText({ text, event }: SseBlock, rules: Operation['events']): EventBlock {
-  if (!event) return { ...COMMENT, text }
-  if (event.data === DONE_EVENT.text) return { ...COMMENT, kind: 'done', text }
-  return blockOfData({ text, event: event.event, data: asObject(parsedJson(event.data)) }, rules)
+function blockOfBytes({ text, event }: SseBlock, rules: Operation['events']): EventBlock {
+  const bytes = bytesOf(text)
+  if (!event) return { ...COMMENT, bytes }
+  if (event.data === DONE_EVENT.text) return { ...COMMENT, kind: 'done', bytes }
+  const name = event.event && decoded(event.event)
+  return blockOfData({ bytes, event: name, data: asObject(parsedJson(decoded(event.data))) }, rules)
 }
 
-type BlockData = Pick<EventBlock, 'text' | 'event' | 'data'> & Partial<Pick<StreamEvent, 'tokens'>>
+type BlockData = Pick<EventBlock, 'bytes' | 'event' | 'data'> & Partial<Pick<StreamEvent, 'tokens'>>
 
-function blockOfData({ text, event, data, tokens }: BlockData, rules: Operation['events']): EventBlock {
+function blockOfData({ bytes, event, data, tokens }: BlockData, rules: Operation['events']): EventBlock {
   const content = data !== undefined && (rules?.hasContent(data) ?? false)
   const kind = data && rules?.ends?.(data) ? 'done' : 'event'
-  return { kind, text, event, data, content, tokens: tokens ?? Number(content) }
+  return { kind, bytes, event, data, content, tokens: tokens ?? Number(content) }
 }
 
 /** The text of a block with other data, given as a value or as text. */

@@ -27,16 +27,18 @@ export function callSiteOf(session: Session, kind: string): string {
 /** A call to a model. */
 interface ModelCall {
   operation: Pick<Operation, 'name' | 'model'>
+  /** The name of the operation in the API of the client, if it differs. */
+  name: string | undefined
   request: object
   stream: boolean
   prompt: Prompt
 }
 
 /** The kind of a call: operation, stream, model, system prompt, tool names, response format, turn. */
-export function callKind({ operation, request, stream, prompt }: ModelCall): string {
+export function callKind({ operation, name = operation.name, request, stream, prompt }: ModelCall): string {
   const { system, tools, answer = 'text', turn } = prompt
   const shape = `${stream}\n${operation.model(request)}\n${tools.join()}\n${answer}\n${turn}\n${system}`
-  return injectionPointKind(operation.name, shape)
+  return injectionPointKind(name, shape)
 }
 
 /** The kind of all calls of an operation with the same shape. */

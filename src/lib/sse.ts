@@ -180,12 +180,24 @@ function blockParser(first: boolean): (text: string) => SseBlock['event'] {
 }
 
 /** A new reader of a stream of events. */
-export const sseReader = (): SseReader => new BlockReader()
+export const sseReader = (): SseReader => new BlockReader(new TextDecoder('utf-8', UNCHANGED))
+// The parser removes the byte order mark, and the text must stay unchanged.
+const UNCHANGED = { ignoreBOM: true }
+
+/**
+ * A new reader whose texts, names and data have one character per byte (Latin-1), so that bytes that are not UTF-8 are
+ * kept.
+ */
+export const sseBytesReader = (): SseReader => new BlockReader(LATIN1)
+const LATIN1 = {
+  decode: (bytes: Uint8Array = NO_BYTES) =>
+    Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1'),
+}
+const NO_BYTES = new Uint8Array()
 
 /** Every forwarded stream has one, so it is a class without closures. */
 class BlockReader implements SseReader {
-  // The parser removes the byte order mark, and the text must stay unchanged.
-  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  readonly #decoder: Pick<TextDecoder, 'decode'>
   #parse: ReturnType<typeof blockParser> | undefined
   #first = true
   // Pieces of one line are joined only at its end, so that a long line in small pieces costs linear time.
@@ -193,6 +205,10 @@ class BlockReader implements SseReader {
   #length = 0
   // The length that was already searched for the blank line.
   #searched = 0
+
+  constructor(decoder: Pick<TextDecoder, 'decode'>) {
+    this.#decoder = decoder
+  }
 
   read(bytes: Uint8Array): SseBlock[] {
     const piece = this.#decoder.decode(bytes, { stream: true })

@@ -20,6 +20,7 @@ export interface IncompleteChain {
 /** Whether a client canceled a stream that a fault had slowed down or stalled, so that it has only a part. */
 const isCanceledPart = ({ stream, begun, outcome, faulty, hung }: ClientCall): boolean =>
   stream && begun && outcome === 'canceled' && faulty && !hung
+/** Whether a client received only a part of a stream. */
 const isIncomplete = (call: ClientCall): boolean => brokeOff(call) || isCanceledPart(call)
 
 /** Whether a call is evidently a retry of the one before: it declares it, follows a backoff, or uses another model. */
@@ -29,14 +30,43 @@ export const isEvident = ({ first, again, declared }: Pair): boolean =>
 /** Whether a pause, in ms, fits the backoff of a retry. */
 export const isBackoff = (pause: number): boolean => pause >= BACKOFF_MS.shortest && pause <= BACKOFF_MS.longest
 
+const evidentRetries = (pairs: Pairing['pairs']) => new Set(pairs.filter(isEvident).map(({ again }) => again))
+
+/** A test for calls that the client canceled and followed by one to another model, with which they are not paired. */
+const fallbackTest = (chains: Pairing['chains']) => (call: ClientCall) =>
+  isCanceledPart(call) &&
+  chains
+    .flat()
+    .some((other) => other.question.id === call.question.id && isAfter(other, call) && isFallback(call, other))
+
+/** Requests of which the client canceled the last stream after a fault, without a response after evident retries. */
+export function canceledRetriesIn({ chains, pairs }: Pairing): (readonly ClientCall[])[] {
+  const evident = evidentRetries(pairs)
+  const hasFallback = fallbackTest(chains)
+  const isAnswered = ({ number, question }: ClientCall) =>
+    chains
+      .flat()
+      .some(({ outcome, until, question: { id } }) => outcome === 'succeeded' && id === question.id && until >= number)
+  return chains.filter((chain) => {
+    const [first] = chain
+    const [last, ...earlier] = chain.toReversed()
+    return (
+      first !== undefined &&
+      last !== undefined &&
+      earlier.length > 0 &&
+      evident.has(last) &&
+      isCanceledPart(last) &&
+      earlier.every(isIncomplete) &&
+      !hasFallback(last) &&
+      !isAnswered(first)
+    )
+  })
+}
+
 /** Incomplete responses without evidence of a retry, by chain. */
 export function incompleteIn({ chains, pairs, settled: { certain } }: Pairing): IncompleteChain[] {
-  const evident = new Set(pairs.filter(isEvident).map(({ again }) => again))
-  const all = chains.flat()
-  // Calls canceled by the client are not paired with calls to another model.
-  const hasFallback = (call: ClientCall) =>
-    isCanceledPart(call) &&
-    all.some((other) => other.question.id === call.question.id && isAfter(other, call) && isFallback(call, other))
+  const evident = evidentRetries(pairs)
+  const hasFallback = fallbackTest(chains)
   return chains.flatMap((chain) => {
     const uncertain = stepsOf(chain).filter(([first, again]) => isIncomplete(first) && !evident.has(again))
     const last = chain.at(-1)

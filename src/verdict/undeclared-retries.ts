@@ -201,7 +201,8 @@ function reduceCareless(group: readonly ClientCall[], matcher: Matcher, costOf: 
     if (pairs) best = matcherOf(group, pairs)
   }
   if (group.length > MAX_TO_SWAP) return best
-  for (const last of carelessIn(group, best, costOf)) best = swapped(last, best, { group, costOf }) ?? best
+  for (const last of carelessIn(group, best, costOf))
+    best = swapped(last, best, { group, costOf }) ?? redirected(last, best, { group, costOf }) ?? best
   return best
 }
 
@@ -230,6 +231,41 @@ function swapped(
   }
   return undefined
 }
+
+/**
+ * A pairing in which a declared retry repeats another call than before, whose place the chain of a careless call takes.
+ * Fewer calls were then given up carelessly. Undefined if there is none.
+ */
+function redirected(
+  last: ClientCall,
+  matcher: Matcher,
+  { group, costOf }: { group: readonly ClientCall[]; costOf: PairingOptions['costOf'] },
+): Matcher | undefined {
+  const careless = carelessIn(group, matcher, costOf).length
+  const [root = last] = chainTo(last, linksOf(matcher.pairs))
+  if ((root.mark.retry ?? 0) > 0) return undefined
+  const before = previousByKey(group)
+  for (const pair of matcher.pairs) {
+    const { first, again, declared, verdict } = pair
+    if (!declared || verdict || natureOf(first) !== 'retryable' || again === root || !fits(first, root)) continue
+    const mayPrecede = (one: ClientCall) =>
+      matcher.isLast(one) &&
+      PRECEDING.has(natureOf(one)) &&
+      isAfter(again, one) &&
+      honorsWait(one, again) &&
+      repeats(one, again, before.get(again))
+    for (const other of group.filter(mayPrecede)) {
+      const others = matcher.pairs.filter((one) => one !== pair)
+      const own = { first, again: root, declared: false, verdict: undefined }
+      const better = matcherOf(group, [...others, { ...pair, first: other }, own])
+      if (carelessIn(group, better, costOf).length < careless) return better
+    }
+  }
+  return undefined
+}
+
+/** What a call is that a client may repeat without a finding. */
+const PRECEDING: ReadonlySet<string> = new Set(['retryable', 'open', 'canceled'])
 
 /** The pairs after at most `times` exchanges that make the chain of a call careful. Undefined if there are none. */
 function exchanged(last: ClientCall, pairs: readonly JudgedPair[], times: number): JudgedPair[] | undefined {

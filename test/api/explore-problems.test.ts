@@ -7,6 +7,7 @@ import { repeater } from '../../src/cli/print/explore-repeat.ts'
 import { caseName, type ExploreProblem, type FailureModeName } from '../../src/contract/core/exploration.ts'
 import type { Exploration } from '../../src/exploration/explore.ts'
 import { exploreProblems } from '../../src/exploration/problems.ts'
+import type { RunRoute } from '../../src/exploration/routes.ts'
 import { plainLines } from '../support/cli.ts'
 import { calling, exploreProgram, type Model, reportOf, user } from '../support/explore.ts'
 
@@ -118,18 +119,24 @@ test('explore problems: the report begins with the list, in 80 columns, and name
 })
 
 test("explore problems: name messages of Anthropic's API as that API does", async () => {
+  const options = (path: string) => (path.startsWith('/messages') ? { system: 'Be brief.', retry: { count: 1 } } : {})
+  const routes = new Set<unknown>()
+  const runRoute: RunRoute = async ({ path, request }) => {
+    routes.add([path, (request as { system?: unknown }).system].join())
+    return { calls: [], recoveryPaths: {} }
+  }
   const found = await exploreProgram(
     async ({ env, fetch }) => {
       for (const path of ['/v1/messages?beta=true', '/s/own/v1/messages', '/messages', '/v1/messages/count_tokens']) {
         const response = await fetch(`${env.ANTHROPIC_BASE_URL}${path}`, {
           method: 'POST',
           headers: { 'x-api-key': env.ANTHROPIC_API_KEY ?? '', 'anthropic-version': '2023-06-01' },
-          body: JSON.stringify({ model: 'claude-sonnet-4', max_tokens: 9, messages: [user('Hi')] }),
+          body: JSON.stringify({ model: 'claude-sonnet-4', max_tokens: 9, messages: [user('Hi')], ...options(path) }),
         })
         if (!response.ok) throw new Error(await response.text())
       }
     },
-    { classes: ['auth'] },
+    { classes: ['auth'], runRoute },
   )
   expect(found.points.map(({ label }) => label).toSorted()).toEqual([
     'messages, call 1: "Hi"',
@@ -138,6 +145,15 @@ test("explore problems: name messages of Anthropic's API as that API does", asyn
     'messages.count_tokens, call 3: "Hi"',
   ])
   expect(found.points.map(({ operation }) => operation)).toContain('chat.completions')
+  const named = (name: string) => expect.stringMatching(new RegExp(`^${name}-[0-9a-f]{8}\\.`))
+  expect(found.points.map(({ id }) => id).toSorted()).toEqual([
+    ...['messages', 'messages', 'messages'].map(named),
+    named('messages.count_tokens'),
+  ])
+  const target = 'anthropic/claude-sonnet-4'
+  expect(Object.keys(found.recoveryPaths)).toEqual([`messages ${target}: recovery`, `messages ${target}: retry`])
+  expect(found.routes.map(({ route }) => route)).toEqual([`messages: ${target}, retry 1 on 429`])
+  expect([...routes]).toEqual(['/messages,Be brief.'])
 })
 
 test('explore problems: a correct program has none, and its report says so', async () => {

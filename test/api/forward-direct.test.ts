@@ -373,13 +373,41 @@ describe('direct response', () => {
     expect(text).toContain('not followed')
   })
 
+  const scenario = '/s/mine/_understudy/scenario'
+  const put = (fault: object) =>
+    fetch(`${base}${scenario}`, {
+      method: 'PUT',
+      headers: { authorization: 'Bearer any', 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'faulty', rules: [{ name: 'r', fault }] }),
+    })
+  const stop = () => fetch(`${base}${scenario}`, { method: 'DELETE', headers: { authorization: 'Bearer any' } })
+
+  test.each<[string, object, number?]>([
+    ['slow-stream', { tokens_per_second: 1_000_000 }],
+    ['stall-stream', { for: 1 }],
+    ['reorder-chunks', { chunk: 100 }],
+    ['malformed-chunk', { after_chunks: 100 }],
+    ['cut-stream', { after_chunks: 2, close: 'clean' }, 2],
+  ])('keeps invalid UTF-8 under the fault %s', async (type, options, kept = 3) => {
+    const events = [
+      '\xef\xbb\xbfdata: {"choices":[{"index":0,"delta":{"content":"\xff\xc3("}}]}\n\n',
+      'event: \xfe\r\ndata: {"choices":[{"index":0,"delta":{"content":"Gr\xc3\xbc\xc3"}}]}\r\n\r\n',
+      'data: [DONE]\n\n',
+    ]
+    const bytes = Buffer.from(events.join(''), 'latin1')
+    answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(bytes.subarray(0, 60))
+      response.end(bytes.subarray(60))
+    }
+    await put({ type, ...options })
+    const headers = { authorization: 'Bearer session:mine', 'content-type': 'application/json' }
+    const response = await fetch(`${base}${CHAT}`, { method: 'POST', headers, body: streamed })
+    expect(Buffer.from(await response.arrayBuffer()).toString('latin1')).toBe(events.slice(0, kept).join(''))
+    await stop()
+  })
+
   test('passes through the faults of a scenario, and a fault with its own response calls no provider', async () => {
-    const put = (fault: object) =>
-      fetch(`${base}/s/mine/_understudy/scenario`, {
-        method: 'PUT',
-        headers: { authorization: 'Bearer any', 'content-type': 'application/json' },
-        body: JSON.stringify({ name: 'faulty', rules: [{ name: 'r', fault }] }),
-      })
     answer = sse
     await put({ type: 'cut-stream', after_chunks: 1, close: 'clean' })
     const cut = await ask(CHAT, streamed)
@@ -394,7 +422,7 @@ describe('direct response', () => {
     await put({ type: 'http-error', status: 503 })
     const refused = await ask(CHAT, streamed)
     expect([refused.status, refused.upstream]).toEqual([503, undefined])
-    await fetch(`${base}/s/mine/_understudy/scenario`, { method: 'DELETE', headers: { authorization: 'Bearer any' } })
+    await stop()
   })
 })
 

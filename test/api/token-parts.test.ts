@@ -2,7 +2,7 @@
 import { afterAll, describe, expect } from 'bun:test'
 import fc from 'fast-check'
 import { precountTokens, presplitText } from '../../src/answers/precount-tokens.ts'
-import { countCached, splitPlan, tokenChunks } from '../../src/answers/text-answer.ts'
+import { cacheTokenChunks, countCached, hasTokenChunks, splitPlan, tokenChunks } from '../../src/answers/text-answer.ts'
 import { splitByWords } from '../../src/lib/token-parts.ts'
 import { countTokens, encodeTokens, splitTokens } from '../../src/lib/tokens.ts'
 import { packTexts, unpackTexts } from '../../src/workers/packed-texts.ts'
@@ -38,10 +38,15 @@ property('property: text parts have the tokens of the whole and join to it', () 
   )
 })
 
-test('splitByWords: cuts words into parts of the requested size, and not a text without spaces', () => {
+test('splitByWords: cuts words into parts of the requested size, and a text without spaces only if it is very long', () => {
   const words = 'some words '.repeat(1_000)
   expect(Math.max(...splitByWords(words, 1_000).map(({ length }) => length))).toBeLessThanOrEqual(1_500)
   expect(splitByWords('word'.repeat(1_000), 1_000)).toHaveLength(1)
+  // Each part keeps a worker busy for a second or two.
+  const parts = splitByWords('漢字😀'.repeat(300_001), 200_000)
+  expect(parts.join('')).toBe('漢字😀'.repeat(300_001))
+  expect(Math.max(...parts.map(({ length }) => length))).toBeLessThanOrEqual(400_000)
+  expect(parts.every((part) => part.isWellFormed())).toBe(true)
 })
 
 property('packed texts: are the same when unpacked', () => {
@@ -73,6 +78,12 @@ test('very long text: is split into chunks of several tokens, precomputed or not
   expect(found.map((piece) => piece.text).join('')).toBe(text)
   expect(sumOf(found)).toBe(countTokens(text))
   expect(tokenChunks('Ada went down to the sea')).toEqual(splitTokens('Ada went down to the sea'))
+})
+
+test('very long text: keeps its chunks, even if it is as long as a request can be', () => {
+  const text = 'x'.repeat(32 * 2 ** 20)
+  cacheTokenChunks(text, Array(80_000).fill({ text: 'x', tokens: 1 }))
+  expect(hasTokenChunks(text)).toBe(true)
 })
 
 describe('very long response', () => {

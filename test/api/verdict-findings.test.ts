@@ -405,6 +405,18 @@ const guilty: Guilty[] = [
     }),
   ),
   {
+    name: 'repeats a silent stream after pauses in vain',
+    scenario: stalled(),
+    async act({ chat, wait }) {
+      for (let tries = 0; tries < 3; tries++) {
+        await leaving((signal) => chat('hello', { stream: true }, {}, signal))
+        await wait(1000)
+      }
+    },
+    finds: ['gave-up warning'],
+    says: /^at least one request never succeeded: 3 equivalent calls failed; the client disconnected before the end of the last stream$/,
+  },
+  {
     name: 'is three users of one prompt in sequence, who each receive half a response',
     scenario: cut(),
     query: '?ended=unknown',
@@ -792,7 +804,7 @@ const innocent: Row[] = [
   },
   {
     name: 'repeats a silent stream after a pause',
-    scenario: stalled(),
+    scenario: stalled('1-2'),
     async act({ chat, wait }) {
       for (let tries = 0; tries < 3; tries++) {
         await leaving((signal) => chat('hello', { stream: true }, {}, signal))

@@ -53,9 +53,12 @@ property(`compliant clients: have no error in ${COMPLIANT} generated runs, and f
   expect(calls).toBeGreaterThan(10 * COMPLIANT)
 })
 
-test.each([41_547, 53_263, 89_197])('compliant clients: have no error in run %d, which was once misjudged', (seed) => {
-  expect(judge(compliantRun(seed)).filter((found) => !isUnproved(found))).toEqual([])
-})
+test.each([41_547, 53_263, 89_197, 102_318])(
+  'compliant clients: have no error in run %d, which was once misjudged',
+  (seed) => {
+    expect(judge(compliantRun(seed)).filter((found) => !isUnproved(found))).toEqual([])
+  },
+)
 
 property(`compliant agents: have no finding of their conversations in ${COMPLIANT} generated runs`, () => {
   const kinds: FindingKind[] = ['compaction-loop', 'executed-truncated', 'cache-prefix-broken']
@@ -250,5 +253,40 @@ describe('client that counts its tries and disconnects from each', () => {
   })
   test('has no finding when its user may have stopped the last try', () => {
     expect(found(300, 300, 100)).toEqual([])
+  })
+})
+
+describe('client that leaves a broken stream and makes the call again', () => {
+  /** What is found of streams that were left after their first part, all the same request, with this pause between them. */
+  const found = (count: number, { pause = 500, faulty = true, end = 'unknown' as Day['end'], last = [] as Fate[] }) => {
+    const world = createWorld(luckOf(1))
+    const client = createClient(world, { marks: 'none', connections: 'none' }, luckOf(1))
+    const key = client.newKey()
+    const ask = (fate: Fate) => client.call({ question: 'Hello!', repeat: 0, key }, fate, () => {})
+    const call = (repeat: number) => {
+      if (repeat === count) return last.forEach(ask)
+      const left = ask({ ...OK, stream: true, begins: 10, lasts: 60_000 })
+      world.after(100 + 20 * repeat, () => {
+        left.cancel()
+        world.after(pause, () => call(repeat + 1))
+      })
+    }
+    call(0)
+    world.run()
+    for (const one of world.calls) one.faulty = faulty
+    return judge({ calls: world.calls, accept: [], end }).map(({ kind, severity }) => `${kind} ${severity}`)
+  }
+  test('has a gave-up warning when it stops without a response', () => {
+    expect(found(4, {})).toEqual(['gave-up warning'])
+    expect(found(2, {})).toEqual(['gave-up warning'])
+  })
+  test('has none when a response came at last, it reported an error, or no fault was in the streams', () => {
+    expect(found(3, { last: [OK] })).toEqual([])
+    expect(found(3, { end: 'badly' })).toEqual([])
+    expect(found(3, { faulty: false })).toEqual([])
+  })
+  test('has a swallowed warning when nothing shows that the later calls are retries', () => {
+    expect(found(1, {})).toEqual(['swallowed warning'])
+    expect(found(3, { pause: 0 })).toEqual(['swallowed warning'])
   })
 })

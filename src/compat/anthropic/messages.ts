@@ -13,6 +13,7 @@ import { completionRequestOf, countRequestOf } from './to-chat.ts'
 /** Converts requests and responses; a model without a provider is one of Anthropic's. */
 export const anthropicWire: Wire = {
   api: 'anthropic',
+  operation: 'messages',
   idHeader: 'request-id',
   provider: 'anthropic',
   words: 'anthropic',

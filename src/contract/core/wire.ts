@@ -20,6 +20,8 @@ export interface WireCall {
 export interface Wire {
   /** The API that its clients speak. */
   api: CompatibleApi
+  /** The name of the operation in this API, if it differs. */
+  operation?: string
   /** The header for the id of a request, if it is not `x-request-id`. */
   idHeader?: string
   /** Provider of models that are named without one; default: the gateway's. */

@@ -12,7 +12,7 @@ import {
   rebuilt,
   stepsOf,
 } from '../client-call.ts'
-import { incompleteIn, isBackoff } from '../incomplete.ts'
+import { canceledRetriesIn, incompleteIn, isBackoff } from '../incomplete.ts'
 import { declaredRetries, type Pairing } from '../pairing.ts'
 import { isCareful, MAX_TO_REARRANGE } from '../undeclared-retries.ts'
 import { type Behavior, endOf, type FindingDefinition, type FindingDraft, times } from './define.ts'
@@ -20,7 +20,13 @@ import { type Behavior, endOf, type FindingDefinition, type FindingDraft, times 
 /** Reports requests that failed in a retryable way, that nothing repeats, and that never got a response. */
 export const gaveUp: FindingDefinition = {
   kind: 'gave-up',
-  find: (behavior) => [...failedIn(behavior), ...doubtfulIn(behavior), ...timedOutIn(behavior), ...unreadIn(behavior)],
+  find: (behavior) => [
+    ...failedIn(behavior),
+    ...doubtfulIn(behavior),
+    ...timedOutIn(behavior),
+    ...canceledIn(behavior),
+    ...unreadIn(behavior),
+  ],
 }
 
 type Chain = readonly ClientCall[]
@@ -95,6 +101,17 @@ const timedOutIn = (behavior: Behavior): FindingDraft[] =>
       })
     },
   )
+
+/** Streams that the client left again and again, after faults in them. A client that ends with an error has reported it. */
+const canceledIn = (behavior: Behavior): FindingDraft[] =>
+  behavior.end === 'badly' || behavior.end === 'stopped'
+    ? []
+    : groupBy(canceledRetriesIn(behavior.pairing), ([first]) => first?.operation ?? '').map((chains) =>
+        draft(chains, behavior, {
+          severity: 'warning',
+          end: '; the client disconnected before the end of the last stream',
+        }),
+      )
 
 /** A finding about requests without a response that is true for every pairing of their calls. */
 function draft(
