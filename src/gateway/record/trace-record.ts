@@ -38,14 +38,18 @@ const NO_EFFECTS: AnswerEffects = { usage: null, keep: [] }
 /** Maximum number of events that are assembled in one turn, which takes some milliseconds. */
 const MAX_EVENTS_AT_ONCE = 5_000
 
-/** The response of a call; a stream is assembled, a long one in slices. */
-export function storedAnswer(recording: TraceRecorder, guard: StepGuard): StoredAnswer | Promise<StoredAnswer> {
-  const { answer, call } = recording
+/** The response of a call that is a long stream, assembled in slices; undefined for any other. */
+export function longAnswer({ answer, call }: TraceRecorder, guard: StepGuard): Promise<StoredAnswer> | undefined {
+  if (answer?.content.kind !== 'events' || answer.content.events.length <= MAX_EVENTS_AT_ONCE) return undefined
+  const assembly = call.operation.assembly?.()
+  return assembly && call.session.clock.work(storedInSlices(assembly, answer.content.events, { answer, guard }))
+}
+
+/** The response of a call; a stream is assembled. */
+export function storedAnswer({ answer, call }: TraceRecorder, guard: StepGuard): StoredAnswer {
   if (!answer) return NO_ANSWER
   const { content, complete } = answer
   if (content.kind === 'value') return withEffects(content, answer, guard)
-  const assembly = content.events.length > MAX_EVENTS_AT_ONCE ? call.operation.assembly?.() : undefined
-  if (assembly) return call.session.clock.work(storedInSlices(assembly, content.events, { answer, guard }))
   // A generated response is known and need not be assembled from its events.
   const whole = (complete && content.whole) || assemblyOf(call.operation, content.events)
   return withEffects(guard.take(serialized, whole, undefined), answer, guard)
