@@ -3,6 +3,7 @@ import { type AnswerAssembly, assembled } from '../../contract/core/assembly.ts'
 import type { Operation } from '../../contract/core/operation.ts'
 import type { TraceRecord } from '../../contract/core/trace.ts'
 import { jsonInSlices } from '../../lib/json-slices.ts'
+import { remembering } from '../../lib/remember.ts'
 import { inSlices } from '../../lib/slices.ts'
 import type { StreamEvent } from '../../lib/sse.ts'
 import { costOf } from '../../providers/catalogue.ts'
@@ -123,6 +124,9 @@ function inSession<Part extends SessionPart>(part: Part, { slot }: Pick<Session,
   return part
 }
 
+/** Keeps the last result: most calls of a burst start in the same millisecond. */
+const isoTime = remembering((instant: number) => new Date(instant).toISOString())
+
 /** The trace of a call that has ended. */
 export function traceOf(
   recording: TraceRecorder,
@@ -148,7 +152,7 @@ export function traceOf(
     route: recording.direct ? 'direct' : 'gateway',
     status,
     outcome,
-    started_at: new Date(recording.started).toISOString(),
+    started_at: isoTime(recording.started),
     duration_ms: ended - recording.started,
     fixture: answer ? answer.from.fixture : (lastAttempt?.fixture ?? null),
     generated: answer?.from.generated ?? false,
