@@ -31,6 +31,7 @@ import { once } from './lib/once.ts'
 import type { Session } from './sessions/sessions.ts'
 
 const routes = lazy<typeof import('./app/routes.ts')>(() => require('./app/routes.ts'))
+const verdictModule = lazy<typeof import('./app/verdicts.ts')>(() => require('./app/verdicts.ts'))
 const inspector = lazy<typeof import('./inspector/serve.ts')>(() => require('./inspector/serve.ts'))
 
 /** The operation at a path. */
@@ -120,7 +121,10 @@ export function createApp(deps: AppDeps): App {
   const render = rendererOf(deps, ids)
   const responses = createResponseCounts()
   const mark = (response: Response) => ids.mark(response, undefined)
-  const loadRoutes = once(() => routes().createRoutes(deps, { sessionOf, render, responses, mark }))
+  const verdicts = once(() => verdictModule().createVerdicts(deps, (): readonly string[] => loadRoutes().paths))
+  const loadRoutes = once(() =>
+    routes().createRoutes(deps, { sessionOf, render, responses, mark, verdicts: verdicts() }),
+  )
   // Events and tasks of an earlier process continue at once.
   if (sessions.list().some(hasWork)) loadRoutes()
   const call = ({ endpoint, wire }: OperationPath, request: Request, hold: ConnectionFinder | undefined) => {
@@ -168,6 +172,10 @@ export function createApp(deps: AppDeps): App {
       announced(request, response)
       if (origin !== undefined) readableBy(origin, response)
       return response
+    },
+    async judge(name, options) {
+      await sessions.turn?.(name)
+      return verdicts().judge(deps.gateway.runs.enter(sessions.peek(name)), options)
     },
   }
 }

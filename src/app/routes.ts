@@ -10,11 +10,8 @@ import { ApiError } from '../contract/core/error.ts'
 import { needsNoBody, type Route } from '../contract/core/route.ts'
 import { EVENT } from '../contract/workspace/record.ts'
 import { AGENT_TASK } from '../contract/workspace/task-record.ts'
-import { createDroppedTraces } from '../control/dropped-traces.ts'
-import { createEarlierVerdicts } from '../control/earlier.ts'
 import { controlRoutes } from '../control/index.ts'
 import type { ControlDeps } from '../control/types.ts'
-import { lookWith } from '../control/verify.ts'
 import { isSitePath, siteHandlers } from '../docs/site.ts'
 import { docHandlers, docPaths } from '../docs/swagger.ts'
 import { type BodyLimits, RECORD_VALUES, readAnyJson, readBody, readForm } from '../endpoints/body.ts'
@@ -23,9 +20,7 @@ import { allOperations, endpoints, operationNamed, operationNames } from '../end
 import { toNamespace } from '../endpoints/namespace.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
-import { createTaskReaders } from '../observers/task-readers.ts'
 import type { TurnCalls } from '../observers/turn-calls.ts'
-import { createWorkspaceCalls } from '../observers/workspace-calls.ts'
 import { eventHandlers, resourceRoutes } from '../resources/index.ts'
 import { createEventQueue, type EventQueue } from '../resources/knowledge/events.ts'
 import { throughFaults } from '../resources/through-scenario.ts'
@@ -34,16 +29,17 @@ import { UnusableSession } from '../sessions/refusals.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { type RouteHandler, routerOf } from './router.ts'
 import { withTurnExchange } from './turn-exchange.ts'
-import type { App, AppDeps, RouteContext } from './types.ts'
-import { createUnknownPathLog } from './unknown-paths.ts'
+import type { App, AppDeps, RouteContext, Verdicts } from './types.ts'
 import { answerUnrouted, pathRegex } from './unrouted.ts'
 import { type NoteCall, type SentParts, workspaceNotes } from './workspace-notes.ts'
 import { workspaceViewRoute } from './workspace-view.ts'
 
 /** The routes as an application. */
-interface Routes extends App {
+interface Routes extends Pick<App, 'fetch'> {
   /** Whether a request for a path needs no token: a browser that opens a page has none to send. */
   isPublic(pathname: string): boolean
+  /** All paths, with parameters as `:name`. */
+  readonly paths: readonly string[]
 }
 
 /** The documentation of the compatible APIs. */
@@ -64,26 +60,24 @@ const documentedApis = {
 const apiPaths = compatApis.flatMap(({ paths }) => Object.keys(paths))
 
 /** Mounts every route that is no router operation. */
-export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses, mark }: RouteContext): Routes {
+export function createRoutes(
+  deps: AppDeps,
+  { sessionOf: find, render, responses, mark, verdicts }: RouteContext,
+): Routes {
   const sessionOf = sessionPerRequest(find)
-  const readers = createTaskReaders()
   const turns: TurnCalls = new WeakMap()
   const kept = withTurnExchange({ turns, asReceived, mark })
-  const workspaceCalls = createWorkspaceCalls()
   let service: TaskService | undefined
   const allTasks = once(() => agents().createTaskService(deps))
-  const tasks = once(() => (service = forClients(allTasks(), readers, turns)))
+  const tasks = once(() => (service = forClients(allTasks(), verdicts.readers, turns)))
   const queue = startWork(deps, tasks)
   const wake = (session: Session) => {
     queue.wake(session)
     service?.sweep(session)
   }
-  const unknownPaths = createUnknownPathLog(() => [...endpoints, ...routes].map(({ path }) => path).concat(apiPaths))
   const routes = allRoutes(deps, {
+    ...verdicts,
     sessionOf,
-    unknownPaths,
-    readers,
-    workspaceCalls,
     responses,
     queue,
     wake,
@@ -94,7 +88,7 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
   const publicPaths = [...open, ...docPaths].map(pathRegex)
   const posted = [...endpoints.map(({ path }) => path), ...apiPaths].map((path) => ({ path, method: 'POST' }))
   const noted = workspaceNotes({
-    calls: workspaceCalls,
+    calls: verdicts.workspaceCalls,
     sessions: deps.sessions,
     nameOf: (request) => sessionName(request, tokenOf(request)),
     sessionOf: (request) => sessionOf(request, true),
@@ -120,7 +114,11 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
       refuse(thrown, request, isUnrouted) {
         if (!isUnrouted) return render(thrown, request)
         try {
-          return answerUnrouted(request, { paths: () => [...posted, ...router.routes], unknownPaths, sessionOf })
+          return answerUnrouted(request, {
+            paths: () => [...posted, ...router.routes],
+            unknownPaths: verdicts.unknownPaths,
+            sessionOf,
+          })
         } catch (refusal) {
           return render(refusal, request)
         }
@@ -136,6 +134,7 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
       if (headers.get('content-type')?.startsWith('text/html') && !headers.has(POLICY)) headers.set(POLICY, NO_FRAMES)
       return response
     },
+    paths: [...endpoints, ...routes].map(({ path }) => path).concat(apiPaths),
     isPublic: (pathname) => isSitePath(pathname) || publicPaths.some((path) => path.test(pathname)),
   }
 }
@@ -155,39 +154,25 @@ function allRoutes(
     /** The tasks for clients, and those for others, whose reads are not noted. */
     tasks(): TaskService
     allTasks(): TaskService
-  } & Pick<ControlDeps, 'sessionOf' | 'unknownPaths' | 'readers' | 'workspaceCalls' | 'responses'>,
+  } & Pick<ControlDeps, 'sessionOf' | 'responses'> &
+    Verdicts,
 ): Route[] {
   const { sessionOf } = shared
   const { access, ask, gateway, sessions, strict } = deps
   const { guardrails, observers, runs } = gateway
   const sessionNameOf = (request: Request) => sessionName(request, tokenOf(request))
-  const dropped = createDroppedTraces(sessions)
-  const controlled: Omit<ControlDeps, 'earlier'> = {
+  const control = controlRoutes({
     ...deps,
     ...shared,
     sessionNameOf,
     mustBeSeen: (name, request) => checkSeen(name, sessionNameOf(request), deps.instanceStrict),
     observers,
     runs,
-    droppedTraces: dropped.total,
     hasToken: (request) => hasToken(request, access),
     operations: operationNames,
     operation: operationNamed,
     events: queue.counts,
-  }
-  const look = lookWith(controlled)
-  const verdicts = createEarlierVerdicts((session) => look(session, session.traces, { ended: undefined, more: [] }))
-  const earlier: ControlDeps['earlier'] = {
-    ...verdicts,
-    before(session, why) {
-      const lost = [verdicts.before(session, why), dropped.before(session)]
-      return () => {
-        for (const one of lost) one()
-      }
-    },
-  }
-  sessions.watch({ expiring: (session) => earlier.before(session, 'expiry')() })
-  const control = controlRoutes({ ...controlled, earlier })
+  })
   const receivedUrl = (request: Request) => asReceived(request).url
   const callOf = async (request: Request) => {
     const session = sessionOf(request)
@@ -196,7 +181,7 @@ function allRoutes(
   }
   const workspace = resourceRoutes({
     ...{ callOf, wake, strict, sessionOf, observers, guardrails, ask },
-    replacing: (session) => earlier.before(session, 'snapshot'),
+    replacing: (session) => shared.earlier.before(session, 'snapshot'),
   })
   const faulty = throughFaults({ runs, sessionOf, count: ({ name }) => void sessions.get(name) })
   return [

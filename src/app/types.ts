@@ -2,10 +2,12 @@
 import type { AccessOptions } from '../access.ts'
 import type { ToolAnswers } from '../backends/fixture/tool-answers.ts'
 import type { ConnectionFinder } from '../contract/core/connection.ts'
-import type { ControlDeps, ServerInfo } from '../control/types.ts'
+import type { Verification } from '../contract/core/verification.ts'
+import type { ControlDeps, JudgeOptions, ServerInfo } from '../control/types.ts'
 import type { AskModel } from '../gateway/ask.ts'
 import type { Gateway } from '../gateway/types.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
+import type { UnknownPathLog } from './unknown-paths.ts'
 
 /** The dependencies of the routes. */
 export interface AppDeps {
@@ -35,6 +37,12 @@ export interface AppDeps {
   report(error: unknown): void
 }
 
+/** The verdicts on sessions, and the notes that they are made from. */
+export interface Verdicts
+  extends Pick<ControlDeps, 'judge' | 'readers' | 'workspaceCalls' | 'earlier' | 'droppedTraces'> {
+  unknownPaths: UnknownPathLog
+}
+
 /** Additional dependencies of the routes beside the operations. */
 export interface RouteContext {
   /** Counts every response. */
@@ -45,10 +53,16 @@ export interface RouteContext {
   render(error: unknown, request: Request): Response
   /** Sets the id of a response. */
   mark(response: Response): void
+  verdicts: Verdicts
 }
 
 /** Handles requests; a plain function of its dependencies, so that tests need no server. */
 export interface App {
   /** `hold` finds the connection of the request. */
   fetch(request: Request, hold?: ConnectionFinder): Promise<Response>
+  /**
+   * The verdict on a session, as `/_understudy/verify` returns it. No session is created.
+   * @throws ApiError for an invalid session name
+   */
+  judge(session: string, options: JudgeOptions): Promise<Verification>
 }

@@ -7,12 +7,14 @@ import type { Spending } from '../backends/forward/spending.ts'
 import type { Instance } from '../contract/core/instance.ts'
 import type { Observers } from '../contract/core/observation.ts'
 import type { Operation } from '../contract/core/operation.ts'
-import type { UnknownPath } from '../contract/core/verification.ts'
+import type { UnknownPath, Verification } from '../contract/core/verification.ts'
 import type { TaskReaders } from '../observers/task-readers.ts'
 import type { WorkspaceCalls } from '../observers/workspace-calls.ts'
 import type { ScenarioRuns } from '../scenarios/runs.ts'
+import type { Expectation } from '../scenarios/schema.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
+import type { ClientEnd } from '../verdict/kinds/define.ts'
 import type { EarlierVerdicts } from './earlier.ts'
 import type { HealthWatch } from './health-watch.ts'
 
@@ -56,6 +58,18 @@ export interface ServerInfo {
   watch: Pick<HealthWatch, 'noteCheck'>
 }
 
+/** How a session is judged. */
+export interface JudgeOptions {
+  /** How long to wait for unmet expectations, calls in flight and running tasks, in ms of real time. */
+  wait: number
+  /** How the client ended, if it has. */
+  ended?: ClientEnd | undefined
+  /** Expectations beside those of the scenario. */
+  expect?: readonly Expectation[]
+  /** Aborts when nobody waits for the verdict any more. */
+  signal?: AbortSignal
+}
+
 /** The dependencies of the control API. */
 export interface ControlDeps {
   sessions: Sessions
@@ -85,6 +99,8 @@ export interface ControlDeps {
   workspaceCalls: WorkspaceCalls
   /** Verdicts on earlier parts of sessions. */
   earlier: EarlierVerdicts
+  /** The verdict on a session. */
+  judge(session: Session, options: JudgeOptions): Promise<Verification>
   /** Number of traces dropped for lack of room since the start. */
   droppedTraces(): number
   /** Responses since the start. */

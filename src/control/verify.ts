@@ -2,18 +2,8 @@
 import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
 import { asRoute, type Route } from '../contract/core/route.ts'
-import type { TaskStep } from '../contract/core/trace.ts'
-import { type SessionVerdict, Verification } from '../contract/core/verification.ts'
-import { isActive } from '../contract/workspace/agent-task.ts'
-import { AGENT_STEP, AGENT_TASK, type TaskRecord } from '../contract/workspace/task-record.ts'
-import type { TraceEvidence } from '../db/trace-evidence.ts'
-import type { TaskReaders } from '../observers/task-readers.ts'
+import { Verification } from '../contract/core/verification.ts'
 import { Expectation } from '../scenarios/schema.ts'
-import type { Session } from '../sessions/sessions.ts'
-import { earlierNotices } from '../verdict/notices.ts'
-import type { UnreadTask } from '../verdict/tasks.ts'
-import { verify } from '../verdict/verify.ts'
-import { type CallList, createCallWatches, lookUntilDone, stayIn } from './call-watch.ts'
 import type { ControlDeps } from './types.ts'
 
 const MAX_WAIT_MS = 60_000
@@ -37,53 +27,10 @@ const VerifyBody = z.strictObject({
 
 type Query = z.infer<typeof VerifyQuery>
 
-/** Expectations beside those of the scenario, and the end of the client. */
-type VerifyRequest = Query & { more: readonly Expectation[] }
-
-/** Judges a session by its calls. */
-export const lookWith =
-  ({ about, runs, fixtures, strict, unknownPaths, readers, workspaceCalls }: Omit<ControlDeps, 'earlier'>) =>
-  (session: Session, calls: CallList, { ended, more }: Pick<VerifyRequest, 'ended' | 'more'>): SessionVerdict => {
-    const run = runs.current(session)
-    return verify({
-      session: session.name,
-      run,
-      runs: runs.played(session),
-      calls: asTheyAre(calls.since(run?.calls ?? 0), session),
-      workspace: workspaceCalls.of(session),
-      unread: unreadTasks(session, readers),
-      underWay: session.underWay,
-      dropped: session.traces.dropped(run?.calls ?? 0),
-      // With several instances, it may have had calls elsewhere, which are unknown here.
-      gap: session.slot.gap && { instance: about.instance.name, why: session.slot.gap },
-      unknownPaths: unknownPaths.of(session.name),
-      fixtures: [...fixtures.given(session.name), ...fixtures.files.fixtures].map(({ name }) => name),
-      expect: more,
-      end: ended,
-      strict,
-    })
-  }
-
 /** `/_understudy/verify`: the verdict of a session, with the scenario's expectations or those in the request. */
-export function verifyRoutes(deps: ControlDeps): Route[] {
-  const { sessions, sessionOf, observers, earlier } = deps
-  const watches = createCallWatches(observers)
-  const look = lookWith(deps)
-  const answer = async (request: Request, query: Query, more: readonly Expectation[]): Promise<Verification> => {
-    const { current, end } = stayIn(sessionOf(request, true), sessions, request.signal)
-    // A client that has ended sends no more calls.
-    const isDone = ({ ok, pending, tasks }: SessionVerdict) =>
-      pending === 0 && (query.ended !== undefined || (ok && tasks.running === 0))
-    const signal = AbortSignal.any([request.signal, observers.ended])
-    const options = { session: current, watches, signal, wait: query.wait, isDone }
-    const found = await lookUntilDone((calls) => look(current(), calls, { ...query, more }), options).finally(end)
-    const { session, ok, findings } = found
-    const before = earlier.of(session)
-    const notices = [...found.notices, ...earlierNotices(before, earlier.forgotten(session))]
-    const verdict = { ...found, notices, earlier: [...before] }
-    observers.notify({ type: 'session-verified', session, ok, findings })
-    return verdict
-  }
+export function verifyRoutes({ sessionOf, judge }: ControlDeps): Route[] {
+  const answer = (request: Request, query: Query, expect: readonly Expectation[] = []): Promise<Verification> =>
+    judge(sessionOf(request, true), { ...query, expect, signal: request.signal })
   const shared = {
     path: '/_understudy/verify',
     tag: 'Emulator',
@@ -100,7 +47,7 @@ export function verifyRoutes(deps: ControlDeps): Route[] {
       summary: 'Verify',
       description:
         'Judges the session from its traces since the scenario was activated, or all traces if there is no scenario: counts, order, waits, rules, fixtures, findings, and whether the expectations are met. Call this after the client has finished; before that, it may still be about to retry.',
-      handle: ({ request, query }) => answer(request, query, []),
+      handle: ({ request, query }) => answer(request, query),
     }),
     asRoute({
       ...shared,
@@ -114,41 +61,3 @@ export function verifyRoutes(deps: ControlDeps): Route[] {
     }),
   ]
 }
-
-// The current state of agent tasks for verdicts: the trace of a turn is complete only at its end.
-
-/** The calls; those that are turns of tasks with the current steps of the tasks. */
-function asTheyAre(found: Iterable<TraceEvidence>, session: Session): TraceEvidence[] {
-  const calls = [...found]
-  // Most sessions have no tasks, so that their records need not be opened.
-  if (!calls.some(({ trace }) => trace.task)) return calls
-  const { records } = session
-  const tasks = records.keyed(AGENT_TASK).map(({ body }) => body as TaskRecord)
-  const working = new Map(tasks.map((task) => [task.turn.trace, task]))
-  return calls.map((call) => {
-    const { task: seen, faults } = call.trace
-    if (!seen) return call
-    const task = working.get(call.trace.id)
-    // A task that was deleted while it ran has no end.
-    if (!task) return isActive(seen.state) ? withTask(call, { ...seen, state: 'gone' }, faults) : call
-    const { state, finish_reason, turn } = task
-    const page = { kind: AGENT_STEP, workspace: task.workspace_id, parent: task._id }
-    const journal = records.page(page).data.reverse() as TaskStep[]
-    const steps = journal.filter((step) => step.turn === turn.number)
-    const triggered = new Set([...faults, ...steps.flatMap((step) => step.faults ?? [])])
-    return withTask(call, { ...seen, state, finish_reason, iterations: turn.iterations, steps }, [...triggered])
-  })
-}
-
-const withTask = (
-  call: TraceEvidence,
-  task: NonNullable<TraceEvidence['trace']['task']>,
-  faults: string[],
-): TraceEvidence => ({ ...call, trace: { ...call.trace, task, faults } })
-
-/** The turns whose end was not read, of tasks that still exist. */
-const unreadTasks = (session: Session, readers: TaskReaders): UnreadTask[] =>
-  readers.unread(session.slot).flatMap(({ task, workspace, trace, looks }) => {
-    const found = session.records.get(AGENT_TASK, workspace, task)?.body as TaskRecord | undefined
-    return found ? [{ trace, state: found.state, looks }] : []
-  })

@@ -15,7 +15,7 @@ test('idle garbage collection: runs once in the first pause after many calls', a
   }
   const answer = async () => new Response()
   const { app } = withIdleCollection(
-    { ...understudy, app: { fetch: answer } },
+    { ...understudy, app: { ...understudy.app, fetch: answer } },
     { collect: () => collected++, memory: () => 0, every },
   )
   const call = async (times: number) => {
@@ -49,7 +49,7 @@ test('idle garbage collection: runs during calls when there is much garbage, and
     look = run
     return () => {}
   }
-  const server = { ...understudy, app: { fetch: async () => new Response() } }
+  const server = { ...understudy, app: { ...understudy.app, fetch: async () => new Response() } }
   const { app } = withIdleCollection(server, {
     collectBetween: () => waited++,
     collectBeside: () => begun++,

@@ -71,13 +71,12 @@ export const observer = ({ io, program, config, file }: ObserveOptions): RunComm
     const stops: CommandEnd['stop'][] = []
     let calls = 0
     try {
-      const { url, requests, stop, ...end } = await program(understudy, order)
+      const { requests, stop, ...end } = await program(understudy, order)
       stops.push(stop)
       const isOver = () => end.stopped || order.cancels?.aborted === true
       if (isOver()) return { ...end, ...UNSEEN }
       const ended = end.hang ? 'stopped' : end.code === 0 ? 'unknown' : 'badly'
-      const [token] = config.token
-      const { verdicts } = await judgeSessions({ understudy, url, token, round: { label: HOME }, requests, ended })
+      const { verdicts } = await judgeSessions({ understudy, round: { label: HOME }, requests, ended })
       if (isOver()) return { ...end, ...UNSEEN }
       const seen = await seenIn(sessions, order.cancels)
       if (isOver()) return { ...end, ...UNSEEN }

@@ -2,6 +2,7 @@
 import { join, parse } from 'node:path'
 import { namedSession, withoutPrefix } from '../../access.ts'
 import { type Config, clientEnvironment } from '../../config.ts'
+import { ApiError } from '../../contract/core/error.ts'
 import type { Finding } from '../../contract/core/finding.ts'
 import type { Verification } from '../../contract/core/verification.ts'
 import { openRunFile } from '../../db/run-file.ts'
@@ -132,7 +133,7 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
     const end = await (options.runChild ?? runChild)(io, command, { env, cwd, timeout, output })
     const took_ms = realClock.now() - began
     const ended = end.stopped !== undefined || end.timedOut ? 'stopped' : end.code === 0 ? 'unknown' : 'badly'
-    const judged = await judgeSessions({ understudy, url, token, round, requests, ended })
+    const judged = await judgeSessions({ understudy, round, requests, ended })
     await understudy.cassettes?.finish(end.stopped !== undefined || end.timedOut)
     const cassettes = understudy.cassettes?.report() ?? null
     await file?.keep(understudy.sessions.list().map(({ traces }) => traces))
@@ -197,8 +198,6 @@ export const countingRequests = (understudy: Understudy, requests: Map<string, n
 /** What is judged: a command that has ended, and its server. */
 interface JudgeContext {
   understudy: Pick<Understudy, 'app' | 'sessions'>
-  url: string
-  token: string | undefined
   /** Its label is the session of the command. */
   round: Pick<Round, 'label'>
   requests: ReadonlyMap<string, number>
@@ -209,15 +208,8 @@ interface JudgeContext {
 /** Sessions that are judged together: not more than may wait at once. */
 const JUDGED_AT_ONCE = 50
 
-/** Requests a verdict on every session that was used; on the command's own session if none was. */
-export async function judgeSessions({
-  understudy: { app, sessions },
-  url,
-  token,
-  round,
-  requests,
-  ended,
-}: JudgeContext) {
+/** Judges every session that was used, or the command's own if none was. */
+export async function judgeSessions({ understudy: { app, sessions }, round, requests, ended }: JudgeContext) {
   const list = sessions.list()
   const called = list.filter(({ name, calls }) => calls > 0 || (requests.get(name) ?? 0) > 0)
   // Of deleted sessions, the verdicts are left.
@@ -225,12 +217,15 @@ export async function judgeSessions({
   const deleted = [...requests.keys()].filter((name) => !there.has(name))
   const names = [...called.map(({ name }) => name), ...deleted]
   const used = called.length > 0 ? called : list.filter(({ name }) => name === round.label)
-  const verify = async (name: string) => {
-    const headers = { 'x-understudy-session': name, authorization: `Bearer ${token ?? 'any'}` }
-    // Calls in progress at the end of the command end in a moment.
-    const answer = await app.fetch(new Request(`${url}/_understudy/verify?wait=1s&ended=${ended}`, { headers }))
-    // An invalid name has no session.
-    return answer.ok ? [(await answer.json()) as Verification] : []
+  const verify = async (name: string): Promise<Verification[]> => {
+    try {
+      // Calls in progress at the end of the command end in a moment.
+      return [await app.judge(name, { ended, wait: 1_000 })]
+    } catch (error) {
+      // An invalid name has no session.
+      if (error instanceof ApiError) return []
+      throw error
+    }
   }
   const judged: Verification[] = []
   const toJudge = names.length > 0 ? names : [round.label]

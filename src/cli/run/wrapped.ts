@@ -6,7 +6,7 @@ import type { Understudy } from '../../deps.ts'
 /** The program, whose requests are handled by `fetch`. */
 export const withFetch = (understudy: Understudy, fetch: Understudy['app']['fetch']): Understudy => ({
   ...understudy,
-  app: { fetch },
+  app: { ...understudy.app, fetch },
 })
 
 /** A connection that passes everything on to another one, if there is one. */

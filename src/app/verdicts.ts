@@ -1,0 +1,31 @@
+// What verdicts on sessions are made from, beside their traces. A command is judged without loading the routes.
+import { createDroppedTraces } from '../control/dropped-traces.ts'
+import { createEarlierVerdicts, type EarlierVerdicts } from '../control/earlier.ts'
+import { createJudge, lookWith } from '../control/judge.ts'
+import { createTaskReaders } from '../observers/task-readers.ts'
+import { createWorkspaceCalls } from '../observers/workspace-calls.ts'
+import type { AppDeps, Verdicts } from './types.ts'
+import { createUnknownPathLog } from './unknown-paths.ts'
+
+/** Judges the sessions of an application with these known paths. */
+export function createVerdicts(deps: AppDeps, knownPaths: () => readonly string[]): Verdicts {
+  const { sessions, gateway } = deps
+  const readers = createTaskReaders()
+  const workspaceCalls = createWorkspaceCalls()
+  const unknownPaths = createUnknownPathLog(knownPaths)
+  const look = lookWith({ ...deps, runs: gateway.runs, readers, workspaceCalls, unknownPaths })
+  const verdicts = createEarlierVerdicts((session) => look(session, session.traces))
+  const dropped = createDroppedTraces(sessions)
+  const earlier: EarlierVerdicts = {
+    ...verdicts,
+    before(session, why) {
+      const lost = [verdicts.before(session, why), dropped.before(session)]
+      return () => {
+        for (const one of lost) one()
+      }
+    },
+  }
+  sessions.watch({ expiring: (session) => earlier.before(session, 'expiry')() })
+  const judge = createJudge({ sessions, observers: gateway.observers, earlier }, look)
+  return { judge, readers, workspaceCalls, unknownPaths, earlier, droppedTraces: dropped.total }
+}
