@@ -81,7 +81,7 @@ const unsupported = (type: string | null, expected: string) =>
 
 const decoder = new TextDecoder()
 /** Reads a JSON body at once; throws 415 for another content type. */
-function readJson(bytes: Uint8Array, type: string | null): RequestBody {
+export function readJson(bytes: Uint8Array, type: string | null): RequestBody {
   const text = bodyText(bytes, type)
   const parsed = parsedJson(text)
   return 'value' in parsed ? (problemIn(text, parsed.value) ?? parsed) : parsed
@@ -104,7 +104,8 @@ export function readAnyJson(
   return isLarge(bytes) ? readLargeJson(bytes, type, maxValues) : readJson(bytes, type)
 }
 
-async function readLargeJson(bytes: Uint8Array, type: string | null, maxValues: number): Promise<RequestBody> {
+/** Reads a large JSON body in slices; 400 when it has more than `maxValues` values. */
+export async function readLargeJson(bytes: Uint8Array, type: string | null, maxValues: number): Promise<RequestBody> {
   await nextTurn()
   const text = bodyText(bytes, type)
   try {

@@ -7,10 +7,11 @@ import type { Wire } from '../contract/core/wire.ts'
 import type { Call, RawFields } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/types.ts'
 import { lazy } from '../lib/lazy.ts'
+import { isLarge } from '../lib/slices.ts'
 import { asObject, asText } from '../lib/values.ts'
 import { parseCall } from '../schema/parse.ts'
 import type { Activity, Session } from '../sessions/session.ts'
-import { CALL_VALUES, type RequestBody, readAnyJson, readBody, readForm } from './body.ts'
+import { CALL_VALUES, type RequestBody, readBody, readForm, readJson, readLargeJson } from './body.ts'
 import { withProviders } from './model-names.ts'
 import { fromNamespace, STANDARD_NAMESPACE, toNamespace } from './namespace.ts'
 
@@ -53,7 +54,9 @@ export async function serveOperation(
 ): Promise<Response> {
   const { request } = client
   const bytes = await readBody(request, deps)
-  const read = await bodyOf(operation, bytes, request.headers.get('content-type'))
+  const type = request.headers.get('content-type')
+  const reading = slowBody(operation, bytes, type)
+  const read = reading ? await reading : readJson(bytes, type)
   const call = new ClientCall(operation, client, { bytes, read, deps })
   try {
     const beginning = client.hold?.begins?.(new URL(call.url).pathname, bytes)
@@ -66,9 +69,10 @@ export async function serveOperation(
   }
 }
 
-function bodyOf(operation: Operation, bytes: Uint8Array, type: string | null): RequestBody | Promise<RequestBody> {
+/** A body that takes several turns to read: a form or a large one; undefined for any other. */
+function slowBody(operation: Operation, bytes: Uint8Array, type: string | null): Promise<RequestBody> | undefined {
   if (operation.body === 'multipart') return readForm(bytes, type, operation)
-  return readAnyJson(bytes, type, CALL_VALUES)
+  return isLarge(bytes) ? readLargeJson(bytes, type, CALL_VALUES) : undefined
 }
 
 /** The body of a call, and the settings for parsing it. */

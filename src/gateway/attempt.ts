@@ -14,7 +14,7 @@ import { failureOf } from './outcome.ts'
 import type { Target } from './plan.ts'
 import type { AttemptInfo, AttemptRecorder, Outcome } from './record/recording.ts'
 import { inTime, prefetch } from './stream/prefetch.ts'
-import { read } from './stream/read.ts'
+import { read, readyContent } from './stream/read.ts'
 import type { CallContext } from './types.ts'
 
 /** Tries a target once. A stream succeeds when its first content arrives. */
@@ -31,7 +31,8 @@ export async function attempt(callContext: CallContext, tried: AttemptInfo): Pro
       : answerAttempt(callContext, backendCall, record)
     const reply = await inTime(replying, deadline)
     record.replied(reply)
-    const content = await inTime(read(reply, backendCall), deadline)
+    const { body } = reply
+    const content = body.kind === 'bytes' ? await inTime(read(reply, backendCall), deadline) : readyContent(body)
     if (content.kind === 'whole') {
       deadline?.signal.throwIfAborted()
       record.contentBegan()

@@ -129,8 +129,14 @@ async function answerThroughFaults(faults: MatchedFaults, ready: ReadyCall, end:
   return respondThroughFaults(faults, callContext, { answer, end, connection: await callContext.call.hold?.find() })
 }
 
+/** The response to a call, from its targets. */
+const answerTo = (ready: ReadyCall): Promise<AttemptAnswer> =>
+  ready.guards.length > 0 || ready.cacheKey !== undefined
+    ? checkedAnswer(ready)
+    : route(ready.callContext, ready.targets)
+
 /** The response to a call, from the cache or from its targets, with the guardrails before and after. */
-async function answerTo({ callContext, targets, cacheKey, guards }: ReadyCall): Promise<AttemptAnswer> {
+async function checkedAnswer({ callContext, targets, cacheKey, guards }: ReadyCall): Promise<AttemptAnswer> {
   if (guards.length > 0) await guardInput(callContext, guards)
   const stored = cacheKey === undefined ? undefined : cachedAnswer(callContext, cacheKey)
   const answer = stored ?? (await route(callContext, targets))

@@ -24,20 +24,18 @@ export function historyMode({
 }
 
 /**
- * What the backend answers to an attempt.
- * @throws Refusal where the provider rejects the conversation, and what `Backend.answer` throws
+ * What the backend answers to an attempt. Rejects with a `Refusal` where the provider rejects the conversation, and as
+ * `Backend.answer` does.
  */
-export async function answerAttempt(
+export function answerAttempt(
   callContext: CallContext,
   backendCall: BackendCall,
   record: AttemptRecorder,
 ): Promise<Reply> {
   const rejected = judgeConversation(callContext, backendCall, record)
-  if (rejected) {
-    record.replied({ status: rejected.failure.status, headers: {}, fixture: null })
-    throw rejected
-  }
-  return callContext.backend.answer(backendCall)
+  if (!rejected) return callContext.backend.answer(backendCall)
+  record.replied({ status: rejected.failure.status, headers: {}, fixture: null })
+  return Promise.reject(rejected)
 }
 
 /** Notes what the provider thinks of the conversation of an attempt; its rejection, where the attempt does not reach a real provider. */

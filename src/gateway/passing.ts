@@ -5,7 +5,6 @@ import type { Operation, Prompt } from '../contract/core/operation.ts'
 import type { Reply } from '../contract/core/reply.ts'
 import { ROUTER_FIELDS } from '../contract/core/router-fields.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
-import { realClock } from '../lib/clock.ts'
 import { asObject } from '../lib/values.ts'
 import type { Call } from './call.ts'
 
@@ -31,9 +30,6 @@ function usesGateway(fields: Readonly<Record<string, unknown>>, api: string): bo
   return false
 }
 
-/** Time after which a request has certainly been sent. */
-const SENDING_MS = 1
-
 /** A request that is passed on to its provider. */
 export class PassedRequest {
   readonly #call: Call
@@ -48,13 +44,14 @@ export class PassedRequest {
   }
 
   /**
-   * Sends the request now, so that the provider works while the gateway parses. The runtime sends on another thread,
-   * which may wait for this one: this resolves once that thread had time to send, or the reply has arrived.
+   * Sends the request now, so that the provider works while the gateway parses. Resolves in the next turn of the event
+   * loop: the runtime sends on another thread, which may wait for this one.
    */
-  begin(): Promise<unknown> {
+  begin(): Promise<void> {
     this.#begun = this.#send()
     // A failure is reported by `reply`.
-    return Promise.race([this.#begun.catch(() => {}), realClock.sleep(SENDING_MS)])
+    this.#begun.catch(() => {})
+    return nextTurn()
   }
 
   /**

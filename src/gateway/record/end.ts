@@ -27,6 +27,7 @@ import type { SentResponse, TraceRecorder } from './recording.ts'
 import type { TraceRedaction } from './redaction.ts'
 import { shownHeaders } from './request-headers.ts'
 import {
+  longAnswer,
   StepGuard,
   type StoredAnswer,
   storedAnswer,
@@ -105,7 +106,8 @@ async function save(
   try {
     const guard = new StepGuard()
     const outcome = outcomeOf(recording, result)
-    const stored = await storedAnswer(recording, guard)
+    const assembling = longAnswer(recording, guard)
+    const stored = assembling ? await assembling : storedAnswer(recording, guard)
     const preparing = redaction?.prepare([call.text, recording.rendered, stored.text])
     if (preparing) await preparing
     const { answer, texts } = redactedTexts(recording, stored, redaction)

@@ -3,6 +3,7 @@ import { type AnswerAssembly, assembled } from '../../contract/core/assembly.ts'
 import type { Operation } from '../../contract/core/operation.ts'
 import type { TraceRecord } from '../../contract/core/trace.ts'
 import { jsonInSlices } from '../../lib/json-slices.ts'
+import { remembering } from '../../lib/remember.ts'
 import { inSlices } from '../../lib/slices.ts'
 import type { StreamEvent } from '../../lib/sse.ts'
 import { costOf } from '../../providers/catalogue.ts'
@@ -38,14 +39,18 @@ const NO_EFFECTS: AnswerEffects = { usage: null, keep: [] }
 /** Maximum number of events that are assembled in one turn, which takes some milliseconds. */
 const MAX_EVENTS_AT_ONCE = 5_000
 
-/** The response of a call; a stream is assembled, a long one in slices. */
-export function storedAnswer(recording: TraceRecorder, guard: StepGuard): StoredAnswer | Promise<StoredAnswer> {
-  const { answer, call } = recording
+/** The response of a call that is a long stream, assembled in slices; undefined for any other. */
+export function longAnswer({ answer, call }: TraceRecorder, guard: StepGuard): Promise<StoredAnswer> | undefined {
+  if (answer?.content.kind !== 'events' || answer.content.events.length <= MAX_EVENTS_AT_ONCE) return undefined
+  const assembly = call.operation.assembly?.()
+  return assembly && call.session.clock.work(storedInSlices(assembly, answer.content.events, { answer, guard }))
+}
+
+/** The response of a call; a stream is assembled. */
+export function storedAnswer({ answer, call }: TraceRecorder, guard: StepGuard): StoredAnswer {
   if (!answer) return NO_ANSWER
   const { content, complete } = answer
   if (content.kind === 'value') return withEffects(content, answer, guard)
-  const assembly = content.events.length > MAX_EVENTS_AT_ONCE ? call.operation.assembly?.() : undefined
-  if (assembly) return call.session.clock.work(storedInSlices(assembly, content.events, { answer, guard }))
   // A generated response is known and need not be assembled from its events.
   const whole = (complete && content.whole) || assemblyOf(call.operation, content.events)
   return withEffects(guard.take(serialized, whole, undefined), answer, guard)
@@ -119,6 +124,9 @@ function inSession<Part extends SessionPart>(part: Part, { slot }: Pick<Session,
   return part
 }
 
+/** Keeps the last result: most calls of a burst start in the same millisecond. */
+const isoTime = remembering((instant: number) => new Date(instant).toISOString())
+
 /** The trace of a call that has ended. */
 export function traceOf(
   recording: TraceRecorder,
@@ -144,7 +152,7 @@ export function traceOf(
     route: recording.direct ? 'direct' : 'gateway',
     status,
     outcome,
-    started_at: new Date(recording.started).toISOString(),
+    started_at: isoTime(recording.started),
     duration_ms: ended - recording.started,
     fixture: answer ? answer.from.fixture : (lastAttempt?.fixture ?? null),
     generated: answer?.from.generated ?? false,

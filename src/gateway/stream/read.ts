@@ -33,6 +33,12 @@ const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(;|$)/i
 /** Status of an error that a provider sends with status 200. */
 const BAD_ANSWER = 502
 
+/** Content that was not sent as bytes, and is valid. */
+export const readyContent = (body: Exclude<Reply['body'], BytesBody>): ReplyContent =>
+  body.kind === 'value'
+    ? { kind: 'whole', value: body.value, text: body.text }
+    : { kind: 'stream', events: body.events, whole: body.whole }
+
 /**
  * Validates the content of a reply; synchronous unless the body is bytes. Failures of a stream are thrown while it is
  * read.
@@ -40,12 +46,11 @@ const BAD_ANSWER = 502
  */
 export function read(reply: Reply, reading: ReadOptions): ReplyContent | Promise<ReplyContent> {
   const { body } = reply
-  if (body.kind === 'value') return { kind: 'whole', value: body.value, text: body.text }
-  if (body.kind === 'events') return { kind: 'stream', events: body.events, whole: body.whole }
-  return readBytes(body, reply, reading)
+  return body.kind === 'bytes' ? readBytes(body, reply, reading) : readyContent(body)
 }
 
-async function readBytes(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<ReplyContent> {
+// Not async: a promise that is returned by an async function takes two more.
+function readBytes(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<ReplyContent> {
   const { status } = reply
   const { operation, stream } = reading
   if (status < 200 || status > 299) return readError(body, reply, reading)

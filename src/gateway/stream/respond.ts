@@ -5,6 +5,7 @@ import { nextTurn } from '../../lib/bare-socket.ts'
 import { realClock } from '../../lib/clock.ts'
 import { headerText, soundHeaders } from '../../lib/header-text.ts'
 import { lazy } from '../../lib/lazy.ts'
+import { responseMaker } from '../../lib/response-with.ts'
 import { sliceEnd } from '../../lib/slices.ts'
 import { allEvents, type EventBatch, isComplete } from '../../lib/sse.ts'
 import { type TimeoutErrors, within } from '../../lib/timeout.ts'
@@ -40,7 +41,7 @@ export function toResponse(reply: Reply, client: Client = {}): Response | Promis
       if (status === 204) return new Response(null, { status, headers: soundHeaders(headers) })
       const { value, text = JSON.stringify(value) } = body
       client.hold?.leaves?.()
-      return responseWith(text, { status, headers: { ...headers, ...JSON_BODY } })
+      return wholeResponse(text, { status, headers: { ...headers, ...JSON_BODY } })
     }
     case 'events': {
       const { events } = body
@@ -55,13 +56,13 @@ export function toResponse(reply: Reply, client: Client = {}): Response | Promis
 }
 
 const putEvents = ({ status, headers }: Reply, events: PendingItems<EventBatch>, client: Client): Response =>
-  responseWith(directStream(events, client, eventChunks), { status, headers: { ...headers, ...EVENT_STREAM } })
+  streamResponse(directStream(events, client, eventChunks), { status, headers: { ...headers, ...EVENT_STREAM } })
 
-/** A response with these headers: a provider's as they are, any others readable for every client. */
-const responseWith = (
-  body: BodyInit | null,
-  { status, headers, raw }: Pick<Reply, 'status' | 'headers' | 'raw'>,
-): Response => new Response(body, { status, headers: raw ? headers : soundHeaders(headers) })
+const wholeResponse = responseMaker(true)
+const streamResponse = responseMaker(true)
+const bytesResponse = responseMaker(true)
+/** A provider's own response. */
+const passedResponse = responseMaker(false)
 
 /** One chunk on the wire, in parts. */
 type Chunk = readonly Uint8Array[]
@@ -72,7 +73,8 @@ function putBytes(reply: Reply, body: BytesBody, client: Client): Response | Pro
   const { status, raw, cookies } = reply
   const { bytes, contentType, announced } = body
   const headers = raw ? passedHeaders(reply, contentType) : { ...reply.headers, 'content-type': contentType }
-  const responseOf = (sent: BodyInit) => withCookies(responseWith(sent, { status, headers, raw }), cookies)
+  const responseWith = raw ? passedResponse : bytesResponse
+  const responseOf = (sent: BodyInit) => withCookies(responseWith(sent, { status, headers }), cookies)
   if (announced !== undefined) return putCutShort({ ...body, announced }, { reply, headers, responseOf }, client)
   if (bytes instanceof Uint8Array) {
     client.hold?.leaves?.()
