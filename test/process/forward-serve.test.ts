@@ -2,6 +2,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { serveHere } from '../support/cli.ts'
 import { HELLO, KEY, startProvider } from '../support/forward.ts'
 import { emptyFolder, run, startServer, startUntil } from '../support/server.ts'
 
@@ -69,11 +70,14 @@ test.each(forwarding)(
   'forwarding server: replaces a virtual clock for %s by a real one and says so',
   async (_, args, whose) => {
     const place = { cwd, env: { ...env, OPENAI_API_KEY: KEY } }
-    const server = await startServer(['--db', ':memory:', '--clock', 'virtual', ...args], place)
+    const server = await serveHere(['--db', ':memory:', '--clock', 'virtual', ...args], place)
     const answer = await fetch(`${server.url}/_understudy/sessions`, { headers: { authorization: 'Bearer any' } })
     expect(await answer.json()).toMatchObject({ data: [{ clock: { kind: 'real' } }] })
     await server.stop()
-    const lines = (await server.stderr).split('\n').filter((line) => line.includes('clock'))
+    const lines = server
+      .stderr()
+      .split('\n')
+      .filter((line) => line.includes('clock'))
     expect(lines).toEqual([
       expect.stringContaining('sessions use a real clock: a virtual clock does not wait for real'),
     ])
@@ -110,7 +114,7 @@ test('forwarding server: names unusual provider addresses when it is ready', asy
 })
 
 test('forwarding server: puts them in the ready line for programs and on standard error for people', async () => {
-  const server = await startServer(['--db', ':memory:', '--config', join(cwd, 'understudy.yaml')], { cwd, env })
+  const server = await serveHere(['--db', ':memory:', '--config', join(cwd, 'understudy.yaml')], { cwd, env })
   const source = join(cwd, 'understudy.yaml')
   expect(server.ready.addresses).toEqual([
     {
@@ -122,7 +126,7 @@ test('forwarding server: puts them in the ready line for programs and on standar
     { for: 'google', url: provider.url, gets: 'calls to google with the key from MY_KEY', source: `${source}:4` },
   ])
   await server.stop()
-  expect((await server.stderr).trim().split('\n')).toEqual(outside(source).map((line) => `understudy: ${line}`))
+  expect(server.stderr().trim().split('\n')).toEqual(outside(source).map((line) => `understudy: ${line}`))
 })
 
 const COMMANDS = ['exec', 'explore']
@@ -142,9 +146,9 @@ test.each(COMMANDS)('forwarding %s: names unusual provider addresses before the 
 test('forwarding server: prints no addresses when they are the usual ones', async () => {
   const place = emptyFolder()
   writeFileSync(join(place.path, 'understudy.yaml'), 'providers:\n  openai: { backend: forward }\n')
-  const server = await startServer(['--db', ':memory:'], { cwd: place.path, env: { OPENAI_API_KEY: KEY } })
+  const server = await serveHere(['--db', ':memory:'], { cwd: place.path, env: { OPENAI_API_KEY: KEY } })
   expect(server.ready).not.toHaveProperty('addresses')
   await server.stop()
-  expect(await server.stderr).toBe('')
+  expect(server.stderr()).toBe('')
   place.remove()
 })

@@ -66,6 +66,8 @@ onPosix.each(LOGS)(
     const child = Bun.spawn(serve(args, ready), { cwd: folder.path, stdout: writer, stderr: writer })
     closeSync(writer)
     const { url } = await startedWith(ready)
+    // It answers when it has printed that it is ready, which is the only thing that it waits for.
+    expect(await call(url)).toBe(200)
     fill()
     await callAround(url, 20)
     close()
