@@ -281,8 +281,8 @@ function followsName(text: string, colon: number): boolean {
 }
 
 /** By a checksum of the name: bodies repeat few names. */
-const names: ({ name: string; may: boolean } | undefined)[] = []
 const MAX_NAMES = 512
+const names = new Array<{ name: string; may: boolean } | undefined>(MAX_NAMES).fill(undefined)
 
 /** Whether a name, or its last word, may be that of a secret. Lists of tokens are one text in pieces. */
 function mayBeName(name: string): boolean {

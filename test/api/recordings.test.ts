@@ -1,6 +1,7 @@
 // What recordings contain: large requests and responses are redacted in a worker, and numbers of earlier recordings stay.
 import { afterAll, afterEach, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
+import { bounded } from '../../src/backends/forward/provider-response.ts'
 import type { Transport } from '../../src/backends/forward/transport.ts'
 import { createRecorder } from '../../src/backends/record/recorder.ts'
 import { readCassette } from '../../src/cassettes/read.ts'
@@ -43,8 +44,7 @@ function recording(session: string, earlier: readonly Interaction[] = []) {
       signal: new AbortController().signal,
     }
     const received = await recorder.recording(network)('http://upstream.test/v1/chat/completions', { body }, attempt)
-    const reader = received.body?.getReader()
-    while (reader && !(await reader.read()).done);
+    await bounded({ name: 'openai', keyOptional: true }, received, Number.POSITIVE_INFINITY).text()
   }
   return { recorder, call, reported, redactor, file: () => recorder.recorded()[0]?.file ?? '' }
 }

@@ -14,7 +14,7 @@ import { textOfBytes } from '../../lib/byte-stream.ts'
 import { secretFormsOf } from '../../lib/secret-forms.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { maskedForms, SecretMask } from './secret-forms.ts'
-import type { ChunkReader, Received } from './transport.ts'
+import type { BodyObserver, ChunkReader, Received } from './transport.ts'
 
 /** Maximum size of a decompressed response in bytes. */
 export const MAX_RESPONSE = 64 * 2 ** 20
@@ -63,7 +63,7 @@ const NO_BYTES = new Uint8Array()
  */
 export function bounded(
   upstream: Upstream,
-  { status, headers: original, body }: Received,
+  { status, headers: original, body, observer }: Received,
   maxBytes: number,
 ): ProviderResponse {
   const secrets = secretFormsOf(upstream.key)
@@ -83,8 +83,14 @@ export function bounded(
       for (const encoding of encodings) pieces = unpacked(pieces, { encoding, upstream, maxBytes })
       source = { read: () => pieces.next(), cancel: () => reader.cancel() }
     }
-    return new ProviderResponse(status, headers, new BoundedReader(source, secrets, { upstream, maxBytes }), length)
+    return new ProviderResponse(
+      status,
+      headers,
+      new BoundedReader(source, secrets, { upstream, maxBytes, observer }),
+      length,
+    )
   } catch (error) {
+    observer?.left()
     // A broken body cannot be canceled, and is not needed.
     void body?.cancel().catch(() => {})
     throw error
@@ -144,13 +150,22 @@ class BoundedReader implements ProviderBody {
   }
 
   async read(): Promise<IteratorResult<Uint8Array, undefined>> {
-    const { upstream, maxBytes } = this.#bounds
+    const { upstream, maxBytes, observer } = this.#bounds
     for (;;) {
-      const { done, value } = await this.#source.read()
+      let step: Awaited<ReturnType<ChunkReader['read']>>
+      try {
+        step = await this.#source.read()
+      } catch (error) {
+        observer?.broken(error)
+        throw error
+      }
+      const { done, value } = step
       if (done || !value) {
+        observer?.ended()
         const rest = this.#mask?.end()
         return rest && rest.length > 0 ? { done: false, value: rest } : { done: true, value: undefined }
       }
+      observer?.piece(value)
       this.#length += value.byteLength
       if (this.#length > maxBytes) {
         await this.cancel().catch(() => {})
@@ -162,6 +177,7 @@ class BoundedReader implements ProviderBody {
   }
 
   cancel(): Promise<void> {
+    this.#bounds.observer?.left()
     return this.#source.cancel()
   }
 
@@ -198,6 +214,7 @@ async function* piecesOf(reader: ChunkReader): AsyncGenerator<Uint8Array> {
 interface Bounds {
   upstream: Upstream
   maxBytes: number
+  observer?: BodyObserver | undefined
 }
 
 async function* limited(pieces: AsyncIterable<Uint8Array>, { upstream, maxBytes }: Bounds): AsyncGenerator<Uint8Array> {

@@ -33,6 +33,17 @@ export interface Received {
   status: number
   headers: Headers
   body: { getReader(): ChunkReader; cancel(): Promise<void> } | null
+  /** Sees what is read of the body. Not a reader around it, which takes ten times as long. */
+  readonly observer?: BodyObserver
+}
+
+/** Sees what is read of a body, before anything in it is masked. */
+export interface BodyObserver {
+  piece(bytes: Uint8Array): void
+  ended(): void
+  broken(error: unknown): void
+  /** Nobody reads on. */
+  left(): void
 }
 
 /** A source of pieces. After `cancel` it ends, even during a pending read. */

@@ -3,7 +3,7 @@ import type { AttemptEnd, Frame } from '../../contract/core/cassette.ts'
 import { TimedOut, Unreadable } from '../../contract/core/reply.ts'
 import { monotonicMs } from '../../lib/monotonic.ts'
 import { guarded } from '../forward/provider-response.ts'
-import type { ChunkReader, Received, SentAttempt, Transport } from '../forward/transport.ts'
+import type { BodyObserver, Received, SentAttempt, Transport } from '../forward/transport.ts'
 import type { SentRequest } from './upstream-request.ts'
 
 /** An attempt as it was received, which is recorded later. */
@@ -44,19 +44,15 @@ export interface AttemptSink {
 /** A transport that notes what passes: of each response at most `limit` bytes. */
 export function tapped(transport: Transport, sink: AttemptSink, limit: number): Transport {
   return async (url, init, attempt) => {
-    const noted = new ReceivedAttempt(url, { init, attempt }, sink)
+    const noted = new ReceivedAttempt(url, { init, attempt }, { sink, limit })
     try {
       const sent = await transport(url, init, attempt)
       noted.received(sent.status, sent.headers)
       const isPacked = sent.headers.has('content-encoding')
       const { status, headers, body } = isPacked ? readable(sent, attempt.provider) : sent
       if (isPacked) noted.received(status, headers)
-      if (!body) noted.close('complete')
-      return {
-        status,
-        headers,
-        body: body && tappedBody(body, noted, { limit, announced: headers.get('content-length') }),
-      }
+      if (!body) noted.ended()
+      return { status, headers, body, observer: noted }
     } catch (error) {
       noted.broken(error)
       throw error
@@ -71,7 +67,7 @@ export function tapped(transport: Transport, sink: AttemptSink, limit: number): 
 const readable = (received: Received, name: string): Received =>
   guarded({ name, keyOptional: true }, received, Number.POSITIVE_INFINITY)
 
-class ReceivedAttempt implements NotedAttempt {
+class ReceivedAttempt implements NotedAttempt, BodyObserver {
   readonly url: string
   readonly init: SentRequest['init']
   readonly attempt: SentRequest['attempt']
@@ -82,36 +78,53 @@ class ReceivedAttempt implements NotedAttempt {
   endedAt = 0
   size = 0
   readonly #sink: AttemptSink
+  readonly #limit: number
+  /** Bytes that are still to come, if announced: readers of a whole body stop after the last one. */
+  #remaining = Number.POSITIVE_INFINITY
   /** Dropped at the end, since what waits to be recorded must not keep the requests of clients in memory. */
   #signal: AbortSignal | undefined
 
-  constructor(url: string, { init, attempt }: { init: RequestInit; attempt: SentAttempt }, sink: AttemptSink) {
+  constructor(
+    url: string,
+    { init, attempt }: { init: RequestInit; attempt: SentAttempt },
+    { sink, limit }: { sink: AttemptSink; limit: number },
+  ) {
     const { provider, operation, model, session, signal } = attempt
     this.url = url
     this.init = { headers: init.headers, body: init.body }
     this.attempt = { provider, operation, model, session }
     this.#signal = signal
     this.#sink = sink
+    this.#limit = limit
     sink.begun(this)
   }
 
   received(status: number, headers: Headers): void {
     this.response = { status, headers, at: this.#now(), frames: [], omitted: 0 }
+    const announced = headers.get('content-length')
+    this.#remaining = announced === null ? Number.POSITIVE_INFINITY : Number(announced)
   }
 
   /** Notes a piece; a part beyond the limit is only counted. */
-  piece(bytes: Uint8Array, limit: number): void {
+  piece(bytes: Uint8Array): void {
     const { response } = this
     if (!response || this.end !== undefined) return
-    const rest = Math.max(0, limit - this.size)
+    const rest = Math.max(0, this.#limit - this.size)
     const kept = bytes.length <= rest ? bytes : bytes.subarray(0, rest)
     response.omitted += bytes.length - kept.length
-    if (kept.length === 0) return
-    this.size += kept.length
-    response.frames.push({ at: this.#now(), bytes: kept })
+    if (kept.length > 0) {
+      this.size += kept.length
+      response.frames.push({ at: this.#now(), bytes: kept })
+    }
+    this.#remaining -= bytes.length
+    if (this.#remaining <= 0) this.ended()
   }
 
-  close(end: AttemptEnd): void {
+  ended(): void {
+    this.#close('complete')
+  }
+
+  #close(end: AttemptEnd): void {
     if (this.end !== undefined) return
     this.end = end
     this.endedAt = this.#now()
@@ -128,68 +141,14 @@ class ReceivedAttempt implements NotedAttempt {
     }
     const { code } = error as { code?: unknown }
     if (typeof code === 'string') this.reason = code
-    this.close(this.response ? 'cut by provider' : 'reset')
+    this.#close(this.response ? 'cut by provider' : 'reset')
   }
 
   left(): void {
-    this.close(this.#signal?.reason instanceof TimedOut ? 'timed out' : 'left by client')
+    this.#close(this.#signal?.reason instanceof TimedOut ? 'timed out' : 'left by client')
   }
 
   #now(): number {
     return Math.round(monotonicMs() - this.started)
-  }
-}
-
-/** The announced size of a body, and how much of it is recorded. */
-interface BodySize {
-  limit: number
-  announced: string | null
-}
-
-/** A body whose pieces are noted as they are read. */
-function tappedBody(body: NonNullable<Received['body']>, noted: ReceivedAttempt, size: BodySize): Received['body'] {
-  return {
-    getReader: () => new TappedReader(body.getReader(), noted, size),
-    cancel() {
-      noted.left()
-      return body.cancel()
-    },
-  }
-}
-
-class TappedReader implements ChunkReader {
-  readonly #reader: ChunkReader
-  readonly #noted: ReceivedAttempt
-  readonly #limit: number
-  /** Bytes that are still to come, if announced: readers of a whole body stop after the last one. */
-  #remaining: number
-
-  constructor(reader: ChunkReader, noted: ReceivedAttempt, { limit, announced }: BodySize) {
-    this.#reader = reader
-    this.#noted = noted
-    this.#limit = limit
-    this.#remaining = announced === null ? Number.POSITIVE_INFINITY : Number(announced)
-  }
-
-  async read(): ReturnType<ChunkReader['read']> {
-    const noted = this.#noted
-    try {
-      const step = await this.#reader.read()
-      if (step.done || !step.value) noted.close('complete')
-      else {
-        noted.piece(step.value, this.#limit)
-        this.#remaining -= step.value.length
-        if (this.#remaining <= 0) noted.close('complete')
-      }
-      return step
-    } catch (error) {
-      noted.broken(error)
-      throw error
-    }
-  }
-
-  cancel(): Promise<void> {
-    this.#noted.left()
-    return this.#reader.cancel()
   }
 }
