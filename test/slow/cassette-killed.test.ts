@@ -1,4 +1,4 @@
-// Recordings that are killed at 20 moments (`FC_RUNS=10` makes 200) and on a full disk: each starts a process.
+// Recordings that are killed at 60 moments (`FC_RUNS=10` makes 600) and on a full disk: each starts a process.
 import { afterAll, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,8 +15,8 @@ const onLinux = test.skipIf(process.platform !== 'linux')
 const PROGRAM = join(import.meta.dir, '..', 'support', 'programs', 'record-cassette.ts')
 
 test(
-  'recording: keeps what is written and the older cassette when it is killed at 20 moments',
-  () => killRecordings(runs(20)),
+  'recording: keeps what is written and the older cassette when it is killed at 60 moments',
+  () => killRecordings(runs(60)),
   300_000,
 )
 

@@ -422,7 +422,7 @@ test.each(equalRuns)('direct fault, %s, %s: has equal results in equal runs', as
   const [client] = Object.values(CLIENTS[api])
   if (!client) throw new Error('no client')
   const results = new Set<string>()
-  for (let left = runs(10); left > 0; left -= AT_ONCE) {
+  for (let left = runs(50); left > 0; left -= AT_ONCE) {
     const some = Array.from({ length: Math.min(AT_ONCE, left) }, () => resultOf(client, url, true))
     for (const result of await Promise.all(some)) results.add(JSON.stringify(result))
   }

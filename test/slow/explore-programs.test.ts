@@ -7,7 +7,7 @@ import { explore } from '../../src/exploration/explore.ts'
 import { type Handling, lostItems, modelProgram, type Site, type Step } from '../support/model-programs.ts'
 
 setDefaultTimeout(600_000)
-const PROGRAMS = Number(process.env.EXPLORE_PROGRAMS ?? 10)
+const PROGRAMS = Number(process.env.EXPLORE_PROGRAMS ?? 20)
 const SEED = Number(process.env.EXPLORE_SEED ?? 27)
 const CLASSES: FailureModeName[] = ['server-error-once', 'server-error-forever', 'context-length']
 

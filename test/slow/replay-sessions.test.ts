@@ -1,5 +1,5 @@
-// Twenty parallel sessions with the same request ten times, recorded and replayed.
-// Slow because redaction, writing and hundreds of calls take half a second of processor time.
+// Fifty parallel sessions with the same request twenty times, recorded and replayed.
+// Slow because redaction, writing and three thousand calls take seconds of processor time.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { cassetteApp } from '../support/cassette-app.ts'
 import { startProvider } from '../support/forward.ts'
@@ -27,13 +27,13 @@ beforeAll(() => {
 })
 afterAll(() => provider.stop())
 
-test('twenty parallel sessions with the same requests: get their own responses, in order', async () => {
-  const sessions = Array.from({ length: 20 }, (_, index) => `session-${index}`)
+test('fifty parallel sessions with the same requests: get their own responses, in order', async () => {
+  const sessions = Array.from({ length: 50 }, (_, index) => `session-${index}`)
   const all = (app: ReturnType<typeof cassetteApp>) =>
     Promise.all(
       sessions.map(async (session) => {
         const got: string[] = []
-        for (let turn = 0; turn < 10; turn++)
+        for (let turn = 0; turn < 20; turn++)
           got.push((await app.post(CHAT, BODY, { 'x-understudy-session': session })).text)
         return got
       }),
@@ -41,10 +41,10 @@ test('twenty parallel sessions with the same requests: get their own responses, 
   const recording = cassetteApp(provider.url, { record: folder.path })
   const first = await all(recording)
   await recording.finish()
-  expect(new Set(first.flat()).size).toBe(200)
+  expect(new Set(first.flat()).size).toBe(1_000)
   provider.stop()
   const app = cassetteApp(provider.url, { replay: folder.path, speed: 'instant' })
   expect(await all(app)).toEqual(first)
   const { sessions: replayed } = await app.finish()
-  expect(replayed.map((one) => [one.replayed?.attempts, one.replayed?.missed])).toEqual(sessions.map(() => [10, 0]))
+  expect(replayed.map((one) => [one.replayed?.attempts, one.replayed?.missed])).toEqual(sessions.map(() => [20, 0]))
 }, 120_000)
