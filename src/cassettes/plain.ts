@@ -84,7 +84,7 @@ for (const [list, flags] of [[STARTS, 'y'] as const, [STARTS_IN_ANY_CASE, 'iy'] 
 /** The number of three characters by five bits of each: upper and lower case are the same, and few others. */
 const tripleOf = (first: number, second: number, third: number): number =>
   ((first & 31) << 10) | ((second & 31) << 5) | (third & 31)
-/** Whether a pattern may match a text with these three characters. Nine of ten words that begin like one differ in the third. */
+/** Whether a pattern may match a text with these three characters. Most words that begin like one differ in the third. */
 const isStart = new Uint8Array(1 << 15)
 for (const pattern of [...STARTS, ...STARTS_IN_ANY_CASE]) {
   const [first, second, third] = [pattern.charCodeAt(0), pattern.charCodeAt(1), pattern.charCodeAt(2)]

@@ -9,7 +9,7 @@ import { wholeCharacters } from './well-formed.ts'
  */
 export const canonicalJson = (value: unknown): string => canonicalText(value) ?? 'null'
 
-/** Texts that JSON writes as they are. To find that out takes half as long as `JSON.stringify`. */
+/** Texts that JSON writes as they are. To find that out is faster than `JSON.stringify`. */
 const WRITTEN_AS_IS = /^[\x20\x21\x23-\x5b\x5d-\x7e]{0,64}$/
 const quoted = (text: string): string => (WRITTEN_AS_IS.test(text) ? `"${text}"` : JSON.stringify(text))
 

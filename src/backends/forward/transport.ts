@@ -33,7 +33,7 @@ export interface Received {
   status: number
   headers: Headers
   body: { getReader(): ChunkReader; cancel(): Promise<void> } | null
-  /** Sees what is read of the body. Not a reader around it, which takes ten times as long. */
+  /** Sees what is read of the body. A reader around it would make more promises of each piece. */
   readonly observer?: BodyObserver
 }
 

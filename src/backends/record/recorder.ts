@@ -143,37 +143,25 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 }
 
-/** Taken attempts that may stay in the list: removing the first of 10,000 takes as long as a tenth of recording it. */
-const MAX_TAKEN = 1_000
-
 /** Attempts that wait, in the order in which they were sent, which is that of placeholders and of the file. */
 class WaitingAttempts {
-  #all: (NotedAttempt | undefined)[] = []
-  #taken = 0
+  readonly #all: NotedAttempt[] = []
   /** Bytes of their responses. */
   bytes = 0
 
   get count(): number {
-    return this.#all.length - this.#taken
+    return this.#all.length
   }
 
   add(exchange: NotedAttempt): void {
-    let at = this.#all.length
-    while (at > this.#taken && (this.#all[at - 1]?.started ?? 0) > exchange.started) at--
-    if (at === this.#all.length) this.#all.push(exchange)
-    else this.#all.splice(at, 0, exchange)
+    const after = this.#all.findLastIndex(({ started }) => started <= exchange.started)
+    this.#all.splice(after + 1, 0, exchange)
     this.bytes += exchange.size
   }
 
   take(): NotedAttempt | undefined {
-    const exchange = this.#all[this.#taken]
-    if (!exchange) return undefined
-    this.#all[this.#taken++] = undefined
-    this.bytes -= exchange.size
-    if (this.#taken > MAX_TAKEN || this.#taken === this.#all.length) {
-      this.#all.splice(0, this.#taken)
-      this.#taken = 0
-    }
+    const exchange = this.#all.shift()
+    this.bytes -= exchange?.size ?? 0
     return exchange
   }
 }

@@ -97,7 +97,7 @@ class CallRedaction implements TraceRedaction {
   }
 }
 
-/** A masked header. Searching it for secrets takes as long as ten calls. */
+/** A masked header, which looks like a key: searching the headers of a call with one takes 12 us instead of 2. */
 const MASKED = new RegExp(`^(?:[A-Za-z]+ +)?${RegExp.escape(MASK)}$`)
 const isPrepared = ({ length }: string): boolean => length > MAX_REDACTED_AT_ONCE && length <= MAX_TEXT
 const hasText = ({ error, history }: AttemptRecord): boolean => error !== null || history !== undefined
