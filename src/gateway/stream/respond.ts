@@ -5,7 +5,6 @@ import { nextTurn } from '../../lib/bare-socket.ts'
 import { realClock } from '../../lib/clock.ts'
 import { headerText, soundHeaders } from '../../lib/header-text.ts'
 import { lazy } from '../../lib/lazy.ts'
-import { responseMaker } from '../../lib/response-with.ts'
 import { sliceEnd } from '../../lib/slices.ts'
 import { allEvents, type EventBatch, isComplete } from '../../lib/sse.ts'
 import { type TimeoutErrors, within } from '../../lib/timeout.ts'
@@ -41,7 +40,7 @@ export function toResponse(reply: Reply, client: Client = {}): Response | Promis
       if (status === 204) return new Response(null, { status, headers: soundHeaders(headers) })
       const { value, text = JSON.stringify(value) } = body
       client.hold?.leaves?.()
-      return wholeResponse(text, { status, headers: { ...headers, ...JSON_BODY } })
+      return responseWith(text, { status, headers: { ...headers, ...JSON_BODY } })
     }
     case 'events': {
       const { events } = body
@@ -56,13 +55,13 @@ export function toResponse(reply: Reply, client: Client = {}): Response | Promis
 }
 
 const putEvents = ({ status, headers }: Reply, events: PendingItems<EventBatch>, client: Client): Response =>
-  streamResponse(directStream(events, client, eventChunks), { status, headers: { ...headers, ...EVENT_STREAM } })
+  responseWith(directStream(events, client, eventChunks), { status, headers: { ...headers, ...EVENT_STREAM } })
 
-const wholeResponse = responseMaker(true)
-const streamResponse = responseMaker(true)
-const bytesResponse = responseMaker(true)
-/** A provider's own response. */
-const passedResponse = responseMaker(false)
+/** A response with these headers: a provider's as they are, any others readable for every client. */
+const responseWith = (
+  body: BodyInit | null,
+  { status, headers, raw }: Pick<Reply, 'status' | 'headers' | 'raw'>,
+): Response => new Response(body, { status, headers: raw ? headers : soundHeaders(headers) })
 
 /** One chunk on the wire, in parts. */
 type Chunk = readonly Uint8Array[]
@@ -73,8 +72,7 @@ function putBytes(reply: Reply, body: BytesBody, client: Client): Response | Pro
   const { status, raw, cookies } = reply
   const { bytes, contentType, announced } = body
   const headers = raw ? passedHeaders(reply, contentType) : { ...reply.headers, 'content-type': contentType }
-  const responseWith = raw ? passedResponse : bytesResponse
-  const responseOf = (sent: BodyInit) => withCookies(responseWith(sent, { status, headers }), cookies)
+  const responseOf = (sent: BodyInit) => withCookies(responseWith(sent, { status, headers, raw }), cookies)
   if (announced !== undefined) return putCutShort({ ...body, announced }, { reply, headers, responseOf }, client)
   if (bytes instanceof Uint8Array) {
     client.hold?.leaves?.()
