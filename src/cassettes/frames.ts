@@ -16,7 +16,7 @@ const CONTINUED = '  '
 const UNWRITTEN = '(?![\\t\\n\\u200c\\u200d])[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\ufffe\\uffff]'
 /** Such a character, white space at the end of a line, and what looks like an escape. */
 const ESCAPED = new RegExp(`${UNWRITTEN}|[ \\t](?=\\n|$)|\\\\(?=x)`, 'gu')
-/** What looks like an escape, and is none. */
+/** Text that looks like an escape but is not one. */
 const NO_ESCAPE = /\\x(?![0-9a-f]{2}).{0,2}/
 /** A fast test: most bodies have no other characters, and nothing that looks like an escape. */
 const USUAL = /^[\t\n\x20-\x7e]*$/

@@ -61,7 +61,7 @@ export function redactedNumber(text: string): Pick<PlaceholderFound, 'kind' | 'n
   return code === undefined ? undefined : { kind: NUMBER_KINDS[Number(code) - 10] ?? 'number', number: Number(number) }
 }
 
-/** The first placeholder in a text, of any form; undefined if there is none. */
+/** The first placeholder in a text, of any form; undefined if it contains no placeholder. */
 export const placeholderIn = (text: string): string | undefined =>
   (TEXT_ONCE.exec(text) ?? (text.includes(NUMBER_MARK) ? NUMBER_ONCE.exec(text) : null))?.[0]
 /** Whether a text contains a placeholder of any form. */

@@ -209,7 +209,7 @@ function reduceCareless(group: readonly ClientCall[], matcher: Matcher, costOf: 
 /** In groups larger than this, neither swaps nor several exchanges for one call are tried. */
 const MAX_TO_SWAP = 60
 
-/** A pairing with two retries swapped, so that fewer calls were given up carelessly. Undefined if there is none. */
+/** A pairing with two retries swapped, so that fewer calls were given up carelessly; undefined if no swap helps. */
 function swapped(
   last: ClientCall,
   matcher: Matcher,
@@ -234,7 +234,7 @@ function swapped(
 
 /**
  * A pairing in which a declared retry repeats another call than before, whose place the chain of a careless call takes.
- * Fewer calls were then given up carelessly. Undefined if there is none.
+ * Fewer calls were then given up carelessly. Undefined if no other call helps.
  */
 function redirected(
   last: ClientCall,
