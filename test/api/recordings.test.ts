@@ -1,5 +1,5 @@
 // What recordings contain: large requests and responses are redacted in a worker, and numbers of earlier recordings stay.
-import { afterAll, afterEach, expect, test } from 'bun:test'
+import { afterAll, afterEach, expect, jest, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { bounded } from '../../src/backends/forward/provider-response.ts'
 import type { Transport } from '../../src/backends/forward/transport.ts'
@@ -36,17 +36,20 @@ function recording(session: string, earlier: readonly Interaction[] = []) {
     earlier: () => earlier,
     report: (line) => reported.push(line),
   })
-  const call = async (content: string, response: string) => {
-    const network: Transport = async () => new Response(JSON.stringify({ text: response }))
+  const send = (content: string, response: BodyInit) => {
+    const network: Transport = async () => new Response(response)
     const body = JSON.stringify({ messages: [{ role: 'user', content }] })
     const attempt = {
       ...{ provider: 'openai', operation: 'chat.completions', model: 'gpt-4o', session, clock: realClock },
       signal: new AbortController().signal,
     }
-    const received = await recorder.recording(network)('http://upstream.test/v1/chat/completions', { body }, attempt)
+    return recorder.recording(network)('http://upstream.test/v1/chat/completions', { body }, attempt)
+  }
+  const call = async (content: string, response: string) => {
+    const received = await send(content, JSON.stringify({ text: response }))
     await bounded({ name: 'openai', keyOptional: true }, received, Number.POSITIVE_INFINITY).text()
   }
-  return { recorder, call, reported, redactor, file: () => recorder.recorded()[0]?.file ?? '' }
+  return { recorder, send, call, reported, redactor, file: () => recorder.recorded()[0]?.file ?? '' }
 }
 
 test('recording: redacts large requests and responses in a worker as it redacts small ones', async () => {
@@ -109,4 +112,37 @@ test('recording: numbers no value as an earlier recording has numbered one of a 
   await recorder.finish()
   const numbers = readFileSync(file(), 'utf8').match(/<secret:email:\d+>/g)
   expect(numbers).toEqual(['<secret:email:1>', '<secret:email:3>', '<secret:email:4>'])
+})
+
+test('recording: lets no response wait for more than about a second when calls follow each other without a pause', async () => {
+  jest.useFakeTimers()
+  try {
+    const { recorder, call } = recording('busy')
+    const unwritten: number[] = []
+    for (let calls = 1; calls <= 300; calls++) {
+      await call('a', 'b')
+      jest.advanceTimersByTime(10)
+      for (let turn = 0; turn < 4; turn++) await nextTurn()
+      unwritten.push(calls - (recorder.recorded()[0]?.attempts ?? 0))
+    }
+    expect(Math.max(...unwritten)).toBeWithin(90, 110)
+    await recorder.finish()
+  } finally {
+    jest.useRealTimers()
+  }
+})
+
+test('recording: writes a response within about a second while another one is still in progress', async () => {
+  jest.useFakeTimers()
+  try {
+    const { recorder, call, send } = recording('open')
+    await send('a', new ReadableStream())
+    await call('b', 'c')
+    jest.advanceTimersByTime(1100)
+    for (let turn = 0; turn < 4; turn++) await nextTurn()
+    expect(recorder.recorded()).toMatchObject([{ attempts: 1 }])
+    await recorder.finish()
+  } finally {
+    jest.useRealTimers()
+  }
 })

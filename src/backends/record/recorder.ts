@@ -63,6 +63,8 @@ export interface Recorder {
 
 /** After so many ms without a call, what waits is redacted and written. */
 const PAUSE_MS = 20
+/** Without such a pause, everything is after so many ms: a server that is killed loses what waits. */
+const MAX_WAIT_MS = 1_000
 /** So many ms are used at a time, and what was recorded in them is one write. */
 const SLICE_MS = 2
 /** Responses and their bytes that may wait for redaction and writing; with more, they no longer wait for a pause. */
@@ -80,7 +82,12 @@ export function createRecorder(options: RecorderOptions): Recorder {
   let isEnding = false
   const sessionOf = (name: string) => sessions.getOrInsertComputed(name, () => new SessionRecording(name, options))
   const isFull = () => waiting.count > MAX_WAITING.count || waiting.bytes > MAX_WAITING.bytes
-  const mayDrain = () => waiting.count > 0 && (isEnding || open.size === 0 || isFull())
+  const mayDrain = () => {
+    const now = monotonicMs()
+    // A busy server has no attempt in progress for a moment between two calls.
+    const isPause = open.size === 0 && now - lastEnded >= PAUSE_MS
+    return waiting.count > 0 && (isEnding || isPause || isFull() || now - waiting.since >= MAX_WAIT_MS)
+  }
   const drain = async () => {
     await nextTurn()
     // Calls that have begun meanwhile go first.
@@ -102,20 +109,18 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const startDraining = () => {
     draining ??= drain().finally(() => {
       draining = undefined
-      if (waiting.count > 0 && open.size === 0) scheduleDrain()
+      scheduleDrain()
     })
     return draining
   }
   let scheduled = false
   const scheduleDrain = () => {
-    if (scheduled) return
+    if (scheduled || waiting.count === 0) return
     scheduled = true
     void realClock.sleep(PAUSE_MS).then(() => {
       scheduled = false
-      if (waiting.count === 0 || open.size > 0) return
-      // A busy server has no attempt in progress for a moment between two calls.
-      if (monotonicMs() - lastEnded < PAUSE_MS) scheduleDrain()
-      else void startDraining()
+      if (mayDrain()) void startDraining()
+      else scheduleDrain()
     })
   }
   const sink = {
@@ -128,7 +133,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       waiting.add(exchange)
       lastEnded = exchange.started + exchange.endedAt
       if (isFull()) void startDraining()
-      else if (open.size === 0) scheduleDrain()
+      else scheduleDrain()
     },
   }
   return {
@@ -148,12 +153,15 @@ class WaitingAttempts {
   readonly #all: NotedAttempt[] = []
   /** Bytes of their responses. */
   bytes = 0
+  /** When the first one came after there was none, as a monotonic time. */
+  since = 0
 
   get count(): number {
     return this.#all.length
   }
 
   add(exchange: NotedAttempt): void {
+    if (this.#all.length === 0) this.since = exchange.started + exchange.endedAt
     const after = this.#all.findLastIndex(({ started }) => started <= exchange.started)
     this.#all.splice(after + 1, 0, exchange)
     this.bytes += exchange.size
