@@ -2,7 +2,6 @@
 import { join } from 'node:path'
 import { buildCommit, commitOf, compile } from './compile.ts'
 import type { ConstantAnswers } from './constant-server.ts'
-import type { Cores } from './machine.ts'
 import { BenchError, type Options } from './options.ts'
 import { type Command, freePort, post, root, type Server, serveArgs, start, understudy } from './support.ts'
 
@@ -153,7 +152,11 @@ export const targetOf = ({ server, path }: Entrant, duty: Duty): { url: string; 
 })
 
 /** Starts everybody who can do it; each has answered a call. */
-export async function startAll(all: readonly Contestant[], duty: Duty, cores: Cores | undefined): Promise<Entrant[]> {
+export async function startAll(
+  all: readonly Contestant[],
+  duty: Duty,
+  cores: { server: number | string } | undefined,
+): Promise<Entrant[]> {
   const entrants: Entrant[] = []
   for (const one of all) {
     const command = one.command(duty)

@@ -46,8 +46,8 @@ export async function post(url: string, body: string, more: Record<string, strin
 /** How a server is started. */
 export interface Command {
   args: readonly string[]
-  /** The core it stays on. */
-  core?: number | undefined
+  /** The core it stays on, or several, separated by commas. */
+  core?: number | string | undefined
   /** The port it was told to listen on, when it does not print its `url` as JSON. */
   port?: number
 }
