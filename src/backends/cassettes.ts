@@ -5,6 +5,7 @@ import { dirname, resolve } from 'node:path'
 import { cassetteFile } from '../cassettes/names.ts'
 import { readCassette } from '../cassettes/read.ts'
 import { createRedactor, pathRule, type Redactor } from '../cassettes/redact.ts'
+import type { RunEnd } from '../cassettes/session-recording.ts'
 import type { Backend } from '../contract/core/backend.ts'
 import type { Cassette, VolatileRule } from '../contract/core/cassette.ts'
 import type { OnMiss, ReplaySpeed, WeakMatching } from '../contract/core/cassette-modes.ts'
@@ -13,7 +14,7 @@ import { realClock } from '../lib/clock.ts'
 import { FileError } from '../schema/source.ts'
 import { VERSION } from '../version.ts'
 import type { Transport } from './forward/transport.ts'
-import { createRecorder, type Recorder, type RunEnd } from './record/recorder.ts'
+import { createRecorder, type Recorder } from './record/recorder.ts'
 import { upstreamRequest } from './record/upstream-request.ts'
 import { ReplayMiss } from './replay/miss.ts'
 import { replayAttempt } from './replay/replayed-response.ts'
@@ -108,11 +109,11 @@ export function createCassettes(options: CassetteOptions): Cassettes {
             volatile: rules,
             redact: redaction.paths,
           }),
-          rules,
           redactorOf,
           cassetteOf,
           limit,
           earlier: (session) => tapes.get(session)?.interactions ?? [],
+          learned: (session) => (tapes.has(session) ? redactorOf(session).learned() : undefined),
           report: notice,
         })
       : undefined

@@ -74,8 +74,8 @@ const swaggerAssets = [
   'test/golden/openapi-examples.json',
 ]
 
-/** They run beside the program (lib/worker/pool.ts, db/checkpoint.ts), so they are programs of their own inside the executable. */
-const WORKERS = ['src/workers/worker.ts', 'src/db/checkpoint-worker.ts']
+/** They run beside the program (workers/pool.ts, workers/recording.ts, db/checkpoint.ts), so they are programs of their own inside the executable. */
+const WORKERS = ['src/workers/worker.ts', 'src/workers/recording-worker.ts', 'src/db/checkpoint-worker.ts']
 
 /** The commit that is built, and whether files have changed since; null without Git. */
 async function checkedOut(commit?: string): Promise<{ commit: string; modified: boolean } | null> {

@@ -90,11 +90,22 @@ export interface Redactor {
   reserve(interaction: Interaction): void
   /** What was replaced until now. */
   report(): RedactionReport
-  /** Its options and state, with which a redactor in another thread goes on. */
+  /** Its options and state, with which a redactor in another thread searches a text. */
   readonly portable: PortableRedactor
-  /** Takes the state of that redactor. What both have found meanwhile is kept. */
-  resume(state: RedactorState): void
+  /** What a redactor of the same session in another thread must know: values of the session, and their numbers in a replayed cassette. */
+  learned(): RedactorChange[]
+  /** Takes what a redactor of the same session in another thread has found. */
+  learn(changes: readonly RedactorChange[]): void
 }
+
+/** Something that a redactor has found. */
+export type RedactorChange =
+  | { type: 'numbered'; number: number; value: string }
+  /** Numbered in a replayed cassette. */
+  | { type: 'adopted'; number: number; value: string }
+  | ({ type: 'replaced' } & Pick<Secret, 'rule' | 'kind' | 'value'>)
+  | { type: 'known' | 'echoed'; values: Values }
+  | { type: 'not compared'; request: string }
 
 /** What a redactor in another thread needs to go on. */
 export interface PortableRedactor {
@@ -130,9 +141,14 @@ export interface RedactorState {
   notCompared: Map<string, number>
 }
 
-/** A redactor for one cassette. It numbers placeholders in the order in which values appear. */
-export const createRedactor = (options: RedactorOptions, state = newState()): Redactor =>
-  new CassetteRedactor(options, state)
+/**
+ * A redactor for one cassette. It numbers placeholders in the order in which values appear.
+ * @param found receives what it finds in requests and attempts
+ */
+export const createRedactor = (
+  options: RedactorOptions,
+  { state = newState(), found }: { state?: RedactorState; found?: (change: RedactorChange) => void } = {},
+): Redactor => new CassetteRedactor(options, state, found)
 
 const newState = (): RedactorState => ({
   ...{ numbers: new Map(), owners: new Map(), adopted: new Set(), last: 0 },
@@ -168,21 +184,23 @@ const MAX_OWN = 100
 /** Numbers values. */
 class Numbers {
   readonly #state: RedactorState
+  readonly #change: (change: RedactorChange) => void
   readonly #outside = new Map<string, number>()
 
-  constructor(state: RedactorState) {
+  constructor(state: RedactorState, change: (change: RedactorChange) => void) {
     this.#state = state
+    this.#change = change
   }
 
   /** The number of a value in the cassette. */
   of(value: string): number {
-    const state = this.#state
-    const number = this.#inCassette(value)
-    if (number !== undefined) return number
-    do state.last++
-    while (state.owners.has(state.last))
-    this.#set(state.last, value)
-    return state.last
+    const { owners, last } = this.#state
+    const known = this.#inCassette(value)
+    if (known !== undefined) return known
+    let number = last + 1
+    while (owners.has(number)) number++
+    this.#change({ type: 'numbered', number, value })
+    return number
   }
 
   /** The number of a value in other texts: that in the cassette if it has one already, otherwise a high one. */
@@ -200,20 +218,9 @@ class Numbers {
     if (!this.#state.adopted.has(number)) this.#state.owners.set(number, null)
   }
 
-  /** Gives a value the number that it has in a replayed cassette. */
-  adopt(number: number, value: string): void {
-    this.#state.adopted.add(number)
-    this.#set(number, value)
-  }
-
   #inCassette(value: string): number | undefined {
     const number = this.#state.numbers.get(value)
     return number !== undefined && this.#state.owners.get(number) === value ? number : undefined
-  }
-
-  #set(number: number, value: string): void {
-    this.#state.numbers.set(value, number)
-    this.#state.owners.set(number, value)
   }
 }
 /** The first number of a value that the cassette has not numbered, in a text and as a JSON number. */
@@ -228,12 +235,14 @@ class CassetteRedactor implements Redactor {
   readonly #keyParts: readonly string[]
   readonly #numbers: Numbers
   readonly #requests = new WeakMap<UpstreamRequest, UpstreamRequest>()
+  readonly #found: ((change: RedactorChange) => void) | undefined
   readonly portable: PortableRedactor
 
-  constructor(options: RedactorOptions, state: RedactorState) {
+  constructor(options: RedactorOptions, state: RedactorState, found?: (change: RedactorChange) => void) {
     const { paths, personalNames, keys } = options
     this.portable = { options, state }
-    this.#numbers = new Numbers(state)
+    this.#found = found
+    this.#numbers = new Numbers(state, (change) => this.#change(change))
     this.#paths = paths.flatMap((path) => {
       const steps = parseFieldPath(path)
       return steps ? [{ steps, rule: pathRule(path) }] : []
@@ -264,7 +273,7 @@ class CassetteRedactor implements Redactor {
       ...counting,
       replaced: (secret) => {
         counting.replaced?.(secret)
-        if (secret.rule === REPEATED) add(this.#state.echoed, secret)
+        if (secret.rule === REPEATED) this.#change({ type: 'echoed', values: new Map([entryOf(secret)]) })
       },
     }
     const once = changedAttempt(attempt, this.#bodyRewriting(notes))
@@ -310,7 +319,7 @@ class CassetteRedactor implements Redactor {
   restore(attempt: RecordedAttempt, request: UpstreamRequest, recorded: UpstreamRequest): RecordedAttempt {
     if (!attempt.response) return attempt
     const values = this.#valuesOf(request, recorded)
-    for (const [number, value] of values) this.#numbers.adopt(number, value)
+    for (const [number, value] of values) this.#change({ type: 'adopted', number, value })
     return values.size === 0 ? attempt : changedAttempt(attempt, { text: restoring(values) })
   }
 
@@ -332,13 +341,58 @@ class CassetteRedactor implements Redactor {
     }
   }
 
-  resume(state: RedactorState): void {
-    const own = this.#state
-    own.last = Math.max(own.last, state.last)
-    for (const number of state.adopted) own.adopted.add(number)
-    for (const name of ['numbers', 'owners', 'counts', 'notCompared'] as const)
-      for (const [key, value] of state[name]) (own[name] as Map<unknown, unknown>).set(key, value)
-    for (const name of ['known', 'echoed', 'shown'] as const) remember(own[name], state[name])
+  learned(): RedactorChange[] {
+    const { adopted, owners, known, echoed } = this.#state
+    return [
+      ...[...adopted].map((number) => ({ type: 'adopted' as const, number, value: owners.get(number) ?? '' })),
+      { type: 'known', values: known },
+      { type: 'echoed', values: echoed },
+    ]
+  }
+
+  learn(changes: readonly RedactorChange[]): void {
+    const { numbers, owners, adopted, known, echoed, shown, counts, notCompared } = this.#state
+    for (const change of changes)
+      switch (change.type) {
+        case 'adopted':
+        case 'numbered': {
+          const { type, number, value } = change
+          numbers.set(value, number)
+          owners.set(number, value)
+          if (type === 'adopted') adopted.add(number)
+          else this.#state.last = Math.max(this.#state.last, number)
+          break
+        }
+        case 'replaced': {
+          const { rule, kind, value } = change
+          const counted = counts.getOrInsertComputed(`${rule} ${kind}`, () => ({
+            rule,
+            kind,
+            count: 0,
+            values: new Set(),
+          }))
+          counted.count++
+          counted.values.add(value)
+          break
+        }
+        case 'known':
+          remember(known, change.values)
+          remember(shown, change.values)
+          break
+        case 'echoed':
+          for (const [value, about] of change.values) echoed.set(value, about)
+          break
+        case 'not compared': {
+          const { request } = change
+          const count = notCompared.get(request) ?? 0
+          if (count > 0 || notCompared.size < MAX_NOT_COMPARED) notCompared.set(request, count + 1)
+        }
+      }
+  }
+
+  #change(change: RedactorChange): void {
+    this.learn([change])
+    this.#found?.(change)
   }
 
   get #state(): RedactorState {
@@ -350,8 +404,7 @@ class CassetteRedactor implements Redactor {
 
   /** Keeps values for the responses of the session. */
   #remember(own: Readonly<Values>): void {
-    remember(this.#state.known, own)
-    remember(this.#state.shown, own)
+    if (own.size > 0) this.#change({ type: 'known', values: own })
   }
 
   /** Counts what is replaced, and collects the values that may be repeated elsewhere. */
@@ -360,11 +413,7 @@ class CassetteRedactor implements Redactor {
       number: (value) => this.#numbers.of(value),
       replaced: (secret) => {
         const { rule, kind, value } = secret
-        const id = `${rule} ${kind}`
-        const counted = this.#state.counts.get(id) ?? { rule, kind, count: 0, values: new Set() }
-        counted.count++
-        counted.values.add(value)
-        this.#state.counts.set(id, counted)
+        this.#change({ type: 'replaced', rule, kind, value })
         keep(own, secret)
       },
     }
@@ -470,8 +519,7 @@ class CassetteRedactor implements Redactor {
     if (kinds.size === 0) return
     const fields = [...kinds].map(([at, all]) => `${at} (${[...all].join(', ')})`)
     const request = `${redacted.operation} ${redacted.provider}/${redacted.model}: ${fields.join(', ')}`
-    const count = this.#state.notCompared.get(request) ?? 0
-    if (count > 0 || this.#state.notCompared.size < MAX_NOT_COMPARED) this.#state.notCompared.set(request, count + 1)
+    this.#change({ type: 'not compared', request })
   }
 
   /** The values of a request by the numbers of their placeholders in the recorded one. */
@@ -504,10 +552,10 @@ const FOUND_ANYWHERE = new Set(['email', 'card-number', 'iban'])
 function keep(own: Values, secret: Secret): void {
   const { rule, kind, value } = secret
   if (rule === REPEATED || rule === KEYS || own.size >= MAX_OWN) return
-  if (isDistinct(value) && !FOUND_ANYWHERE.has(kind) && keyKind(value) === undefined) add(own, secret)
+  if (isDistinct(value) && !FOUND_ANYWHERE.has(kind) && keyKind(value) === undefined) own.set(...entryOf(secret))
 }
 
-const add = (values: Values, { value, kind }: Secret) => values.set(value, { kind, part: fixedPart(value) })
+const entryOf = ({ value, kind }: Secret) => [value, { kind, part: fixedPart(value) }] as const
 
 /** Adds values as the newest ones, and drops the oldest. */
 function remember(values: Values, own: Readonly<Values>): void {
@@ -686,7 +734,7 @@ function changedAttempt(attempt: RecordedAttempt, rewriting: BodyRewriting): Rec
 }
 
 /** Types that nearly every response has. */
-const USUAL_TYPE = /^(?:application\/json|text\/event-stream)(?:; ?charset=utf-8)?$/i
+export const USUAL_TYPE = /^(?:application\/json|text\/event-stream)(?:; ?charset=utf-8)?$/i
 
 const lengthOf = (frames: readonly { bytes: Uint8Array }[]) =>
   frames.reduce((length, { bytes }) => length + bytes.length, 0)

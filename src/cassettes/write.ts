@@ -7,7 +7,7 @@ import { CASSETTE_FORMAT, type CassetteHeader, type Interaction, type VolatileRu
 import { cassetteKey } from '../contract/core/cassette-key.ts'
 import { printableLine } from '../lib/printable.ts'
 import { FileError } from '../schema/source.ts'
-import { type DocumentOptions, type InteractionText, interactionText } from './document.ts'
+import { type InteractionText, interactionText } from './document.ts'
 import { besideFile, blobFolder, cassetteFile } from './names.ts'
 import { ForeignFileError, readStored, type StoredCassette, type StoredInteraction } from './read.ts'
 import { EarlierBodies, type ReducedBody } from './repeats.ts'
@@ -43,8 +43,15 @@ const SEPARATOR = '---\n'
 interface WriterOptions {
   /** Receives the problem. */
   report(problem: string): void
-  /** Composes the documents of interactions. */
-  documentOf?(interaction: Interaction, options: DocumentOptions): InteractionText | Promise<InteractionText>
+}
+
+/** A line about a recording: why its file is not complete, or lacks something although it is. */
+export const problemLine = (
+  session: string,
+  { file, isComplete, reason }: { file: string; isComplete: boolean; reason: string },
+): string => {
+  const what = isComplete ? 'lacks what followed' : 'stays incomplete'
+  return printableLine(`the recording of session '${session}' ${what}: ${file}: ${reason}`)
 }
 
 /** Starts the recording of a session. Nothing is thrown: what cannot be written is reported once, in one line. */
@@ -98,7 +105,7 @@ class Recording implements CassetteWriter {
   }
 
   #newDocuments(keepsOthers: boolean): Documents {
-    return new Documents(this.#header.volatile, this.#options.documentOf ?? interactionText, keepsOthers)
+    return new Documents(this.#header.volatile, keepsOthers)
   }
 
   #then(step: () => Promise<void>): Promise<void> {
@@ -118,12 +125,14 @@ class Recording implements CassetteWriter {
       this.#failed = true
       const { session } = this.#header
       const { message } = error as Error
-      const what = this.#ended ? `lacks what followed: ${this.file}` : `stays incomplete: ${this.#draft}`
-      const text =
+      const file = this.#ended ? this.file : this.#draft
+      const line =
         error instanceof ForeignFileError
-          ? `is not written: ${message}; move the file, or record into another folder`
-          : `${what}: ${message}`
-      this.#options.report(printableLine(`the recording of session '${session}' ${text}`))
+          ? printableLine(
+              `the recording of session '${session}' is not written: ${message}; move the file, or record into another folder`,
+            )
+          : problemLine(session, { file, isComplete: this.#ended, reason: message })
+      this.#options.report(line)
       this.#close()
     }
   }
@@ -187,7 +196,7 @@ class Recording implements CassetteWriter {
     let text = ''
     for (const interaction of this.#arrived.splice(0)) {
       const { renewed, kept, position } = this.#previous?.match(interaction) ?? { renewed: interaction, position: 0 }
-      const document = (await (kept ? this.#documents.kept(kept) : this.#fresh(renewed))) + SEPARATOR
+      const document = (kept ? this.#documents.kept(kept) : await this.#fresh(renewed)) + SEPARATOR
       text += document
       this.#places.push({ position, started: interaction.started ?? 0, length: document.length })
     }
@@ -195,7 +204,7 @@ class Recording implements CassetteWriter {
   }
 
   async #fresh(interaction: Interaction): Promise<string> {
-    const { text, blobs } = await this.#documents.fresh(interaction)
+    const { text, blobs } = this.#documents.fresh(interaction)
     for (const [name, bytes] of blobs) await writeBlob(blobFolder(this.#folder), name, bytes)
     return text
   }
@@ -226,7 +235,7 @@ class Recording implements CassetteWriter {
       let text = ''
       for (const { index } of inOrder) {
         const one = stored[index]
-        if (one) text += SEPARATOR + (await documents.kept(one))
+        if (one) text += SEPARATOR + documents.kept(one)
       }
       return text
     }
@@ -254,18 +263,16 @@ class Documents {
   /** The last number of ids that begin alike. */
   readonly #numbers = new Map<string, number>()
   readonly #rules: readonly VolatileRule[]
-  readonly #textOf: NonNullable<WriterOptions['documentOf']>
   /** Whether documents of an older cassette may follow, which repeat bodies above. */
   readonly #keepsOthers: boolean
 
-  constructor(rules: readonly VolatileRule[], textOf: NonNullable<WriterOptions['documentOf']>, keepsOthers: boolean) {
+  constructor(rules: readonly VolatileRule[], keepsOthers: boolean) {
     this.#rules = rules
-    this.#textOf = textOf
     this.#keepsOthers = keepsOthers
   }
 
   /** The document of an interaction. */
-  fresh(interaction: Interaction): InteractionText | Promise<InteractionText> {
+  fresh(interaction: Interaction): InteractionText {
     const { body } = interaction.request
     const value = body.kind === 'json' ? body.value : undefined
     const id = this.#newId(cassetteKey(interaction.request, this.#rules))
@@ -273,22 +280,22 @@ class Documents {
     this.#noteRepeats(reduced)
     // The restored body shares what it repeats: a long conversation is in memory once.
     this.#earlier.add(id, this.#keepsOthers ? this.#earlier.restore(reduced) : undefined)
-    return this.#textOf(interaction, { id, reduced })
+    return interactionText(interaction, { id, reduced })
   }
 
   /** A document as it is, unless what it repeats is no longer above it. Its binary bodies are in their files. */
-  async kept({ id, text, reduced, interaction }: StoredInteraction): Promise<string> {
+  kept({ id, text, reduced, interaction }: StoredInteraction): string {
     const { request } = interaction
-    if (this.#earlier.has(id)) return (await this.fresh(interaction)).text
+    if (this.#earlier.has(id)) return this.fresh(interaction).text
     let body = request.body
     if (body.kind === 'json') {
       try {
         body = { kind: 'json', value: this.#earlier.restore(reduced) }
       } catch {
-        return (await this.fresh(interaction)).text
+        return this.fresh(interaction).text
       }
       const key = cassetteKey(request, this.#rules)
-      if (cassetteKey({ ...request, body }, this.#rules) !== key) return (await this.fresh(interaction)).text
+      if (cassetteKey({ ...request, body }, this.#rules) !== key) return this.fresh(interaction).text
     }
     const value = body.kind === 'json' ? body.value : undefined
     this.#noteRepeats(reduced)

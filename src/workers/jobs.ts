@@ -1,8 +1,5 @@
 // The jobs of workers, which take longer than other calls may wait. Each job loads what it needs.
-import type { DocumentOptions, InteractionText } from '../cassettes/document.ts'
-import type { PackedAttempt } from '../cassettes/packed.ts'
-import type { PortableRedactor, RedactorState, TextRedaction } from '../cassettes/redact.ts'
-import type { Interaction, UpstreamRequest } from '../contract/core/cassette.ts'
+import type { PortableRedactor, TextRedaction } from '../cassettes/redact.ts'
 import type { EncodedVectors, VectorEncoding } from '../lib/embedding.ts'
 import type { ImageSpec } from '../lib/media/image.ts'
 import type { SpeechOptions } from '../lib/media/speech.ts'
@@ -44,12 +41,7 @@ export interface ChunkingJob {
 
 interface RedactionJob {
   redactor: PortableRedactor
-}
-
-interface DocumentJob {
-  about: Omit<Interaction, 'attempts'>
-  packed: readonly PackedAttempt[]
-  options: DocumentOptions
+  text: string
 }
 
 /**
@@ -157,37 +149,10 @@ export const jobs = {
       throw error
     }
   },
-  /** A recorded attempt without secrets, and what the redactor has found until now. */
-  async redactAttempt({ redactor: { options, state }, packed }: RedactionJob & { packed: PackedAttempt }): Promise<{
-    packed: PackedAttempt
-    state: RedactorState
-  }> {
-    const [{ createRedactor }, { packAttempt, unpackAttempt }] = await Promise.all([
-      import('../cassettes/redact.ts'),
-      import('../cassettes/packed.ts'),
-    ])
-    return { packed: packAttempt(createRedactor(options, state).attempt(unpackAttempt(packed))), state }
-  },
-  /** The same for a request. */
-  async redactRequest({ redactor: { options, state }, request }: RedactionJob & { request: UpstreamRequest }): Promise<{
-    request: UpstreamRequest
-    state: RedactorState
-  }> {
-    const { createRedactor } = await import('../cassettes/redact.ts')
-    return { request: createRedactor(options, state).request(request), state }
-  },
   /** What is replaced in a text of a trace. */
-  async redactText({ redactor: { options, state }, text }: RedactionJob & { text: string }): Promise<TextRedaction> {
+  async redactText({ redactor: { options, state }, text }: RedactionJob): Promise<TextRedaction> {
     const { createRedactor } = await import('../cassettes/redact.ts')
-    return createRedactor(options, state).find(text)
-  },
-  /** The document of an interaction in a cassette. */
-  async composeDocument({ about, packed, options }: DocumentJob): Promise<InteractionText> {
-    const [{ interactionText }, { unpackAttempt }] = await Promise.all([
-      import('../cassettes/document.ts'),
-      import('../cassettes/packed.ts'),
-    ])
-    return interactionText({ ...about, attempts: packed.map(unpackAttempt) }, options)
+    return createRedactor(options, { state }).find(text)
   },
 }
 

@@ -5,8 +5,7 @@ import type { JobLimits } from '../contract/core/job-limits.ts'
 const STEADY = { ms: 10_000, steady: true }
 
 /**
- * The default limits of each job. Steady jobs come in batches that take a hundredth of their limit, except for redaction: of that, one at a
- * time runs for a recording.
+ * The default limits of each job. Steady jobs come in batches that take a hundredth of their limit, except for redaction.
  */
 export const JOB_LIMITS: JobLimits = {
   countTokens: STEADY,
@@ -21,10 +20,7 @@ export const JOB_LIMITS: JobLimits = {
   checkText: { ms: 5_000, steady: false },
   renderTemplates: { ms: 10_000, steady: false },
   chunkDocument: { ms: 20_000, steady: false },
-  redactAttempt: { ms: 60_000, steady: true },
-  redactRequest: { ms: 60_000, steady: true },
   redactText: { ms: 10_000, steady: true },
-  composeDocument: { ms: 60_000, steady: true },
 }
 
 /** Maximum number of waiting jobs. Further jobs are rejected. */

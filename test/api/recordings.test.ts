@@ -1,21 +1,19 @@
 // What recordings contain: large requests and responses are redacted in a worker, and numbers of earlier recordings stay.
-import { afterAll, afterEach, expect, jest, test } from 'bun:test'
+import { afterAll, expect, jest, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { bounded } from '../../src/backends/forward/provider-response.ts'
-import type { Transport } from '../../src/backends/forward/transport.ts'
+import type { Received, Transport } from '../../src/backends/forward/transport.ts'
 import { createRecorder } from '../../src/backends/record/recorder.ts'
 import { readCassette } from '../../src/cassettes/read.ts'
 import { createRedactor } from '../../src/cassettes/redact.ts'
 import type { Interaction } from '../../src/contract/core/cassette.ts'
 import { nextTurn } from '../../src/lib/bare-socket.ts'
 import { realClock } from '../../src/lib/clock.ts'
-import { endWorkers, workerCounts } from '../../src/workers/pool.ts'
 import { answered, chatInteraction, frame, newHeader } from '../support/cassettes.ts'
 import { emptyFolder } from '../support/server.ts'
 
 const folder = emptyFolder()
 afterAll(folder.remove)
-afterEach(endWorkers)
 
 const LARGE = 100_000
 const redaction = { paths: [], personalNames: false, keys: [] }
@@ -29,7 +27,6 @@ function recording(session: string, earlier: readonly Interaction[] = []) {
   const recorder = createRecorder({
     folder: folder.path,
     header: (name) => newHeader(name),
-    rules: [],
     redactorOf: () => redactor,
     cassetteOf: (name) => name,
     limit: 8 * 2 ** 20,
@@ -46,10 +43,27 @@ function recording(session: string, earlier: readonly Interaction[] = []) {
     return recorder.recording(network)('http://upstream.test/v1/chat/completions', { body }, attempt)
   }
   const call = async (content: string, response: string) => {
-    const received = await send(content, JSON.stringify({ text: response }))
-    await bounded({ name: 'openai', keyOptional: true }, received, Number.POSITIVE_INFINITY).text()
+    await read(await send(content, JSON.stringify({ text: response })))
   }
-  return { recorder, send, call, reported, redactor, file: () => recorder.recorded()[0]?.file ?? '' }
+  const read = (received: Received) =>
+    bounded({ name: 'openai', keyOptional: true }, received, Number.POSITIVE_INFINITY).text()
+  return { recorder, send, read, call, reported, redactor, file: () => recorder.recorded()[0]?.file ?? '' }
+}
+
+/** The workers that are started during a call. */
+async function workersOf(run: () => Promise<unknown>): Promise<Worker[]> {
+  const workers: Worker[] = []
+  const { Worker: original } = globalThis
+  globalThis.Worker = class extends original {
+    constructor(...args: ConstructorParameters<typeof Worker>) {
+      super(...args)
+      workers.push(this)
+    }
+  }
+  await run().finally(() => {
+    globalThis.Worker = original
+  })
+  return workers
 }
 
 test('recording: redacts large requests and responses in a worker as it redacts small ones', async () => {
@@ -86,23 +100,34 @@ test('recording: redacts large requests and responses in a worker as it redacts 
   expect(readFileSync(file(), 'utf8')).not.toMatch(/@example|hunter/)
 })
 
-test('recording: leaves the cassette incomplete and says so once when a worker ends too early', async () => {
+test('recording: leaves the cassette incomplete and says so once when its worker ends', async () => {
   const { recorder, call, reported, file } = recording('ended')
-  await call('small', 'small')
-  await call('a', mails(1, LARGE))
-  await call('b', mails(1, LARGE))
-  const finished = recorder.finish()
-  while (workerCounts().jobs === 0) await nextTurn()
-  endWorkers()
-  await finished
+  const workers = await workersOf(async () => {
+    await call('a', 'b')
+    while (recorder.recorded()[0]?.attempts !== 1) await nextTurn()
+  })
+  for (const worker of workers) worker.terminate()
+  while (reported.length === 0) await nextTurn()
+  await call('c', 'd')
+  await recorder.finish()
   expect(reported).toEqual([
-    expect.stringMatching(
-      /^the recording of session 'ended' stays incomplete: \S+ended\.yaml: a response cannot be recorded: the server ends$/,
-    ),
+    expect.stringMatching(/^the recording of session 'ended' stays incomplete: \S+ended\.yaml: its worker has ended$/),
   ])
-  expect(recorder.recorded()).toMatchObject([{ problem: reported[0] }])
+  expect(recorder.recorded()).toMatchObject([{ attempts: 1, problem: reported[0] }])
   const { header, interactions } = readCassette(file())
   expect([header.state, interactions.length]).toEqual(['incomplete', 1])
+})
+
+test('recording: says so once when attempts come after its end', async () => {
+  const { recorder, call, reported, file } = recording('over')
+  await call('a', 'b')
+  await recorder.finish()
+  await call('c', 'd')
+  await call('e', 'f')
+  expect(reported).toEqual([
+    `the recording of session 'over' lacks what followed: ${file()}: an attempt came after its end`,
+  ])
+  expect(readCassette(file()).interactions).toHaveLength(1)
 })
 
 test('recording: numbers no value as an earlier recording has numbered one of a response', async () => {
@@ -114,35 +139,49 @@ test('recording: numbers no value as an earlier recording has numbered one of a 
   expect(numbers).toEqual(['<secret:email:1>', '<secret:email:3>', '<secret:email:4>'])
 })
 
-test('recording: lets no response wait for more than about a second when calls follow each other without a pause', async () => {
+test('recording: writes responses while others follow without a pause', async () => {
   jest.useFakeTimers()
   try {
     const { recorder, call } = recording('busy')
-    const unwritten: number[] = []
-    for (let calls = 1; calls <= 300; calls++) {
+    for (let calls = 0; calls < 100; calls++) {
       await call('a', 'b')
       jest.advanceTimersByTime(10)
-      for (let turn = 0; turn < 4; turn++) await nextTurn()
-      unwritten.push(calls - (recorder.recorded()[0]?.attempts ?? 0))
     }
-    expect(Math.max(...unwritten)).toBeWithin(90, 110)
-    await recorder.finish()
+    jest.advanceTimersByTime(50)
+    while (recorder.recorded()[0]?.attempts !== 100) await nextTurn()
   } finally {
     jest.useRealTimers()
   }
 })
 
-test('recording: writes a response within about a second while another one is still in progress', async () => {
+test('recording: writes a response a second later although one that was sent before is still in progress', async () => {
   jest.useFakeTimers()
   try {
     const { recorder, call, send } = recording('open')
     await send('a', new ReadableStream())
     await call('b', 'c')
-    jest.advanceTimersByTime(1100)
-    for (let turn = 0; turn < 4; turn++) await nextTurn()
-    expect(recorder.recorded()).toMatchObject([{ attempts: 1 }])
-    await recorder.finish()
+    jest.advanceTimersByTime(50)
+    await nextTurn()
+    jest.advanceTimersByTime(1_000)
+    while (recorder.recorded()[0]?.attempts !== 1) await nextTurn()
   } finally {
     jest.useRealTimers()
   }
+})
+
+test('recording: numbers values in the order in which requests were sent', async () => {
+  const { recorder, call, send, read, file } = recording('order')
+  jest.useFakeTimers()
+  try {
+    const first = await send('first@example.org', 'x')
+    await call('second@example.org', 'y')
+    jest.advanceTimersByTime(50)
+    await nextTurn()
+    await read(first)
+  } finally {
+    jest.useRealTimers()
+  }
+  await recorder.finish()
+  const numbers = readFileSync(file(), 'utf8').match(/<secret:email:\d+>/g)
+  expect(numbers).toEqual(['<secret:email:1>', '<secret:email:2>'])
 })

@@ -1,27 +1,32 @@
-// Writes what providers have sent into cassettes, one per session. Redaction and writing wait until no response is on its
-// way, so that they slow down none; what is large is redacted in a worker.
-
+// Records what providers send: notes attempts, and hands them to a worker, which redacts them and writes the cassettes.
+import { existsSync } from 'node:fs'
 import { recordedHeaders } from '../../cassettes/headers.ts'
-import type { Redactor } from '../../cassettes/redact.ts'
-import { type CassetteWriter, type NewHeader, openCassette } from '../../cassettes/write.ts'
-import type { Interaction, RecordedAttempt, UpstreamRequest, VolatileRule } from '../../contract/core/cassette.ts'
-import { cassetteKey } from '../../contract/core/cassette-key.ts'
-import { andThen } from '../../lib/and-then.ts'
-import { nextTurn } from '../../lib/bare-socket.ts'
+import { besideFile, cassetteFile } from '../../cassettes/names.ts'
+import type { BegunAttempt, EndedAttempt } from '../../cassettes/noted.ts'
+import type { Redactor, RedactorChange } from '../../cassettes/redact.ts'
+import type { NewRecording, RecordedSession, RunEnd } from '../../cassettes/session-recording.ts'
+import { type NewHeader, problemLine } from '../../cassettes/write.ts'
+import type { Interaction, RecordedAttempt } from '../../contract/core/cassette.ts'
 import { realClock } from '../../lib/clock.ts'
 import { monotonicMs } from '../../lib/monotonic.ts'
-import { composeDocument, MAX_REDACTED_AT_ONCE, redactAttempt, redactRequest } from '../../workers/redaction.ts'
+import {
+  type RecordingReport,
+  type RecordingRequest,
+  type RecordingWorker,
+  startRecordingWorker,
+} from '../../workers/recording.ts'
+import { packBatch } from '../../workers/recording-batch.ts'
 import type { Transport } from '../forward/transport.ts'
-import { type NotedAttempt, tapped } from './tap.ts'
-import { conversationTurn, upstreamRequest } from './upstream-request.ts'
+import { Backlog, type BacklogSize } from './backlog.ts'
+import { type AttemptSink, type NotedAttempt, tapped } from './tap.ts'
+import { notedRequest } from './upstream-request.ts'
 
 /** How is recorded. */
 export interface RecorderOptions {
   folder: string
   /** The header of a new cassette with this name. */
   header(cassette: string): NewHeader
-  rules: readonly VolatileRule[]
-  /** The redactor of a session, always the same one. */
+  /** The redactor of a session in this thread, always the same one. It learns what is redacted in the cassette. */
   redactorOf(session: string): Redactor
   /** Name of the cassette of a session. */
   cassetteOf(session: string): string
@@ -29,24 +34,11 @@ export interface RecorderOptions {
   limit: number
   /** Interactions of an earlier recording that the new ones follow. */
   earlier?(session: string): readonly Interaction[]
+  /** What the redactor of a session has learned from calls that are not recorded. */
+  learned?(session: string): readonly RedactorChange[] | undefined
   /** Receives a line about a cassette that cannot be written. */
   report(line: string): void
 }
-
-/** What was recorded in a session. */
-export interface RecordedSession {
-  session: string
-  file: string
-  interactions: number
-  attempts: number
-  /** Bytes that were passed on but not recorded. */
-  omitted: number
-  /** Why the cassette is incomplete. */
-  problem: string | null
-}
-
-/** How a run ended badly: its command failed, or was stopped before its end. */
-export type RunEnd = 'failed' | 'interrupted'
 
 /** Records what providers send. */
 export interface Recorder {
@@ -61,355 +53,215 @@ export interface Recorder {
   finish(end?: RunEnd): Promise<void>
 }
 
-/** After so many ms without a call, what waits is redacted and written. */
-const PAUSE_MS = 20
-/** Without such a pause, everything is after so many ms: a server that is killed loses what waits. */
+/** Attempts that have ended are handed over so many ms later, together. */
+const BATCH_MS = 50
+/** So many ms an attempt waits for those that were sent before it: the order of placeholders and of the file is that of sending. */
 const MAX_WAIT_MS = 1_000
-/** So many ms are used at a time, and what was recorded in them is one write. */
-const SLICE_MS = 2
-/** Responses and their bytes that may wait for redaction and writing; with more, they no longer wait for a pause. */
+/** Responses and their bytes that may wait to be written. With more, further attempts wait. */
 const MAX_WAITING = { count: 10_000, bytes: 64 * 2 ** 20 }
 
 /** Creates a recorder. */
-export function createRecorder(options: RecorderOptions): Recorder {
-  const { limit } = options
-  const sessions = new Map<string, SessionRecording>()
-  const waiting = new WaitingAttempts()
-  const open = new Set<NotedAttempt>()
-  /** When an attempt last ended, as a monotonic time. */
-  let lastEnded = 0
-  let draining: Promise<void> | undefined
-  let isEnding = false
-  const sessionOf = (name: string) => sessions.getOrInsertComputed(name, () => new SessionRecording(name, options))
-  const isFull = () => waiting.count > MAX_WAITING.count || waiting.bytes > MAX_WAITING.bytes
-  const mayDrain = () => {
-    const now = monotonicMs()
-    // A busy server has no attempt in progress for a moment between two calls.
-    const isPause = open.size === 0 && now - lastEnded >= PAUSE_MS
-    return waiting.count > 0 && (isEnding || isPause || isFull() || now - waiting.since >= MAX_WAIT_MS)
-  }
-  const drain = async () => {
-    await nextTurn()
-    // Calls that have begun meanwhile go first.
-    while (mayDrain()) {
-      const until = monotonicMs() + SLICE_MS
-      const recorded = new Set<SessionRecording>()
-      do {
-        const exchange = waiting.take()
-        if (!exchange) break
-        const session = sessionOf(exchange.attempt.session)
-        recorded.add(session)
-        const unfinished = session.record(exchange)
-        if (unfinished) await unfinished
-      } while (monotonicMs() < until)
-      for (const session of recorded) await session.write()
-      await nextTurn()
-    }
-  }
-  const startDraining = () => {
-    draining ??= drain().finally(() => {
-      draining = undefined
-      scheduleDrain()
-    })
-    return draining
-  }
-  let scheduled = false
-  const scheduleDrain = () => {
-    if (scheduled || waiting.count === 0) return
-    scheduled = true
-    void realClock.sleep(PAUSE_MS).then(() => {
-      scheduled = false
-      if (mayDrain()) void startDraining()
-      else scheduleDrain()
-    })
-  }
-  const sink = {
-    begun(exchange: NotedAttempt) {
-      open.add(exchange)
-      sessionOf(exchange.attempt.session).begun(exchange)
-    },
-    ended(exchange: NotedAttempt) {
-      open.delete(exchange)
-      waiting.add(exchange)
-      lastEnded = exchange.started + exchange.endedAt
-      if (isFull()) void startDraining()
-      else scheduleDrain()
-    },
-  }
-  return {
-    recording: (transport) => tapped(transport, sink, limit),
-    recorded: () => [...sessions.values()].map((session) => session.recorded()),
-    async finish(end) {
-      isEnding = true
-      for (const exchange of open) exchange.left()
-      while (waiting.count > 0 || draining) await startDraining()
-      await Promise.all([...sessions.values()].map((session) => session.finish(end)))
-    },
-  }
+export const createRecorder = (options: RecorderOptions): Recorder => new WorkerRecorder(options)
+
+/** A session that is recorded. */
+interface Session {
+  recorded: RecordedSession
+  /** Attempts that are not handed over, in the order in which they were sent; with a number, the worker knows that they were sent. */
+  readonly attempts: Map<NotedAttempt, number | undefined>
+  isOpened: boolean
 }
 
-/** Attempts that wait, in the order in which they were sent, which is that of placeholders and of the file. */
-class WaitingAttempts {
-  readonly #all: NotedAttempt[] = []
-  /** Bytes of their responses. */
-  bytes = 0
-  /** When the first one came after there was none, as a monotonic time. */
-  since = 0
-
-  get count(): number {
-    return this.#all.length
-  }
-
-  add(exchange: NotedAttempt): void {
-    if (this.#all.length === 0) this.since = exchange.started + exchange.endedAt
-    const after = this.#all.findLastIndex(({ started }) => started <= exchange.started)
-    this.#all.splice(after + 1, 0, exchange)
-    this.bytes += exchange.size
-  }
-
-  take(): NotedAttempt | undefined {
-    const exchange = this.#all.shift()
-    this.bytes -= exchange?.size ?? 0
-    return exchange
-  }
+/** Why nothing more is recorded, and whether the cassettes are complete. */
+interface RecordingEnd {
+  isComplete: boolean
+  reason: string
 }
 
-/** A request as it is recorded, and its key. */
-interface Identified {
-  request: UpstreamRequest
-  key: string
-}
-
-/** An attempt that waits for one with the same key, which was sent earlier and is still in progress. */
-interface Held extends Identified {
-  exchange: NotedAttempt
-  attempt: RecordedAttempt
-}
-
-/** An interaction that further attempts may follow. */
-interface Pending {
-  interaction: Interaction & { attempts: RecordedAttempt[] }
-  /** When its last attempt ended, as a monotonic time. */
-  ended: number
-}
-
-/** Interactions that may wait for a retry of their last attempt. */
-const MAX_PENDING = 16
-
-/** The recording of one session. */
-class SessionRecording {
-  readonly #name: string
+class WorkerRecorder implements Recorder, AttemptSink {
   readonly #options: RecorderOptions
-  /** Attempts that are in progress or wait for redaction, in the order in which they were sent. */
-  readonly #unprocessed = new Set<NotedAttempt>()
-  /** Those of attempts that others wait for. */
-  readonly #identified = new WeakMap<NotedAttempt, Identified | Promise<Identified>>()
-  #held: Held[] = []
-  readonly #pending = new Map<string, Pending>()
-  /** Interactions that are not written yet. */
-  readonly #whole: Interaction[] = []
-  #writer: CassetteWriter | undefined
-  #interactions = 0
-  #attempts = 0
-  #omitted = 0
-  #problem: string | null = null
+  readonly #sessions = new Map<string, Session>()
+  /** Sessions with attempts that are not handed over. */
+  readonly #active = new Set<Session>()
+  #number = 0
+  #worker: RecordingWorker | undefined
+  #finished: PromiseWithResolvers<void> | undefined
+  /** Why nothing more is recorded. */
+  #end: RecordingEnd | undefined
+  #isEnding = false
+  #isScheduled = false
+  #sending = Promise.resolve()
+  /** What has ended and is not written: in all, and by request to the worker. */
+  readonly #backlog = new Backlog(MAX_WAITING)
+  readonly #requested: BacklogSize[] = []
 
-  constructor(name: string, options: RecorderOptions) {
-    this.#name = name
+  constructor(options: RecorderOptions) {
     this.#options = options
   }
 
-  begun(exchange: NotedAttempt): void {
-    this.#unprocessed.add(exchange)
+  recording(transport: Transport): Transport {
+    return tapped(transport, this, this.#options.limit)
   }
 
-  /**
-   * Records an attempt that has ended: most at once, those with large texts or files later. What cannot be redacted is not written, and the
-   * cassette stays incomplete.
-   */
-  record(exchange: NotedAttempt): Promise<void> | undefined {
-    // What is large takes long.
-    if (exchange.size + bodySize(exchange) > MAX_REDACTED_AT_ONCE && this.#whole.length > 0)
-      return this.write().then(() => this.record(exchange))
-    try {
-      return this.#add(exchange)?.catch((error: Error) => this.#giveUp(exchange, error))
-    } catch (error) {
-      return this.#giveUp(exchange, error as Error)
-    }
+  recorded(): RecordedSession[] {
+    return [...this.#sessions.values()].map(({ recorded }) => recorded)
   }
 
-  async #giveUp(exchange: NotedAttempt, { message }: Error): Promise<void> {
-    this.#unprocessed.delete(exchange)
-    await this.write()
-    await this.#open().fail(new Error(`a response cannot be recorded: ${message}`))
+  room(): Promise<void> | undefined {
+    return this.#backlog.room()
   }
 
-  #add(exchange: NotedAttempt): Promise<void> | undefined {
-    // Before the first value has a number.
-    this.#open()
-    return andThen(this.#identify(exchange), (identified) =>
-      andThen(redactAttempt(this.#redactor, attemptOf(exchange)), (attempt) =>
-        this.#hold({ ...identified, exchange, attempt }),
-      ),
-    )
+  begun(attempt: NotedAttempt): void {
+    const session = this.#sessionOf(attempt)
+    session.attempts.set(attempt, undefined)
+    this.#active.add(session)
   }
 
-  /** Places an attempt unless it must wait, and those that waited for it. */
-  #hold(one: Held): Promise<void> | undefined {
-    const { exchange } = one
-    this.#unprocessed.delete(exchange)
-    if (this.#held.length > 0 || this.#hasEarlier(exchange)) return this.#placeInOrder([...this.#held, one])
-    this.#place(one)
-    return undefined
-  }
-
-  async #placeInOrder(all: Held[]): Promise<void> {
-    this.#held = []
-    for (const one of all.sort((one, other) => one.exchange.started - other.exchange.started)) {
-      if (await this.#isPreceded(one)) this.#held.push(one)
-      else this.#place(one)
-    }
-  }
-
-  recorded(): RecordedSession {
-    return {
-      session: this.#name,
-      file: this.#open().file,
-      interactions: this.#interactions + this.#pending.size,
-      attempts: this.#attempts,
-      omitted: this.#omitted,
-      problem: this.#problem,
-    }
-  }
-
-  /** Writes the interactions that are whole. */
-  async write(): Promise<void> {
-    if (this.#whole.length > 0) await this.#open().append(...this.#whole.splice(0))
-  }
-
-  async finish(end: RunEnd | undefined): Promise<void> {
-    for (const key of [...this.#pending.keys()]) this.#flush(key)
-    await this.write()
-    if (end === 'interrupted') {
-      this.#problem ??= 'the run was interrupted, so the cassette stays incomplete'
+  ended(attempt: NotedAttempt): void {
+    if (this.#end) {
+      this.#sessionOf(attempt).attempts.delete(attempt)
+      this.#lose(this.#sessionOf(attempt), this.#end)
       return
     }
-    const writer = this.#open()
-    await writer.finish(end === 'failed')
-    const { beside, file } = writer
-    if (beside)
-      this.#problem ??= `the command failed, so ${file} stays as it was; to replay the new recording, rename ${beside}`
+    this.#backlog.add({ count: 1, bytes: attempt.size })
+    this.#schedule()
   }
 
-  get #redactor(): Redactor {
-    return this.#options.redactorOf(this.#name)
-  }
-
-  #identify(exchange: NotedAttempt): Identified | Promise<Identified> {
-    return (
-      this.#identified.get(exchange) ??
-      andThen(upstreamRequest(exchange), (original) =>
-        andThen(redactRequest(this.#redactor, original, bodySize(exchange)), (request) => ({
-          request,
-          key: cassetteKey(request, this.#options.rules),
-        })),
-      )
-    )
-  }
-
-  /** Whether an attempt was sent earlier and is not processed yet. */
-  #hasEarlier({ started }: NotedAttempt): boolean {
-    // They are in their order.
-    for (const earlier of this.#unprocessed) return earlier.started < started
-    return false
-  }
-
-  /** Whether an attempt with the same key was sent earlier and is not processed yet. */
-  async #isPreceded({ exchange, key }: Held): Promise<boolean> {
-    for (const earlier of this.#unprocessed) {
-      if (earlier.started >= exchange.started) return false
-      const identified = this.#identify(earlier)
-      this.#identified.set(earlier, identified)
-      if ((await identified).key === key) return true
+  async finish(end?: RunEnd): Promise<void> {
+    this.#isEnding = true
+    for (const { attempts } of this.#active) for (const attempt of attempts.keys()) attempt.left()
+    await this.#send()
+    if (this.#worker) {
+      this.#finished = Promise.withResolvers()
+      this.#worker.hold()
+      this.#request({ type: 'finish', end }, { count: 0, bytes: 0 })
+      await this.#finished.promise
     }
-    return false
+    this.#stop({ isComplete: true, reason: 'an attempt came after its end' })
   }
 
-  /** Adds an attempt to the interaction that it repeats, or begins one. */
-  #place({ key, request, exchange, attempt }: Held): void {
-    const { started, endedAt } = exchange
-    this.#attempts++
-    this.#omitted += attempt.response?.omitted ?? 0
-    let pending = this.#pending.get(key)
-    if (pending && pending.ended > started) {
-      this.#flush(key)
-      pending = undefined
-    }
-    if (!pending && !mayBeRetried(attempt)) {
-      this.#end({ started, turn: conversationTurn(request), request, attempts: [attempt] })
-      return
-    }
-    if (pending) pending.interaction.attempts.push(attempt)
-    else pending = { interaction: { started, turn: conversationTurn(request), request, attempts: [attempt] }, ended: 0 }
-    pending.ended = started + endedAt
-    this.#pending.set(key, pending)
-    if (!mayBeRetried(attempt)) this.#flush(key)
-    if (this.#pending.size <= MAX_PENDING) return
-    const [oldest] = this.#pending.keys()
-    if (oldest !== undefined) this.#flush(oldest)
-  }
-
-  /** Ends the interaction with a key: no other attempt follows. */
-  #flush(key: string): void {
-    const pending = this.#pending.get(key)
-    if (!pending) return
-    this.#pending.delete(key)
-    this.#end(pending.interaction)
-  }
-
-  #end(interaction: Interaction): void {
-    this.#interactions++
-    this.#whole.push(interaction)
-  }
-
-  /** The writer of its cassette, which keeps the interactions of an earlier recording that it continues. */
-  #open(): CassetteWriter {
-    if (this.#writer) return this.#writer
-    const { folder, header, cassetteOf, earlier, report } = this.#options
-    const writer = openCassette(folder, header(cassetteOf(this.#name)), {
-      report: (problem) => {
-        this.#problem = problem
-        report(problem)
-      },
-      documentOf: composeDocument,
+  #sessionOf({ attempt: { session } }: NotedAttempt): Session {
+    return this.#sessions.getOrInsertComputed(session, () => {
+      const { folder, cassetteOf } = this.#options
+      const file = cassetteFile(folder, cassetteOf(session))
+      const recorded = { session, file, interactions: 0, attempts: 0, omitted: 0, problem: null }
+      return { recorded, attempts: new Map(), isOpened: false }
     })
-    this.#writer = writer
-    for (const interaction of earlier?.(this.#name) ?? []) {
-      this.#redactor.reserve(interaction)
-      void writer.append(interaction)
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    void realClock.sleep(BATCH_MS).then(() => {
+      this.#isScheduled = false
+      return this.#send()
+    })
+  }
+
+  #send(): Promise<void> {
+    this.#sending = this.#sending
+      .then(() => this.#sendBatch())
+      .catch(({ message }: Error) => this.#stop({ isComplete: false, reason: message }))
+    return this.#sending
+  }
+
+  /** Hands over the attempts whose turn it is. */
+  async #sendBatch(): Promise<void> {
+    const begun: BegunAttempt[] = []
+    const forms: Promise<unknown>[] = []
+    const ended: EndedAttempt[] = []
+    const opened: NewRecording[] = []
+    const learned: [string, readonly RedactorChange[]][] = []
+    const now = monotonicMs()
+    let bytes = 0
+    for (const one of this.#active) {
+      const { session } = one.recorded
+      let isPreceded = false
+      for (const [attempt, known] of one.attempts) {
+        const number = known ?? this.#number++
+        if (known === undefined) {
+          const { started } = attempt
+          const request = notedRequest(attempt)
+          one.attempts.set(attempt, number)
+          if (request instanceof Promise)
+            forms.push(request.then((form) => begun.push({ number, session, started, request: form })))
+          else begun.push({ number, session, started, request })
+        }
+        const mayWait = !this.#isEnding && now - attempt.started - attempt.endedAt < MAX_WAIT_MS
+        if (attempt.end === undefined) isPreceded = true
+        else if (isPreceded && mayWait) this.#schedule()
+        else {
+          one.attempts.delete(attempt)
+          ended.push({ number, session, attempt: recordedAttempt(attempt) })
+          bytes += attempt.size
+        }
+      }
+      if (!one.isOpened) opened.push(this.#newRecording(session))
+      one.isOpened = true
+      const changes = this.#options.learned?.(session)
+      if (changes) learned.push([session, changes])
+      if (one.attempts.size === 0) this.#active.delete(one)
     }
-    return writer
+    await Promise.all(forms)
+    if (begun.length + ended.length === 0) return
+    begun.sort((one, other) => one.number - other.number)
+    const batch = packBatch({ begun, ended })
+    this.#request({ type: 'record', opened, learned, batch }, { count: ended.length, bytes })
+  }
+
+  #newRecording(session: string): NewRecording {
+    const { folder, header, cassetteOf, redactorOf, earlier } = this.#options
+    const redaction = redactorOf(session).portable.options
+    return { session, folder, header: header(cassetteOf(session)), redaction, earlier: earlier?.(session) ?? [] }
+  }
+
+  #request(request: RecordingRequest, size: BacklogSize): void {
+    if (this.#end) return
+    this.#worker ??= startRecordingWorker(
+      (report) => this.#received(report),
+      (reason) => this.#stop({ isComplete: false, reason }),
+    )
+    this.#requested.push(size)
+    this.#worker.send(request)
+  }
+
+  #received({ sessions, lines }: RecordingReport): void {
+    for (const { recorded, found } of sessions) {
+      const session = this.#sessions.get(recorded.session)
+      if (session) session.recorded = recorded
+      if (found.length > 0) this.#options.redactorOf(recorded.session).learn(found)
+    }
+    for (const line of lines) this.#options.report(line)
+    const written = this.#requested.shift()
+    if (written) this.#backlog.remove(written)
+    if (this.#finished && this.#requested.length === 0) this.#finished.resolve()
+  }
+
+  /** Ends the worker, or notes that it has ended. */
+  #stop(end: RecordingEnd): void {
+    this.#end = end
+    this.#worker?.end()
+    this.#worker = undefined
+    this.#backlog.clear()
+    this.#finished?.resolve()
+    if (!end.isComplete) for (const session of this.#sessions.values()) this.#lose(session, end)
+  }
+
+  /** Notes that a cassette lacks something, and says so once. */
+  #lose({ recorded }: Session, { isComplete, reason }: RecordingEnd): void {
+    if (recorded.problem !== null) return
+    const { session, file } = recorded
+    const draft = besideFile(file, 'incomplete')
+    recorded.problem = problemLine(session, { file: existsSync(draft) ? draft : file, isComplete, reason })
+    this.#options.report(recorded.problem)
   }
 }
 
-/** Bytes or characters of the body of a request. Those of a form are not counted: files are recorded by their checksums. */
-const bodySize = ({ init: { body } }: NotedAttempt): number =>
-  typeof body === 'string' || body instanceof Uint8Array ? body.length : 0
-
-/** Statuses after which clients and gateways try again. */
-const mayBeRetried = ({ end, response }: RecordedAttempt): boolean =>
-  end !== 'complete' ||
-  !response ||
-  response.status === 408 ||
-  response.status === 409 ||
-  response.status === 429 ||
-  response.status >= 500
-
-function attemptOf(exchange: NotedAttempt): RecordedAttempt {
-  const { response, end = 'left by client', endedAt, reason } = exchange
+/** What is recorded of an attempt that has ended. */
+function recordedAttempt(noted: NotedAttempt): RecordedAttempt {
+  const { response, end = 'left by client', endedAt, reason } = noted
   const about = { end, endedAt, ...(reason !== undefined && reason !== 'ECONNRESET' && { reason }) }
   if (!response) return about
   const { status, at, frames, omitted } = response
-  const headers = recordedHeaders(exchange.attempt.provider, response.headers)
+  const headers = recordedHeaders(noted.attempt.provider, response.headers)
   return { response: { status, headers, at, frames, ...(omitted > 0 && { omitted }) }, ...about }
 }

@@ -35,6 +35,8 @@ interface ReceivedResponse {
 
 /** Receives the attempts. */
 export interface AttemptSink {
+  /** Resolves when another attempt may be sent; undefined if at once. */
+  room(): Promise<void> | undefined
   /** Called when a request is sent. */
   begun(exchange: NotedAttempt): void
   /** Called once, when its response has ended. */
@@ -44,6 +46,8 @@ export interface AttemptSink {
 /** A transport that notes what passes: of each response at most `limit` bytes. */
 export function tapped(transport: Transport, sink: AttemptSink, limit: number): Transport {
   return async (url, init, attempt) => {
+    const room = sink.room()
+    if (room) await room
     const noted = new ReceivedAttempt(url, { init, attempt }, { sink, limit })
     try {
       const sent = await transport(url, init, attempt)

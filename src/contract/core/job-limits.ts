@@ -14,10 +14,7 @@ type JobName =
   | 'checkText'
   | 'renderTemplates'
   | 'chunkDocument'
-  | 'redactAttempt'
-  | 'redactRequest'
   | 'redactText'
-  | 'composeDocument'
 
 /** The limits of one kind of job. */
 export interface JobLimit {

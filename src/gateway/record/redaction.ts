@@ -1,5 +1,5 @@
 // What is stored and shown of a call while cassettes are recorded or replayed: its texts with placeholders for secrets.
-import type { Redactor } from '../../cassettes/redact.ts'
+import { type Redactor, USUAL_TYPE } from '../../cassettes/redact.ts'
 import type { AttemptRecord, TraceRecord } from '../../contract/core/trace.ts'
 import { MASK } from '../../lib/secrets.ts'
 import { MAX_REDACTED_AT_ONCE, redactText } from '../../workers/redaction.ts'
@@ -66,7 +66,8 @@ class CallRedaction implements TraceRedaction {
   }
 
   headers(headers: Record<string, string>): Record<string, string> {
-    const searched = Object.fromEntries(Object.entries(headers).filter(([, value]) => !MASKED.test(value)))
+    const isSearched = ([, value]: readonly [string, string]) => !MASKED.test(value) && !USUAL_TYPE.test(value)
+    const searched = Object.fromEntries(Object.entries(headers).filter(isSearched))
     return this.value(searched) === searched ? headers : this.value(headers)
   }
 
