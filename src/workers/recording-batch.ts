@@ -1,7 +1,6 @@
-// Attempts on their way to the recording worker: as few texts, since threads share a text, but copy bytes and lists item by item.
-import { joinFrames } from '../cassettes/frames.ts'
+// Attempts on their way to the recording worker: as few texts and bytes, since lists are copied item by item.
 import type { BegunAttempt, EndedAttempt } from '../cassettes/noted.ts'
-import { bytesAsText } from '../cassettes/views.ts'
+import type { Frame, RecordedAttempt } from '../contract/core/cassette.ts'
 import { type PackedTexts, packTexts, unpackTexts } from './packed-texts.ts'
 
 /** Attempts that were sent or have ended. */
@@ -12,18 +11,18 @@ export interface AttemptBatch {
 
 /** The same for another thread. */
 export interface PackedBatch {
-  /** JSON without the texts below. The frames of a response are a list of times and sizes. */
+  /** JSON without what is below. The frames of a response are a list of times and sizes. */
   attempts: string
   /** Bodies of requests that are texts. */
   bodies: PackedTexts
-  /** The bytes of all frames, one character each. */
-  bytes: string
+  /** The bytes of all frames. */
+  bytes: Uint8Array<ArrayBuffer>
 }
 
 /** Packs attempts. */
 export function packBatch({ begun, ended }: AttemptBatch): PackedBatch {
   const bodies: string[] = []
-  const frames = ended.flatMap(({ attempt }) => attempt.response?.frames ?? [])
+  const frames: Frame[] = []
   const attempts = JSON.stringify({
     begun: begun.map(({ number, session, started, request }) => {
       const { provider, operation, model, path, headers, body } = request
@@ -31,14 +30,35 @@ export function packBatch({ begun, ended }: AttemptBatch): PackedBatch {
       const left = typeof body === 'string' ? '' : body
       return { number, session, started, request: { provider, operation, model, path, headers, body: left } }
     }),
-    ended: ended.map((one) => {
-      const { response } = one.attempt
-      if (!response) return one
-      const places = response.frames.flatMap(({ at, bytes }) => [at, bytes.length])
-      return { ...one, attempt: { ...one.attempt, response: { ...response, frames: places } } }
-    }),
+    ended: ended.map(({ number, session, attempt: { response, end, endedAt, reason } }) => ({
+      number,
+      session,
+      attempt: { response: response && withoutBytes(response, frames), end, endedAt, reason },
+    })),
   })
-  return { attempts, bodies: packTexts(bodies), bytes: bytesAsText(joinFrames(frames)) }
+  return { attempts, bodies: packTexts(bodies), bytes: joined(frames) }
+}
+
+function withoutBytes(response: NonNullable<RecordedAttempt['response']>, all: Frame[]) {
+  const { status, headers, at, omitted } = response
+  const frames: number[] = []
+  for (const frame of response.frames) {
+    all.push(frame)
+    frames.push(frame.at, frame.bytes.length)
+  }
+  return { status, headers, at, omitted, frames }
+}
+
+function joined(frames: readonly Frame[]): Uint8Array<ArrayBuffer> {
+  let size = 0
+  for (const { bytes } of frames) size += bytes.length
+  const all = new Uint8Array(size)
+  let at = 0
+  for (const { bytes } of frames) {
+    all.set(bytes, at)
+    at += bytes.length
+  }
+  return all
 }
 
 /** Unpacks them. */
@@ -46,14 +66,13 @@ export function unpackBatch({ attempts, bodies, bytes }: PackedBatch): AttemptBa
   const { begun, ended } = JSON.parse(attempts) as AttemptBatch
   const texts = unpackTexts(bodies).values()
   for (const { request } of begun) if (request.body === '') request.body = texts.next().value ?? ''
-  const all = new Uint8Array(Buffer.from(bytes, 'latin1'))
   let end = 0
   for (const { attempt } of ended) {
     if (!attempt.response) continue
     const places = attempt.response.frames as unknown as readonly number[]
     attempt.response.frames = Array.from({ length: places.length / 2 }, (_, index) => ({
       at: places[2 * index] ?? 0,
-      bytes: all.subarray(end, (end += places[2 * index + 1] ?? 0)),
+      bytes: bytes.subarray(end, (end += places[2 * index + 1] ?? 0)),
     }))
   }
   return { begun, ended }

@@ -57,7 +57,7 @@ export function startRecordingWorker(
     if (!isEnded) died(reason)
   })
   return {
-    send: (request) => worker.postMessage(request),
+    send: (request) => worker.postMessage(request, request.type === 'record' ? [request.batch.bytes.buffer] : []),
     hold: () => worker.ref(),
     end() {
       isEnded = true

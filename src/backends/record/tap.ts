@@ -27,7 +27,7 @@ export interface NotedAttempt extends SentRequest {
 /** The received part of a response. */
 interface ReceivedResponse {
   status: number
-  headers: Iterable<readonly [name: string, value: string]>
+  headers: Headers
   at: number
   frames: Frame[]
   omitted: number
