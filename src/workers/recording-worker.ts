@@ -1,20 +1,38 @@
 // The worker that records: a separate program inside the executable.
 import { SessionRecording } from '../cassettes/session-recording.ts'
-import type { RecordingReport, RecordingRequest } from './recording.ts'
+import type { NumberedReport, NumberedRequest } from './recording.ts'
 import { unpackBatch } from './recording-batch.ts'
 
 declare const self: Worker
 
-const sessions = new Map<string, SessionRecording>()
-let lines: string[] = []
+/** What a recorder records. */
+interface Recording {
+  sessions: Map<string, SessionRecording>
+  /** Lines that are not reported yet. */
+  lines: string[]
+}
+
+const recordings = new Map<number, Recording>()
 /** One request after another. An unexpected error ends the worker. */
 let work = Promise.resolve()
 
-self.onmessage = ({ data }: MessageEvent<RecordingRequest>) => {
-  work = work.then(() => (data.type === 'finish' ? finish(data) : record(data)))
+self.onmessage = ({ data }: MessageEvent<NumberedRequest>) => {
+  work = work.then(() => perform(data))
 }
 
-async function record({ opened, learned, batch }: RecordingRequest & { type: 'record' }): Promise<void> {
+async function perform(request: NumberedRequest): Promise<void> {
+  const { recorder } = request
+  const recording = recordings.getOrInsertComputed(recorder, () => ({ sessions: new Map(), lines: [] }))
+  const changed = request.type === 'finish' ? await finish(recording, request) : await record(recording, request)
+  const sessions = changed.map((session) => ({ recorded: session.recorded(), found: session.takeFound() }))
+  self.postMessage({ recorder, sessions, lines: recording.lines.splice(0) } satisfies NumberedReport)
+  if (request.type === 'finish') recordings.delete(recorder)
+}
+
+async function record(
+  { sessions, lines }: Recording,
+  { opened, learned, batch }: NumberedRequest & { type: 'record' },
+): Promise<SessionRecording[]> {
   const known = new Map(learned)
   for (const one of opened) {
     const session = new SessionRecording(one, known.get(one.session) ?? [], (line) => lines.push(line))
@@ -30,16 +48,14 @@ async function record({ opened, learned, batch }: RecordingRequest & { type: 're
     if (session) changed.add(session)
   }
   for (const session of changed) await session.write()
-  report(changed)
+  return [...changed]
 }
 
-async function finish({ end }: RecordingRequest & { type: 'finish' }): Promise<void> {
-  await Promise.all([...sessions.values()].map((session) => session.finish(end)))
-  report(sessions.values())
-}
-
-function report(changed: Iterable<SessionRecording>): void {
-  const all = [...changed].map((session) => ({ recorded: session.recorded(), found: session.takeFound() }))
-  self.postMessage({ sessions: all, lines } satisfies RecordingReport)
-  lines = []
+async function finish(
+  { sessions }: Recording,
+  { end }: NumberedRequest & { type: 'finish' },
+): Promise<SessionRecording[]> {
+  const all = [...sessions.values()]
+  await Promise.all(all.map((session) => session.finish(end)))
+  return all
 }

@@ -16,6 +16,11 @@ export type RecordingRequest =
     }
   | { type: 'finish'; end: RunEnd | undefined }
 
+/** A request of one of the recorders in this process. */
+export type NumberedRequest = RecordingRequest & { recorder: number }
+/** Its report. */
+export type NumberedReport = RecordingReport & { recorder: number }
+
 /** What the worker has done. */
 export interface RecordingReport {
   /** The sessions that have changed, and what was redacted in them since the last report. */
@@ -24,44 +29,70 @@ export interface RecordingReport {
   lines: readonly string[]
 }
 
-/** A running worker. */
+/** The worker as a recorder uses it. */
 export interface RecordingWorker {
   send(request: RecordingRequest): void
-  /** Keeps the process alive from now on, until `end`. */
+  /** Keeps the process alive until `end`. */
   hold(): void
-  /** Ends it. Nothing is received from now on. */
+  /** Nothing is sent or received from now on. */
   end(): void
 }
+
+interface Client {
+  received(report: RecordingReport): void
+  died(reason: string): void
+}
+
+/** A worker with `ref` and `unref`, which the type for browsers lacks. */
+type Thread = Worker & { ref(): void; unref(): void }
 
 /** The worker's module: `build/build.ts` makes it an entry of the executable. */
 const address = () =>
   new URL(isCompiled ? './src/workers/recording-worker.js' : './recording-worker.ts', import.meta.url).href
 
+/** The worker of this process, and the recorders that use it, by number. */
+let thread: Thread | undefined
+const clients = new Map<number, Client>()
+let lastNumber = 0
+
 /**
- * Starts a worker, which does not keep the process alive.
- * @param died called once if it ends by itself
+ * The worker that records, started if there is none. It does not keep the process alive.
+ * @param client `died` is called once if the worker ends first
  */
-export function startRecordingWorker(
-  received: (report: RecordingReport) => void,
-  died: (reason: string) => void,
-): RecordingWorker {
-  const worker = new Worker(address()) as Worker & { ref(): void; unref(): void }
+export function recordingWorker(client: Client): RecordingWorker {
+  const worker = (thread ??= start())
+  const recorder = ++lastNumber
+  clients.set(recorder, client)
+  return {
+    send: (request) =>
+      worker.postMessage(
+        { ...request, recorder } satisfies NumberedRequest,
+        request.type === 'record' ? [request.batch.bytes.buffer] : [],
+      ),
+    hold: () => worker.ref(),
+    end() {
+      clients.delete(recorder)
+      if (clients.size === 0) worker.unref()
+    },
+  }
+}
+
+/** Ends the worker. What it has not recorded is lost, and its cassettes stay incomplete. */
+export const endRecordingWorker = (): void => thread?.terminate()
+
+function start(): Thread {
+  const worker = new Worker(address()) as Thread
   let reason = 'its worker has ended'
-  let isEnded = false
   worker.unref()
-  worker.onmessage = ({ data }: MessageEvent<RecordingReport>) => received(data)
+  worker.onmessage = ({ data }: MessageEvent<NumberedReport>) => clients.get(data.recorder)?.received(data)
   worker.onerror = ({ message }) => {
     reason = `its worker has failed: ${/^error: (.+)$/m.exec(message)?.[1] ?? message}`
   }
   worker.addEventListener('close', () => {
-    if (!isEnded) died(reason)
+    const left = [...clients.values()]
+    thread = undefined
+    clients.clear()
+    for (const { died } of left) died(reason)
   })
-  return {
-    send: (request) => worker.postMessage(request, request.type === 'record' ? [request.batch.bytes.buffer] : []),
-    hold: () => worker.ref(),
-    end() {
-      isEnded = true
-      worker.terminate()
-    },
-  }
+  return worker
 }

@@ -9,6 +9,7 @@ import { createRedactor } from '../../src/cassettes/redact.ts'
 import type { Interaction } from '../../src/contract/core/cassette.ts'
 import { nextTurn } from '../../src/lib/bare-socket.ts'
 import { realClock } from '../../src/lib/clock.ts'
+import { endRecordingWorker } from '../../src/workers/recording.ts'
 import { answered, chatInteraction, frame, newHeader } from '../support/cassettes.ts'
 import { emptyFolder } from '../support/server.ts'
 
@@ -50,22 +51,6 @@ function recording(session: string, earlier: readonly Interaction[] = []) {
   return { recorder, send, read, call, reported, redactor, file: () => recorder.recorded()[0]?.file ?? '' }
 }
 
-/** The workers that are started during a call. */
-async function workersOf(run: () => Promise<unknown>): Promise<Worker[]> {
-  const workers: Worker[] = []
-  const { Worker: original } = globalThis
-  globalThis.Worker = class extends original {
-    constructor(...args: ConstructorParameters<typeof Worker>) {
-      super(...args)
-      workers.push(this)
-    }
-  }
-  await run().finally(() => {
-    globalThis.Worker = original
-  })
-  return workers
-}
-
 test('recording: redacts large requests and responses in a worker as it redacts small ones', async () => {
   const { recorder, call, reported, redactor, file } = recording('large')
   const calls = [
@@ -102,11 +87,9 @@ test('recording: redacts large requests and responses in a worker as it redacts 
 
 test('recording: leaves the cassette incomplete and says so once when its worker ends', async () => {
   const { recorder, call, reported, file } = recording('ended')
-  const workers = await workersOf(async () => {
-    await call('a', 'b')
-    while (recorder.recorded()[0]?.attempts !== 1) await nextTurn()
-  })
-  for (const worker of workers) worker.terminate()
+  await call('a', 'b')
+  while (recorder.recorded()[0]?.attempts !== 1) await nextTurn()
+  endRecordingWorker()
   while (reported.length === 0) await nextTurn()
   await call('c', 'd')
   await recorder.finish()

@@ -13,7 +13,7 @@ import {
   type RecordingReport,
   type RecordingRequest,
   type RecordingWorker,
-  startRecordingWorker,
+  recordingWorker,
 } from '../../workers/recording.ts'
 import { packBatch } from '../../workers/recording-batch.ts'
 import type { Transport } from '../forward/transport.ts'
@@ -216,10 +216,10 @@ class WorkerRecorder implements Recorder, AttemptSink {
 
   #request(request: RecordingRequest, size: BacklogSize): void {
     if (this.#end) return
-    this.#worker ??= startRecordingWorker(
-      (report) => this.#received(report),
-      (reason) => this.#stop({ isComplete: false, reason }),
-    )
+    this.#worker ??= recordingWorker({
+      received: (report) => this.#received(report),
+      died: (reason) => this.#stop({ isComplete: false, reason }),
+    })
     this.#requested.push(size)
     this.#worker.send(request)
   }
@@ -236,7 +236,7 @@ class WorkerRecorder implements Recorder, AttemptSink {
     if (this.#finished && this.#requested.length === 0) this.#finished.resolve()
   }
 
-  /** Ends the worker, or notes that it has ended. */
+  /** Nothing more is recorded. */
   #stop(end: RecordingEnd): void {
     this.#end = end
     this.#worker?.end()

@@ -9,6 +9,7 @@ import { realClock } from '../../lib/clock.ts'
 import { writePrivateFile } from '../../lib/private-files.ts'
 import { VERSION } from '../../version.ts'
 import { endWorkers } from '../../workers/pool.ts'
+import { endRecordingWorker } from '../../workers/recording.ts'
 import type { CommandIo, Exiting } from '../io.ts'
 import { cassetteLines } from '../print/cassette-lines.ts'
 import { jsonLine } from '../print/json-log.ts'
@@ -196,4 +197,5 @@ async function stopServers(servers: readonly Bun.Server<undefined>[], { understu
   await cassettes?.finish()
   sessions.close()
   endWorkers()
+  endRecordingWorker()
 }
