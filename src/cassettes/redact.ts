@@ -344,7 +344,10 @@ class CassetteRedactor implements Redactor {
   learned(): RedactorChange[] {
     const { adopted, owners, known, echoed } = this.#state
     return [
-      ...[...adopted].map((number) => ({ type: 'adopted' as const, number, value: owners.get(number) ?? '' })),
+      ...[...adopted].flatMap((number): RedactorChange[] => {
+        const value = owners.get(number)
+        return typeof value === 'string' ? [{ type: 'adopted', number, value }] : []
+      }),
       { type: 'known', values: known },
       { type: 'echoed', values: echoed },
     ]
@@ -365,12 +368,7 @@ class CassetteRedactor implements Redactor {
         }
         case 'replaced': {
           const { rule, kind, value } = change
-          const counted = counts.getOrInsertComputed(`${rule} ${kind}`, () => ({
-            rule,
-            kind,
-            count: 0,
-            values: new Set(),
-          }))
+          const counted = counts.getOrInsert(`${rule} ${kind}`, { rule, kind, count: 0, values: new Set() })
           counted.count++
           counted.values.add(value)
           break

@@ -32,6 +32,7 @@ function recording(session: string, earlier: readonly Interaction[] = []) {
     cassetteOf: (name) => name,
     limit: 8 * 2 ** 20,
     earlier: () => earlier,
+    learned: () => redactor.learned(),
     report: (line) => reported.push(line),
   })
   const send = (content: string, response: BodyInit) => {
@@ -167,4 +168,13 @@ test('recording: numbers values in the order in which requests were sent', async
   await recorder.finish()
   const numbers = readFileSync(file(), 'utf8').match(/<secret:email:\d+>/g)
   expect(numbers).toEqual(['<secret:email:1>', '<secret:email:2>'])
+})
+
+test('recording: replaces a value that a replayed call of the session has shown to be a secret', async () => {
+  const { recorder, call, redactor, file } = recording('shown')
+  const about = { provider: 'openai', operation: 'chat.completions', model: 'gpt-4o', path: '/x', headers: {} }
+  redactor.request({ ...about, body: { kind: 'json', value: { text: 'password: hunter22x' } } })
+  await call('a', 'It is hunter22x.')
+  await recorder.finish()
+  expect(readFileSync(file(), 'utf8')).toContain('It is <secret:password:1>.')
 })
