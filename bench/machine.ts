@@ -36,11 +36,15 @@ export function stayOn(core: number): void {
   Bun.spawnSync(['taskset', '-acp', String(core), String(process.pid)])
 }
 
-/** Microseconds of processor time that a process has used in all its threads; nothing where there is no /proc. */
-export function cpuOf(pid: number): number | undefined {
+/** Microseconds of processor time that a process has used in all its threads, or in its first one; nothing where there is no /proc. */
+export function cpuOf(pid: number, part: 'all' | 'first' = 'all'): number | undefined {
   try {
     // The name in parentheses may hold spaces; utime and stime are the 14th and 15th field.
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
+    const fields =
+      readFileSync(part === 'all' ? `/proc/${pid}/stat` : `/proc/${pid}/task/${pid}/stat`, 'utf8')
+        .split(') ')
+        .at(-1)
+        ?.split(' ') ?? []
     return ((Number(fields[11]) + Number(fields[12])) * 1e6) / TICKS_PER_SECOND
   } catch {
     return undefined

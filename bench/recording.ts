@@ -38,14 +38,14 @@ export async function recording(bench: Bench): Promise<Line[]> {
       beside: upstream,
     }
     const goal = `>= ${percent(1 - MAX_COST)}`
-    for (const [measured, more, reached] of [
-      [`recording, forward ${form}, ${CONNECTIONS}`, {}, goal],
-      [`recording until written, forward ${form}, ${CONNECTIONS}`, SUSTAINED, goal],
+    for (const [measured, more] of [
+      [`recording, forward ${form}, ${CONNECTIONS}`, {}],
+      [`recording until written, forward ${form}, ${CONNECTIONS}`, SUSTAINED],
     ] as const) {
       bench.progress(measured)
       const results = await measure(entrants, { ...point, ...more })
       bench.noteNoise(measured, results)
-      lines.push(...linesOf(measured, reached, results.servers))
+      lines.push(...linesOf(measured, goal, results.servers))
     }
     await stopAll([...entrants, ...upstream])
   }
@@ -87,8 +87,8 @@ async function written(entrant: Entrant): Promise<void> {
   }
 }
 
-const linesOf = (measured: string, goal: string | undefined, results: readonly Result[]): Line[] =>
-  results.map(({ name, rate, share, cpu, busy, p99 }) => ({
+function linesOf(measured: string, goal: string, results: readonly Result[]): Line[] {
+  const lines = results.map(({ name, rate, share, cpu, answering, p99 }) => ({
     measured,
     server: name,
     figure: percent(share.median),
@@ -96,6 +96,11 @@ const linesOf = (measured: string, goal: string | undefined, results: readonly R
     ...(name === 'own' && { goal }),
     'calls/s': Math.round(rate).toLocaleString('en'),
     'CPU us/call': cpu?.toFixed(1),
-    ...(busy !== undefined && { core: percent(busy) }),
+    'answering us/call': answering?.toFixed(1),
     'p99 ms': p99.toFixed(2),
   }))
+  const [forward, record] = results
+  if (!forward?.answering || !record?.answering) return lines
+  const figure = percent(forward.answering / record.answering)
+  return [...lines, { measured: `${measured}, answering thread`, server: record.name, figure, goal }]
+}

@@ -10,8 +10,9 @@ interface Sample {
   /** Calls per second. */
   rate: number
   calls: number
-  /** Microseconds of processor time of the server. */
+  /** Microseconds of processor time of the server, and of its thread that answers. */
   cpu: number | undefined
+  answering: number
   /** The share of its core that the server took while it was loaded. */
   busy: number | undefined
   p50: number
@@ -46,8 +47,9 @@ export interface Result {
   rate: number
   /** Calls per second as a share of the first server's in the same round: the median, the least and the most. */
   share: { median: number; least: number; most: number }
-  /** Microseconds of the server's processor time per call. */
+  /** Microseconds of the server's processor time per call, and of its thread that answers. */
   cpu: number | undefined
+  answering: number | undefined
   /** The share of its core that the server took while it was loaded: below 1, something else held it up. */
   busy: number | undefined
   /** Milliseconds. */
@@ -69,6 +71,7 @@ async function sampleOf(entrant: Entrant, point: InjectionPoint): Promise<Sample
   const { server } = entrant
   const traces = entrant.understudy ? await tracesOf(entrant) : 0
   const before = server.cpu()
+  const answeringBefore = server.answering() ?? 0
   const done = await load({ ...targetOf(entrant, point), ...point })
   const loaded = server.cpu()
   const ended = performance.now()
@@ -85,6 +88,7 @@ async function sampleOf(entrant: Entrant, point: InjectionPoint): Promise<Sample
     calls: done.calls,
     busy: before !== undefined && loaded !== undefined ? (loaded - before) / done.took : undefined,
     cpu: before !== undefined && after !== undefined ? after - before : undefined,
+    answering: (server.answering() ?? 0) - answeringBefore,
     p50: done.p50 / 1e3,
     p99: done.p99 / 1e3,
     own: done.cpu,
@@ -138,6 +142,7 @@ function resultOf(name: string, index: number, rounds: readonly Round[]): Result
     rate: median(samples.map(({ rate }) => rate)),
     share: { median: median(shares), least: Math.min(...shares), most: Math.max(...shares) },
     cpu: known.length > 0 ? sum(({ cpu }) => cpu ?? 0) / sum(({ calls }) => calls) : undefined,
+    answering: known.length > 0 ? sum(({ answering }) => answering) / sum(({ calls }) => calls) : undefined,
     busy: known.length > 0 ? median(known.map(({ busy }) => busy ?? 0)) : undefined,
     p50: median(samples.map(({ p50 }) => p50)),
     p99: median(samples.map(({ p99 }) => p99)),

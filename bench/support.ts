@@ -58,6 +58,8 @@ export interface Server {
   pid: number
   /** Microseconds of processor time it has used. */
   cpu(): number | undefined
+  /** The same of the thread that answers. */
+  answering(): number | undefined
   /** Bytes of memory it occupies now. */
   memory(): number
   stop(): Promise<void>
@@ -78,6 +80,7 @@ export async function start({ args, core, port }: Command): Promise<Server> {
     url,
     pid: child.pid,
     cpu: () => cpuOf(child.pid),
+    answering: () => cpuOf(child.pid, 'first'),
     memory: () => memoryOf(child.pid),
     async stop() {
       kill()

@@ -12,6 +12,8 @@ export interface Line {
   goal?: string | undefined
   'calls/s'?: string | undefined
   'CPU us/call'?: string | undefined
+  /** That of the thread that answers. */
+  'answering us/call'?: string | undefined
   /** The share of its core that the server took. */
   core?: string | undefined
   sends?: string | undefined
@@ -26,6 +28,7 @@ const COLUMNS = [
   'goal',
   'calls/s',
   'CPU us/call',
+  'answering us/call',
   'core',
   'sends',
   'p99 ms',
