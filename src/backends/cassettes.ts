@@ -1,5 +1,4 @@
 // Records what providers send, and replays it in their place: which session does what, and what came of it.
-
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { cassetteFile } from '../cassettes/names.ts'
@@ -15,9 +14,8 @@ import { VERSION } from '../version.ts'
 import type { Transport } from './forward/transport.ts'
 import { createRecorder, type Recorder, type RunEnd } from './record/recorder.ts'
 import { upstreamRequest } from './record/upstream-request.ts'
-import { ReplayMiss } from './replay/miss.ts'
 import { replayAttempt } from './replay/replayed-response.ts'
-import { Tape } from './replay/tape.ts'
+import { ReplayMiss, Tape } from './replay/tape.ts'
 
 /** How is recorded and replayed. */
 interface CassetteOptions {

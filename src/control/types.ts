@@ -1,8 +1,9 @@
 // Types that the control routes share.
+
 import { z } from 'zod'
 import type { Cassettes } from '../backends/cassettes.ts'
-import type { FixtureFiles } from '../backends/fixture/files.ts'
 import type { Fixture } from '../backends/fixture/fixture.ts'
+import type { FixtureFiles } from '../backends/fixture/in-force.ts'
 import type { Spending } from '../backends/forward/spending.ts'
 import type { Instance } from '../contract/core/instance.ts'
 import type { Observers } from '../contract/core/observation.ts'

@@ -9,9 +9,17 @@ import { readSettings, withSettings } from '../db/session-file.ts'
 import { syncLater } from '../db/sync-later.ts'
 import { makePrivateFolder, writeNewPrivateFile } from '../lib/private-files.ts'
 import { asObject, parsedJson } from '../lib/values.ts'
-import { fileData, nothingStored, type SessionData } from './data.ts'
+import {
+  type DataCounts,
+  type DataOptions,
+  fileData,
+  type Guard,
+  guardedLater,
+  guardedOnUse,
+  nothingStored,
+  type SessionData,
+} from './data.ts'
 import { foreignFile, isName, UnusableSession, unrestorable, unwritable } from './refusals.ts'
-import { type DataCounts, type DataOptions, type Guard, guardedLater, guardedOnUse } from './stores.ts'
 
 /** The settings with which a session was created over the control API. */
 export type GeneratedWith = Record<string, unknown>

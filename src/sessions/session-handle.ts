@@ -10,8 +10,16 @@ import { lastInstant } from '../db/snapshot.ts'
 import { type Clock, type LatencyMode, realClock, type TimeSettings, type VirtualClock } from '../lib/clock.ts'
 import { processSecret } from '../lib/ids.ts'
 import { VIRTUAL_START, virtualClock } from '../lib/virtual-clock.ts'
-import { fileData, loadedMemoryData, memoryData, resetError, type SessionData } from './data.ts'
-import type { DataUsers, Discard } from './discards.ts'
+import {
+  type DataLimits,
+  type DataUsers,
+  type Discard,
+  fileData,
+  loadedMemoryData,
+  memoryData,
+  resetError,
+  type SessionData,
+} from './data.ts'
 import type { GeneratedWith, SessionFolder } from './folder.ts'
 import { checkName } from './refusals.ts'
 import {
@@ -24,7 +32,6 @@ import {
   type SessionHandle,
   type SessionOrigin,
 } from './session.ts'
-import type { DataLimits } from './stores.ts'
 
 /** The inputs of a session. */
 interface SlotOptions {

@@ -1,6 +1,5 @@
 // A session as its users see it: one generation, whose clock, stores and signal never change. A reset, a snapshot and
 // another scenario start the next one and end this one by its signal, so that nothing changes under a running call.
-
 import type { HistoryMode } from '../contract/core/history-mode.ts'
 import type { Instance } from '../contract/core/instance.ts'
 import type { JobLimits } from '../contract/core/job-limits.ts'
@@ -10,7 +9,7 @@ import type { Contents, Records } from '../contract/workspace/record.ts'
 import type { Snapshot } from '../db/snapshot.ts'
 import type { TraceStore } from '../db/trace-store.ts'
 import type { RealClock, TimeSettings, VirtualClock } from '../lib/clock.ts'
-import type { DataCounts } from './stores.ts'
+import type { DataCounts } from './data.ts'
 
 /** The session of clients that name none. */
 export const DEFAULT_SESSION = 'default'

@@ -5,8 +5,7 @@ import { realClock } from '../lib/clock.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
 import { oneByOne } from '../lib/slices.ts'
-import { resetError } from './data.ts'
-import { createDiscards } from './discards.ts'
+import { createDiscards, resetError } from './data.ts'
 import type { GeneratedWith } from './folder.ts'
 import { createTransient, limitLoaded, type SessionEntry, watchIdle } from './loaded-sessions.ts'
 import {
@@ -20,8 +19,7 @@ import {
   unrestorable,
 } from './refusals.ts'
 import { DEFAULT_SESSION, type Session } from './session.ts'
-import type { OwnedSession } from './session-handle.ts'
-import { type SessionSettings, type SessionsOptions, sessionHandleMaker } from './session-handle.ts'
+import { type OwnedSession, type SessionSettings, type SessionsOptions, sessionHandleMaker } from './session-handle.ts'
 
 export type { Session } from './session.ts'
 
