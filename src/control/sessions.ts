@@ -4,14 +4,14 @@ import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
 import { ApiError } from '../contract/core/error.ts'
 import { HistoryModeSchema } from '../contract/core/history.ts'
-import { asRoute, type Route } from '../contract/core/route.ts'
+import type { Route } from '../contract/core/route.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { LAST_INSTANT } from '../lib/clock.ts'
 import { parseRequest } from '../schema/validation.ts'
 import { UnusableSession } from '../sessions/refusals.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { chosenScenario, ScenarioBody } from './scenario.ts'
-import { type ControlDeps, InstanceName } from './types.ts'
+import { type ControlDeps, controlRoute, InstanceName } from './types.ts'
 
 /** Kind of a session's clock. */
 const ClockKind = z.enum(['real', 'virtual'])
@@ -56,10 +56,9 @@ function clockOf({ clock }: Session): z.infer<typeof SessionClock> {
  * @throws ApiError 400 for a real clock
  */
 function clockRoute({ sessions, observers }: ControlDeps): Route {
-  return asRoute({
+  return controlRoute({
     method: 'post',
     path: '/_understudy/sessions/:name/clock',
-    tag: 'Emulator',
     session: 'none',
     operationId: 'moveClock',
     summary: 'Control the clock of a session',
@@ -156,8 +155,7 @@ const Reset = Done.extend({
 })
 const all = z.enum(['true', 'false']).default('false').describe('All sessions instead of one.')
 const path = '/_understudy/sessions'
-const tag = 'Emulator'
-const one = { tag, answerName: 'Session', response: Info }
+const one = { answerName: 'Session', response: Info }
 
 /** A session in a response. */
 const infoOf =
@@ -194,64 +192,7 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
     }
   }
   return [
-    ...makingRoutes(deps, info),
-    {
-      method: 'get',
-      path,
-      tag,
-      session: 'none',
-      operationId: 'listSessions',
-      summary: 'List sessions',
-      description: 'All sessions of this process, in order of creation. Sessions of other instances are not listed.',
-      response: SessionList,
-      handle: () => ({
-        object: 'list',
-        instance: about.instance.name,
-        data: sessions.list().map(info),
-        problems: sessions.problems(),
-      }),
-    },
-    {
-      method: 'get',
-      path: `${path}/:name`,
-      ...one,
-      session: 'none',
-      operationId: 'getSession',
-      summary: 'Get a session',
-      description: 'The settings, clock, and call count of the session.',
-      errors: [404],
-      handle({ params: { name = '' } }) {
-        const session = sessions.find(name)
-        session.slot.check()
-        return info(session)
-      },
-    },
-    {
-      method: 'delete',
-      path: `${path}/:name`,
-      tag,
-      session: 'none',
-      operationId: 'deleteSession',
-      summary: 'Delete a session',
-      description: 'Deletes the session and all its data.',
-      response: Done,
-      errors: [400, 404],
-      handle({ params: { name = '' } }) {
-        const session = sessions.loaded(name)
-        const keep = session && evidenceOf(session)
-        sessions.delete(name)
-        keep?.()
-        return { sessions: [name] }
-      },
-    },
-    ...resetRoutes(deps, info),
-    clockRoute(deps),
-  ]
-}
-
-function makingRoutes(deps: ControlDeps, info: (session: Session) => z.infer<typeof Info>): Route[] {
-  return [
-    asRoute({
+    controlRoute({
       method: 'post',
       path,
       ...one,
@@ -264,11 +205,11 @@ function makingRoutes(deps: ControlDeps, info: (session: Session) => z.infer<typ
       errors: [409, 429, 503],
       async handle({ request, body }) {
         deps.mustBeSeen(body.name, request)
-        await deps.sessions.turn?.(body.name)
+        await sessions.turn?.(body.name)
         return info(createSession(body, deps))
       },
     }),
-    asRoute({
+    controlRoute({
       method: 'put',
       path: `${path}/:name`,
       ...one,
@@ -282,12 +223,59 @@ function makingRoutes(deps: ControlDeps, info: (session: Session) => z.infer<typ
       errors: [409, 429, 503],
       alsoWith: { 201: 'The session was created.' },
       async handle({ body, params: { name = '' } }) {
-        await deps.sessions.turn?.(name)
-        const made = deps.sessions.known(name) === undefined
+        await sessions.turn?.(name)
+        const made = sessions.known(name) === undefined
         const session = info(putSession(name, body, deps))
         return made ? Response.json(session, { status: 201 }) : session
       },
     }),
+    controlRoute({
+      path,
+      session: 'none',
+      operationId: 'listSessions',
+      summary: 'List sessions',
+      description: 'All sessions of this process, in order of creation. Sessions of other instances are not listed.',
+      response: SessionList,
+      handle: () => ({
+        object: 'list',
+        instance: about.instance.name,
+        data: sessions.list().map(info),
+        problems: sessions.problems(),
+      }),
+    }),
+    controlRoute({
+      path: `${path}/:name`,
+      ...one,
+      session: 'none',
+      operationId: 'getSession',
+      summary: 'Get a session',
+      description: 'The settings, clock, and call count of the session.',
+      errors: [404],
+      handle({ params: { name = '' } }) {
+        const session = sessions.find(name)
+        session.slot.check()
+        return info(session)
+      },
+    }),
+    controlRoute({
+      method: 'delete',
+      path: `${path}/:name`,
+      session: 'none',
+      operationId: 'deleteSession',
+      summary: 'Delete a session',
+      description: 'Deletes the session and all its data.',
+      response: Done,
+      errors: [400, 404],
+      handle({ params: { name = '' } }) {
+        const session = sessions.loaded(name)
+        const keep = session && evidenceOf(session)
+        sessions.delete(name)
+        keep?.()
+        return { sessions: [name] }
+      },
+    }),
+    ...resetRoutes(deps, info),
+    clockRoute(deps),
   ]
 }
 
@@ -303,7 +291,7 @@ function resetRoutes(
     return next
   }
   return [
-    {
+    controlRoute({
       method: 'post',
       path: `${path}/:name/reset`,
       ...one,
@@ -317,11 +305,10 @@ function resetRoutes(
         const session = sessions.find(name)
         return info(await reset(session))
       },
-    },
-    asRoute({
+    }),
+    controlRoute({
       method: 'post',
       path: '/_understudy/reset',
-      tag,
       operationId: 'resetSessions',
       summary: 'Reset a session',
       description:
@@ -337,7 +324,8 @@ function resetRoutes(
             await run()
             names.push(name)
           } catch (error) {
-            problems.push({ session: name, message: unusable(error).message })
+            if (!(error instanceof UnusableSession)) throw error
+            problems.push({ session: name, message: error.message })
           }
           // There may be thousands.
           await nextTurn()
@@ -351,15 +339,6 @@ function resetRoutes(
       },
     }),
   ]
-}
-
-/**
- * The error of one session among many.
- * @throws any other error
- */
-function unusable(error: unknown): UnusableSession {
-  if (error instanceof UnusableSession) return error
-  throw error
 }
 
 /** The settings of created sessions by their handles, as text, so that the same ones can be requested again. */

@@ -8,6 +8,7 @@ import type { Spending } from '../backends/forward/spending.ts'
 import type { Instance } from '../contract/core/instance.ts'
 import type { Observers } from '../contract/core/observation.ts'
 import type { Operation } from '../contract/core/operation.ts'
+import { asRoute, type Route } from '../contract/core/route.ts'
 import type { UnknownPath, Verification } from '../contract/core/verification.ts'
 import type { TaskReaders } from '../observers/task-readers.ts'
 import type { WorkspaceCalls } from '../observers/workspace-calls.ts'
@@ -38,6 +39,13 @@ export const AllSessions = z
 /** A whole number in a query. */
 export const wholeText = (low: number, high: number) =>
   z.string().regex(/^\d+$/, { error: 'must be a whole number' }).transform(Number).pipe(z.int().min(low).max(high))
+
+/** A route of the control API, a GET by default. Its own schemas validate its input. */
+export const controlRoute = <Query, Body>({
+  method = 'get',
+  ...route
+}: Omit<Route<Query, Body>, 'method' | 'tag'> & Partial<Pick<Route, 'method'>>): Route =>
+  asRoute({ method, tag: 'Emulator', ...route })
 
 /** Information about the program. */
 export interface ServerInfo {
