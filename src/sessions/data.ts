@@ -30,7 +30,7 @@ const sequences = lazy<typeof import('../db/sequence-store.ts')>(() => require('
 const contentStore = lazy<typeof import('../db/content-store.ts')>(() => require('../db/content-store.ts'))
 
 /** The stores over one database. */
-interface Stores {
+export interface Stores {
   readonly traces: TraceStore
   readonly keyValues: SizedKeyValueStore
   /** The workspace. */
@@ -132,6 +132,18 @@ const storesOver = (
 /** A store that is looked up at each use. */
 const onUse = <Store extends object>(store: () => Store): Store =>
   new Proxy({} as Store, { get: (own, name) => Reflect.get(Object.hasOwn(own, name) ? own : store(), name) })
+
+/** Stores of which each is looked up at each use, or as `through` does it. */
+export const storesOnUse = (
+  stores: () => Stores,
+  through: <Store extends object>(store: () => Store) => Store = onUse,
+): Stores => ({
+  traces: through(() => stores().traces),
+  keyValues: through(() => stores().keyValues),
+  records: through(() => stores().records),
+  contents: through(() => stores().contents),
+  sequences: through(() => stores().sequences),
+})
 
 /** Works on a store, and converts its errors to those for a caller. */
 export type Guard = <Result>(run: () => Result) => Result
@@ -289,11 +301,7 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
     return loaded
   }
   return {
-    traces: onUse(() => use().stores.traces),
-    keyValues: onUse(() => use().stores.keyValues),
-    records: onUse(() => use().stores.records),
-    contents: onUse(() => use().stores.contents),
-    sequences: onUse(() => use().stores.sequences),
+    ...storesOnUse(() => use().stores),
     transact: (run) => use().writer.transact(run),
     keyedKinds: () => (loaded ? keyedKinds(loaded.database) : (unloaded?.keyedKinds ?? [])),
     snapshot() {
@@ -407,15 +415,10 @@ export function fileData(
       writesUntil(() => isReplaced, writer),
       { ...options, dropped: nothingDropped() },
     )
-    const stores: Stores = {
-      traces: own.traces,
-      keyValues: onUse(() => own.keyValues),
-      records: onUse(() => own.records),
-      contents: onUse(() => own.contents),
-      sequences: onUse(() => own.sequences),
-    }
+    const { traces } = own
     return {
-      ...stores,
+      ...storesOnUse(() => own),
+      traces,
       loaded: true,
       get idle() {
         return writer.idle
@@ -439,7 +442,7 @@ export function fileData(
         return begin()
       },
       restored,
-      calls: stores.traces.lastSeq(),
+      calls: traces.lastSeq(),
       underWay: new Set(),
       counts: own.counts,
       sleep() {},
