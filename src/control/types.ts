@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import type { Cassettes } from '../backends/cassettes.ts'
 import type { Fixture } from '../backends/fixture/fixture.ts'
-import type { FixtureFiles } from '../backends/fixture/in-force.ts'
+import type { FixtureFiles, FixturesInForce } from '../backends/fixture/in-force.ts'
 import type { Spending } from '../backends/forward/spending.ts'
 import type { Instance } from '../contract/core/instance.ts'
 import type { Observers } from '../contract/core/observation.ts'
@@ -136,17 +136,12 @@ export interface UnknownPaths {
 }
 
 /** The fixtures of sessions. */
-interface SessionFixtures {
+interface SessionFixtures extends Pick<FixturesInForce, 'give' | 'given' | 'inForce'> {
   /**
    * Parses fixtures of a request, in the format of files.
    * @throws ApiError
    */
   parse(values: readonly unknown[]): readonly Fixture[]
-  /** Gives a session fixtures that are tried before all others. */
-  give(session: string, fixtures: readonly Fixture[]): void
-  given(session: string): readonly Fixture[]
-  /** The active fixtures of a session, in the order in which they are tried. */
-  inForce(session: string): readonly Fixture[]
   /** Those of the program's files, which every session shares. */
   readonly files: FixtureFiles
 }

@@ -114,20 +114,10 @@ interface MatchOptions {
 }
 
 /** Pairs the calls of a group. */
-interface Matcher {
-  /** Pairs each unpaired call with the latest call before it that has no retry and passes the test. */
-  match(again: readonly ClientCall[], options: MatchOptions): void
-  add(pair: JudgedPair): void
-  /** Whether a call has no retry yet. */
-  isLast(call: ClientCall): boolean
-  /** The pairs so far. */
-  readonly pairs: readonly JudgedPair[]
-  /** A copy for a trial. */
-  copy(): Matcher
-}
+type Matcher = ReturnType<typeof matcherOf>
 
 /** Creates a matcher, with some pairs already made. */
-function matcherOf(group: readonly ClientCall[], begun: readonly JudgedPair[] = []): Matcher {
+function matcherOf(group: readonly ClientCall[], begun: readonly JudgedPair[] = []) {
   const pairs = [...begun]
   const repeated = new Set(pairs.map(({ first }) => first))
   const repeating = new Set(pairs.map(({ again }) => again))
@@ -144,13 +134,17 @@ function matcherOf(group: readonly ClientCall[], begun: readonly JudgedPair[] = 
     pairs.push(pair)
   }
   return {
-    pairs,
+    /** The pairs so far. */
+    pairs: pairs as readonly JudgedPair[],
     add,
-    isLast: (call) => !repeated.has(call),
-    copy: () => matcherOf(group, pairs),
-    // A first call that is free for one call is free for all later ones, so matching in order finds the most pairs. The latest
-    // first call is taken, so that earlier ones remain for calls that are too early for it.
-    match(again, { test, declared, verdict, during = false }) {
+    /** Whether a call has no retry yet. */
+    isLast: (call: ClientCall): boolean => !repeated.has(call),
+    /**
+     * Pairs each unpaired call with the latest call before it that has no retry and passes the test. A first call that is free
+     * for one call is free for all later ones, so matching in order finds the most pairs. The latest first call is taken, so
+     * that earlier ones remain for calls that are too early for it.
+     */
+    match(again: readonly ClientCall[], { test, declared, verdict, during = false }: MatchOptions): void {
       for (const call of again) {
         if (repeating.has(call)) continue
         const ended = endedBefore(free, call)
@@ -265,7 +259,7 @@ function pairUndeclared(group: readonly ClientCall[], begun: Matcher, { costOf, 
   const undeclared = group.filter(({ mark }) => (mark.retry ?? 0) === 0)
   /** Pairs equal calls first, then those with the same content in another form. */
   const pairBy = (tests: readonly PairTest[]): Matcher => {
-    const matcher = begun.copy()
+    const matcher = matcherOf(group, begun.pairs)
     for (const cost of costsOf(group, costOf)) {
       for (const test of tests) {
         const passes: PairTest = (first, again) =>
@@ -288,11 +282,11 @@ function pairUndeclared(group: readonly ClientCall[], begun: Matcher, { costOf, 
     const reduced = reduceCareless(group, honoring, costOf)
     if (carelessIn(group, reduced, costOf).length === 0) return withRest(undeclared, reduced)
     // Retries of canceled calls also count as attempts of a careful program.
-    const completed = reduceCareless(group, withRest(undeclared, reduced.copy()), costOf)
+    const completed = reduceCareless(group, withRest(undeclared, matcherOf(group, reduced.pairs)), costOf)
     if (carelessIn(group, completed, costOf).length === 0) return completed
   }
   // There is a finding in any case. Pairing calls in order of arrival counts if it leaves fewer requests unresolved.
-  const best = mayGiveUp ? honoring : cheaper(honoring, () => pairRows(undeclared, begun.copy()))
+  const best = mayGiveUp ? honoring : cheaper(honoring, () => pairRows(undeclared, matcherOf(group, begun.pairs)))
   best.match(undeclared, { declared: false, test: isTimely })
   const isNext = nextIn(undeclared)
   const early: PairTest = (first, again) =>
