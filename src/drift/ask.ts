@@ -1,6 +1,6 @@
 // Sends a recorded request to its provider again, and records what it sends.
+import { keyHeaderOf } from '../backends/forward/openai-compatible.ts'
 import { bounded, MAX_RESPONSE } from '../backends/forward/provider-response.ts'
-import { keyHeaderOf } from '../backends/forward/request.ts'
 import { ACCEPTED, network, UNPACKED, withoutKey } from '../backends/forward/transport.ts'
 import { recordedHeaders } from '../cassettes/headers.ts'
 import type { AttemptEnd, Frame, RecordedAttempt, UpstreamBody, UpstreamRequest } from '../contract/core/cassette.ts'

@@ -1,5 +1,4 @@
 // The exploration: baseline runs, then one run per case, and their results.
-
 import {
   type CaseResult,
   caseName,
@@ -7,11 +6,11 @@ import {
   type RouteTable,
   type SkippedCase,
 } from '../contract/core/exploration.ts'
+import { limitsOf } from './baseline.ts'
 import { failsByItself, runBaseline, type ShownRun } from './baseline-runs.ts'
 import { causeKey, exploreProblems } from './problems.ts'
 import { mergeRecoveryPaths, type RecoveryPathCounts } from './recovery-paths.ts'
 import type { RunRoute } from './routes.ts'
-import { limitsOf } from './run-limits.ts'
 import { createRunSlots, RUNS_PER_JOB } from './run-slots.ts'
 import { createSpace, type SpaceOptions } from './space.ts'
 import { mayBeShortened, type RunCommand, runCase, shortestScenario, type Trial, type TrialContext } from './trial.ts'

@@ -1,5 +1,4 @@
 // The file of known failures: accepted ones, each with a reason. Only new failures are reported.
-
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { type CaseResult, FAILURE_MODES, VERDICTS } from '../contract/core/exploration.ts'
@@ -8,7 +7,7 @@ import { suggestion } from '../lib/likely-name.ts'
 import { globRegex } from '../lib/match.ts'
 import { FileError, parseSource } from '../schema/source.ts'
 import { problemsOf, safeParse } from '../schema/validation.ts'
-import { problemKindOf } from './severity.ts'
+import { problemKindOf } from './problems.ts'
 
 /** Default name of the file. */
 export const KNOWN_FILE = 'explore.yaml'

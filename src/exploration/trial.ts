@@ -1,14 +1,12 @@
 // One trial: runs a case, judges it, confirms the result if its cause is new, and finds its shortest scenario.
 import type { CaseResult, CaseVerdict, InjectionPoint, WrittenScenario } from '../contract/core/exploration.ts'
 import { withoutSecrets } from '../lib/secrets.ts'
-import type { Baseline } from './baseline.ts'
-import { caseId, scenarioOf } from './case-scenario.ts'
-import { failureMode } from './failure-modes.ts'
+import type { Baseline, RunLimits } from './baseline.ts'
+import { caseId, failureMode, scenarioOf } from './failure-modes.ts'
 import { failingPoints, newInjectionPoints } from './injection-points.ts'
 import { judgeCase } from './judge.ts'
-import type { RunLimits } from './run-limits.ts'
+import { problemKindOf } from './problems.ts'
 import type { ReportsWait } from './run-slots.ts'
-import { problemKindOf } from './severity.ts'
 import type { ExploreCase, ObservedRun } from './types.ts'
 
 /** What is run, and when it is ended. */

@@ -3,8 +3,8 @@
 import type { CaseResult, CoverageNumbers } from '../contract/core/exploration.ts'
 import { verdictOf } from '../verdict/inconclusive.ts'
 import type { Exploration } from './explore.ts'
+import { isError } from './problems.ts'
 import type { RecoveryPathCounts } from './recovery-paths.ts'
-import { isError } from './severity.ts'
 
 /** The verdict, and why it is inconclusive; empty if it is conclusive. */
 export type ExplorationVerdict = ReturnType<typeof explorationVerdict>

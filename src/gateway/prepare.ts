@@ -1,6 +1,6 @@
 // Prepares a call for its attempts: plans it and renders the request where needed.
 import type { ActiveScenario } from '../contract/core/fault.ts'
-import type { AnswerContext } from '../contract/core/operation.ts'
+import type { AnswerContext, Operation } from '../contract/core/operation.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { jsonInSlices } from '../lib/json-slices.ts'
 import { isLarge } from '../lib/slices.ts'
@@ -10,12 +10,11 @@ import { type Call, originOf } from './call.ts'
 import { callKind, callSiteOf } from './call-site.ts'
 import { guardsOf } from './guardrails.ts'
 import { historyMode } from './history.ts'
-import { retrieve } from './knowledge.ts'
 import { type ParsedBody, promptIn } from './passing.ts'
 import { planOf, type Target } from './plan.ts'
 import type { TraceRecorder } from './record/recording.ts'
 import { needsGateway, type Settings, settingsOf } from './settings.ts'
-import type { CallContext, CallGuardrail, GatewayParts } from './types.ts'
+import type { CallContext, CallGuardrail, GatewayParts, KnowledgeDirectory } from './types.ts'
 import { hasVariables, renderVariables } from './variables.ts'
 
 /** Header with the scenario of a single call. */
@@ -206,4 +205,37 @@ class CallAnswerContext implements AnswerContext {
   get signal(): AbortSignal {
     return this.#call.signal
   }
+}
+
+interface RetrievalContext {
+  operation: Operation
+  settings: Settings
+  call: Pick<Call, 'session' | 'caller' | 'signal'>
+  recording: TraceRecorder
+}
+
+/** The request with the retrieved context; the same request when nothing was found. */
+async function retrieve(
+  request: object,
+  { operation, settings, call, recording }: RetrievalContext,
+  knowledge: KnowledgeDirectory,
+): Promise<object> {
+  if (!operation.addContext) return request
+  const { user } = operation.prompt(request)
+  const texts: string[] = []
+  for (const [index, base] of settings.knowledge.entries()) {
+    const { query = user } = base
+    const started_ms = recording.elapsed()
+    const chunks = await knowledge.search(call, {
+      ...base,
+      query,
+      param: `svc.knowledge_bases[${index}].knowledge_id`,
+    })
+    const duration_ms = recording.elapsed() - started_ms
+    const { knowledge_id, search_type } = base
+    recording.retrieval({ knowledge_id, search_type, query, chunks, started_ms, duration_ms })
+    texts.push(...chunks.map(({ text }) => text))
+  }
+  if (texts.length === 0) return request
+  return operation.addContext(request, texts.join('\n\n')) as object
 }

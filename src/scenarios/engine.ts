@@ -1,5 +1,12 @@
 // Runs a scenario in a session. All mutable state of scenarios is here: counters, the state and what rules store.
-import type { ActiveScenario, FaultFacts, FaultKind, FaultPassage, NextReply } from '../contract/core/fault.ts'
+import type {
+  ActiveScenario,
+  FaultFacts,
+  FaultKind,
+  FaultPassage,
+  NextReply,
+  WorkspaceCall,
+} from '../contract/core/fault.ts'
 import type { StreamRules } from '../contract/core/operation.ts'
 import type { Reply } from '../contract/core/reply.ts'
 import type { RuleReport } from '../contract/core/verification.ts'
@@ -10,7 +17,6 @@ import { chance } from '../lib/chance.ts'
 import { fingerprint } from '../lib/ids.ts'
 import { globRegex, inRange } from '../lib/match.ts'
 import { sumOf } from '../lib/values.ts'
-import { type RecordedReads, recordedReads } from './recorded-reads.ts'
 import { matches, pointOf } from './rule-match.ts'
 import type { Phase, Rule, ScenarioFile } from './schema.ts'
 
@@ -286,3 +292,33 @@ function replyThroughFaults(
 
 const nested = (faults: readonly RuleFault[], passage: RulePassage, next: NextReply): Promise<Reply> =>
   faults.reduceRight<NextReply>((inner, fault) => () => fault.apply(inner, passage), next)()
+
+/** Reads, oldest first. */
+type RecordedReads = ReturnType<typeof recordedReads>
+
+/** Maximum number of reads and their total size. */
+const LIMITS = { count: 200, bytes: 8 << 20 }
+
+/** Creates the reads of one active scenario. The oldest are dropped first. */
+export function recordedReads({ count, bytes: limit } = LIMITS) {
+  const list: { url: string; reply: Reply }[] = []
+  const sizes: number[] = []
+  let bytes = 0
+  return {
+    list: list as WorkspaceCall['reads'],
+    /** Records a read. Files and reads above the limit are not recorded. */
+    add(url: string, reply: Reply): void {
+      // Files never change, so their bytes are not needed.
+      if (reply.body.kind !== 'value') return
+      const size = url.length + (JSON.stringify(reply.body.value)?.length ?? 0)
+      list.push({ url, reply })
+      sizes.push(size)
+      bytes += size
+      while (list.length > count || bytes > limit) {
+        list.shift()
+        bytes -= sizes.shift() ?? 0
+      }
+    },
+    size: (): CacheSize => ({ entries: list.length, bytes, limit }),
+  }
+}

@@ -9,37 +9,24 @@ import { readSettings, withSettings } from '../db/session-file.ts'
 import { syncLater } from '../db/sync-later.ts'
 import { makePrivateFolder, writeNewPrivateFile } from '../lib/private-files.ts'
 import { asObject, parsedJson } from '../lib/values.ts'
-import { fileData, nothingStored, type SessionData } from './data.ts'
+import {
+  type DataCounts,
+  type DataOptions,
+  fileData,
+  type Guard,
+  guardedLater,
+  guardedOnUse,
+  nothingStored,
+  type SessionData,
+  storesOnUse,
+} from './data.ts'
 import { foreignFile, isName, UnusableSession, unrestorable, unwritable } from './refusals.ts'
-import { type DataCounts, type DataOptions, type Guard, guardedLater, guardedOnUse } from './stores.ts'
 
 /** The settings with which a session was created over the control API. */
 export type GeneratedWith = Record<string, unknown>
 
 /** The databases of named sessions. */
-export interface SessionFolder {
-  /**
-   * Whether this or an earlier process has left a session of this name, or a file of another program is in its place.
-   */
-  has(name: string): boolean
-  /** Its data, restored or new. `made` are the settings to store in a new file, or undefined for none. */
-  data(name: string, options: DataOptions, made: GeneratedWith | undefined): SessionData
-  /** The settings of a restored session; undefined if its first call created it. */
-  madeWith(name: string): GeneratedWith | undefined
-  /** The sessions with files, valid or not. */
-  names(): string[]
-  /** When the file of a session was last written, in ms since the epoch; undefined if there is none. */
-  lastWritten(name: string): number | undefined
-  /** Deletes the data of an unused session, and keeps its settings. */
-  clear(name: string): void
-  /**
-   * Removes a session.
-   * @throws ApiError 507 if the file belongs to another program or cannot be removed
-   */
-  remove(name: string): void
-  /** Frees the folder for another process. */
-  close(): void
-}
+export type SessionFolder = ReturnType<typeof openFolder>
 
 /** The dependencies of a folder. */
 interface FolderOptions {
@@ -60,7 +47,7 @@ const COMPANIONS = ['-wal', '-shm', '-journal']
  * The sessions of a folder, for this process alone.
  * @throws DatabaseError if it cannot be used
  */
-export function openFolder(folder: string, { db, empty, loaded: awake }: FolderOptions): SessionFolder {
+export function openFolder(folder: string, { db, empty, loaded: awake }: FolderOptions) {
   const release = locked(folder, db)
   const fileOf = (name: string) => join(folder, fileName(name) + SUFFIX)
   const withRoom: Guard = (run) => {
@@ -86,9 +73,17 @@ export function openFolder(folder: string, { db, empty, loaded: awake }: FolderO
     remove(name)
     cared(name, () => writeWhole(fileOf(name), made ? withSettings(empty(), JSON.stringify(made)) : empty()))
   }
+  const storedSettings = (name: string): string | undefined => {
+    checkState(name, fileOf(name))
+    return withRoom(() => settingsText(name, fileOf(name)))
+  }
   return {
+    /**
+     * Whether this or an earlier process has left a session of this name, or a file of another program is in its place.
+     */
     has,
-    data(name, options, made) {
+    /** Its data, restored or new. `made` are the settings to store in a new file, or undefined for none. */
+    data(name: string, options: DataOptions, made: GeneratedWith | undefined): SessionData {
       const restored = has(name)
       try {
         if (!restored) withRoom(() => write(name, made))
@@ -99,36 +94,43 @@ export function openFolder(folder: string, { db, empty, loaded: awake }: FolderO
         throw error
       }
     },
-    madeWith(name) {
+    /** The settings of a restored session; undefined if its first call created it. */
+    madeWith(name: string): GeneratedWith | undefined {
       if (!has(name)) return undefined
-      checkState(name, fileOf(name))
-      const text = withRoom(() => settingsText(name, fileOf(name)))
+      const text = storedSettings(name)
       if (text === undefined) return undefined
       const made = asObject(parsedJson(text))
       if (!made) throw unrestorable(name, `the settings in ${fileOf(name)} are not what was written there`)
       return made
     },
+    /**
+     * Removes a session.
+     * @throws ApiError 507 if the file belongs to another program or cannot be removed
+     */
     remove,
+    /** The sessions with files, valid or not. */
     names: () =>
       readdirSync(folder)
         .flatMap((file) => nameOf(file) ?? [])
         .sort(),
-    lastWritten: (name) =>
+    /** When the file of a session was last written, in ms since the epoch; undefined if there is none. */
+    lastWritten: (name: string) =>
       cared(name, () => {
         const times = ['', '-wal'].flatMap(
           (end) => lstatSync(fileOf(name) + end, { throwIfNoEntry: false })?.mtimeMs ?? [],
         )
         return times.length === 0 ? undefined : Math.max(...times)
       }),
-    clear(name) {
-      checkState(name, fileOf(name))
-      const text = withRoom(() => settingsText(name, fileOf(name)))
+    /** Deletes the data of an unused session, and keeps its settings. */
+    clear(name: string): void {
+      const text = storedSettings(name)
       cared(name, () => {
         // A left-over log would be taken for that of the new file.
         for (const end of COMPANIONS) removeFile(fileOf(name) + end)
         writeWhole(fileOf(name), text === undefined ? empty() : withSettings(empty(), text))
       })
     },
+    /** Frees the folder for another process. */
     close: release,
   }
 }
@@ -383,15 +385,10 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
     if (spoiledBy) rest()
     return use()
   }
-  const store = <Store extends object>(of: (data: SessionData) => Store) => guardedOnUse(() => of(use()), guard)
   const countsOf = (data: SessionData) => readOr(() => data.counts(), lastKnown.counts)
   const kindsOf = (data: SessionData) => readOr(() => data.keyedKinds(), lastKnown.keyedKinds)
   return {
-    traces: store((data) => data.traces),
-    keyValues: store((data) => data.keyValues),
-    records: store((data) => data.records),
-    contents: store((data) => data.contents),
-    sequences: store((data) => data.sequences),
+    ...storesOnUse(use, (store) => guardedOnUse(store, guard)),
     transact: (run) => use().transact(run),
     keyedKinds: () => (loaded ? kindsOf(loaded) : lastKnown.keyedKinds),
     snapshot: () => guardedLater(() => use().snapshot(), guard),

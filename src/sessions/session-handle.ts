@@ -10,8 +10,16 @@ import { lastInstant } from '../db/snapshot.ts'
 import { type Clock, type LatencyMode, realClock, type TimeSettings, type VirtualClock } from '../lib/clock.ts'
 import { processSecret } from '../lib/ids.ts'
 import { VIRTUAL_START, virtualClock } from '../lib/virtual-clock.ts'
-import { fileData, loadedMemoryData, memoryData, resetError, type SessionData } from './data.ts'
-import type { DataUsers, Discard } from './discards.ts'
+import {
+  type DataLimits,
+  type DataUsers,
+  type Discard,
+  fileData,
+  loadedMemoryData,
+  memoryData,
+  resetError,
+  type SessionData,
+} from './data.ts'
 import type { GeneratedWith, SessionFolder } from './folder.ts'
 import { checkName } from './refusals.ts'
 import {
@@ -24,7 +32,6 @@ import {
   type SessionHandle,
   type SessionOrigin,
 } from './session.ts'
-import type { DataLimits } from './stores.ts'
 
 /** The inputs of a session. */
 interface SlotOptions {
@@ -58,10 +65,8 @@ export interface OwnedSession extends SessionHandle {
   readonly loaded: boolean
   /** Closes the database if it is idle. */
   sleep(): void
-  /** Ends everything that runs. The data is freed with its last user. */
+  /** Ends everything that runs, and detaches the data, which is freed with its last user. */
   forget(reason: ApiError): void
-  /** Detaches the data from the session. */
-  leave(): void
   close(): void
 }
 
@@ -94,13 +99,7 @@ interface Generation {
 }
 
 /** State that all generations of a session share. */
-interface Lineage {
-  name: string
-  seed: number
-  approvals: Approvals
-  history: HistoryMode | undefined
-  isHome: boolean
-  jobLimits?: JobLimits | undefined
+interface Lineage extends Pick<SlotOptions, 'name' | 'seed' | 'approvals' | 'history' | 'isHome' | 'jobLimits'> {
   slot: SessionHandle
   /** Number of calls and other activities in progress. */
   active: number
@@ -165,8 +164,8 @@ function createSlot(options: SlotOptions): OwnedSession {
       return nextGeneration(data, clock, resetError('the data of the session was replaced'))
     },
     sleep: () => generation.data.sleep(),
-    forget: (reason) => current.end(reason),
-    leave() {
+    forget(reason) {
+      current.end(reason)
       generation.data.leave()
       discard(generation.data, generation.users)
     },
@@ -240,6 +239,7 @@ interface EndingSession extends Session {
 
 function beginGeneration({ clock, data, users }: Generation, lineage: Lineage): EndingSession {
   const { name, seed, approvals, history, isHome, jobLimits, slot } = lineage
+  const { traces, keyValues, records, contents, sequences, keyedKinds, snapshot, counts } = data
   const ending = new AbortController()
   const running = new Set<AbortController>()
   const among = { ending, running, users, lineage }
@@ -250,7 +250,7 @@ function beginGeneration({ clock, data, users }: Generation, lineage: Lineage): 
     history,
     isHome,
     clock,
-    ...storesOf(data),
+    ...{ traces, keyValues, records, contents, sequences, keyedKinds, snapshot, counts },
     // A virtual clock does not skip a commit.
     transact: (run) => clock.work(data.transact(run)),
     ended: ending.signal,
@@ -269,17 +269,6 @@ function beginGeneration({ clock, data, users }: Generation, lineage: Lineage): 
     },
   }
 }
-
-const storesOf = ({ traces, keyValues, records, contents, sequences, keyedKinds, snapshot, counts }: SessionData) => ({
-  traces,
-  keyValues,
-  records,
-  contents,
-  sequences,
-  keyedKinds,
-  snapshot,
-  counts,
-})
 
 /** Settings that may differ between sessions. */
 export interface SessionSettings {

@@ -1,10 +1,10 @@
 // Client calls for the verdict: their data, how two calls are related, and runs of equal calls.
-import type { ClientMark, ClientTimeout, SilentCall } from '../contract/core/finding.ts'
+import type { ClientMark, ClientTimeout, SilentCall, WorkspaceCallNote } from '../contract/core/finding.ts'
 import type { HistoryRecord } from '../contract/core/history.ts'
 import type { AttemptRecord, OutcomeKind } from '../contract/core/trace.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
 import { groupBy } from '../lib/group-by.ts'
-import type { Question } from '../lib/question.ts'
+import { opaqueQuestion, type Question } from '../lib/question.ts'
 import { type Rebuilt, rebuiltText } from '../lib/volatile.ts'
 import { isTooLong } from '../providers/error-body.ts'
 
@@ -62,6 +62,14 @@ export interface ClientCall {
   /** The part of that time in which the gateway waited: before another attempt, or for one that timed out. */
   gatewayWaits: number
   mark: ClientMark
+}
+
+/** A call and its retry. */
+export interface Pair {
+  first: ClientCall
+  again: ClientCall
+  /** Whether the second call declares that it is a retry. */
+  declared: boolean
 }
 
 /** The client calls in the given evidence. */
@@ -299,3 +307,45 @@ export const stepsOf = (calls: readonly ClientCall[]): [first: ClientCall, again
 /** The pauses between the calls of a chain or run, in ms. */
 export const pausesOf = (calls: readonly ClientCall[]): number[] =>
   stepsOf(calls).map(([first, again]) => Math.max(0, pauseBetween(first, again)))
+
+// Workspace calls as client calls.
+
+/** Idempotent methods (RFC 9110, 9.2.2). */
+const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
+/** Statuses of requests that had no effect. */
+const NOT_DONE = new Set([408, 425, 429, 503])
+
+/** Whether it is unclear if a retry is right: the request may have had an effect, or a program polls for a resource. */
+function isUnclear({ method, status, client }: WorkspaceCallNote): boolean {
+  if (method === 'GET' && status === 404) return true
+  return status >= 500 && !NOT_DONE.has(status) && !IDEMPOTENT.has(method) && client.key === null
+}
+
+/** Converts the calls, given in order of arrival. They have no traces. */
+export const workspaceClientCalls = (notes: readonly WorkspaceCallNote[]): ClientCall[] =>
+  notes.map((note) => ({
+    trace: null,
+    operation: note.operation,
+    model: null,
+    request: note.request,
+    question: opaqueQuestion(`${note.operation} ${note.request}`),
+    responseText: () => '',
+    cutCalls: () => [],
+    tooLong: false,
+    number: note.number,
+    until: note.until,
+    ...{ began: note.began, ended: note.ended, arrived: note.arrived, left: note.left },
+    ...{ stream: false, begun: false, outcome: note.outcome, status: note.status, code: null, wait: note.wait },
+    ...{
+      attempts: 0,
+      disturbed: false,
+      faulty: false,
+      timeout: undefined,
+      hung: undefined,
+      histories: [],
+      toResponse: 0,
+      gatewayWaits: 0,
+    },
+    advised: note.advised === true || isUnclear(note),
+    mark: note.client,
+  }))

@@ -11,8 +11,8 @@ import {
   isAfter,
   isFallback,
   natureOf,
+  type Pair,
 } from './client-call.ts'
-import type { Pair } from './matcher.ts'
 
 /** Failed calls that other calls made up for. */
 export interface SettledCalls {

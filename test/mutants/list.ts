@@ -305,7 +305,7 @@ const sessions: Mutant[] = [
   {
     mistake: 'calls go on in a session that was deleted',
     file: 'sessions/sessions.ts',
-    find: 'if (entry) forget(entry.handle, why)',
+    find: 'entry?.handle.forget(resetError(why))',
     replace: '',
     tests: ['sessions', 'session-generations', 'cancel'],
   },

@@ -1,4 +1,5 @@
 // Responds to attempts by calling real providers. Created only when a provider is configured for forwarding.
+
 import type { Backend, BackendCall, PassedCall, PassingBackend } from '../../contract/core/backend.ts'
 import { MEANING_HEADERS } from '../../contract/core/cassette.ts'
 import { ApiError } from '../../contract/core/error.ts'
@@ -6,13 +7,11 @@ import type { Reply } from '../../contract/core/reply.ts'
 import { secretFormsOf } from '../../lib/secret-forms.ts'
 import { traceHeaders } from '../../lib/trace-context.ts'
 import { apiOf, missingSetting, type Upstream } from '../../providers/endpoints.ts'
-import { answerCompatible } from './openai-compatible.ts'
+import { addressesOf, answerCompatible, bareModel } from './openai-compatible.ts'
 import { passedAddressesOf, passOn } from './pass.ts'
 import { bounded, guarded, MAX_RESPONSE } from './provider-response.ts'
-import { addressesOf, bareModel } from './request.ts'
-import { maskedForms } from './secret-forms.ts'
 import { createSpending, type Spending } from './spending.ts'
-import type { SentAttempt, Transport } from './transport.ts'
+import { maskedForms, type SentAttempt, type Transport } from './transport.ts'
 
 /** A backend whose response is always asynchronous. */
 interface ForwardBackend extends Backend {

@@ -1,13 +1,13 @@
 // Passes a client's request on to its provider unchanged, and the provider's response back. Only the key is replaced,
 // and the provider is removed from the model name.
+
 import type { BackendCall, RawRequest } from '../../contract/core/backend.ts'
-import type { BytesBody, Reply } from '../../contract/core/reply.ts'
-import { ConnectionFailure } from '../../contract/core/reply.ts'
+import { type BytesBody, ConnectionFailure, type Reply } from '../../contract/core/reply.ts'
 import { networkReason } from '../../lib/network-error.ts'
 import { rememberingAll } from '../../lib/remember.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
+import { keyHeaderOf } from './openai-compatible.ts'
 import type { ProviderResponse } from './provider-response.ts'
-import { keyHeaderOf } from './request.ts'
 import { ACCEPTED, BARE, type ChunkReader, isOwn, redirected, UNPACKED, unconnected } from './transport.ts'
 
 /** How to reach an upstream. */

@@ -13,8 +13,7 @@ import { ConnectionFailure, Unreadable } from '../../contract/core/reply.ts'
 import { textOfBytes } from '../../lib/byte-stream.ts'
 import { secretFormsOf } from '../../lib/secret-forms.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
-import { maskedForms, SecretMask } from './secret-forms.ts'
-import type { BodyObserver, ChunkReader, Received } from './transport.ts'
+import { type BodyObserver, type ChunkReader, maskedForms, type Received, SecretMask } from './transport.ts'
 
 /** Maximum size of a decompressed response in bytes. */
 export const MAX_RESPONSE = 64 * 2 ** 20

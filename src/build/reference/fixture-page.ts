@@ -2,7 +2,7 @@
 
 import type { z } from 'zod'
 import { PROMPT_NAMES } from '../../answers/template.ts'
-import { CallMatch } from '../../backends/fixture/match-schema.ts'
+import { CallMatch } from '../../backends/fixture/fixture-schema.ts'
 import type { FixtureSubject } from '../../contract/core/fixture-subject.ts'
 import { FORMATS } from '../../contract/core/formats.ts'
 import { ToolMatch, toolCalls } from '../../contract/core/tool-fixture.ts'

@@ -1,10 +1,10 @@
 // The pages on scenario files: the types of faults, the keys, and the findings.
+
 import { stringify } from 'yaml'
 import type { FaultKind } from '../../contract/core/fault.ts'
 import { Finding, FindingKind } from '../../contract/core/finding.ts'
 import { faultGroups, faultKinds } from '../../faults/index.ts'
-import { RuleMatch } from '../../scenarios/match-schema.ts'
-import { Expectation, Needs, Rule, ScenarioFile } from '../../scenarios/schema.ts'
+import { Expectation, Needs, Rule, RuleMatch, ScenarioFile } from '../../scenarios/schema.ts'
 import { block, code, page, sentence, table } from './markdown.ts'
 import { keyTable } from './schema-rows.ts'
 

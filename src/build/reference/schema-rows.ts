@@ -1,8 +1,9 @@
 // The keys of a schema as rows of a table: each with its type, its default and what it means, in two columns that fit a phone.
+
 import { z } from 'zod'
 import { Duration } from '../../contract/core/duration.ts'
 import { textMatchSchema } from '../../contract/core/text-match-schema.ts'
-import { Amount, Range } from '../../scenarios/match-schema.ts'
+import { Amount, Range } from '../../scenarios/schema.ts'
 import { code, table } from './markdown.ts'
 
 /** The part of JSON Schema that zod makes of our schemas. */

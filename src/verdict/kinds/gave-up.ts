@@ -13,8 +13,7 @@ import {
   stepsOf,
 } from '../client-call.ts'
 import { canceledRetriesIn, incompleteIn, isBackoff } from '../incomplete.ts'
-import { declaredRetries, type Pairing } from '../pairing.ts'
-import { isCareful, MAX_TO_REARRANGE } from '../undeclared-retries.ts'
+import { declaredRetries, isCareful, MAX_TO_REARRANGE, type Pairing } from '../pairing.ts'
 import { type Behavior, endOf, type FindingDefinition, type FindingDraft, times } from './define.ts'
 
 /** Reports requests that failed in a retryable way, that nothing repeats, and that never got a response. */
