@@ -348,6 +348,12 @@ export const problemsOf = (
     .slice(0, most)
     .map((issue) => deepest(issue, root))
 
+/** The problems of a value under a schema; none if it is valid. */
+export function problemsWith(schema: z.ZodType, value: unknown): Problem[] {
+  const result = safeParse(schema, value)
+  return result.success ? [] : problemsOf(result.error, value)
+}
+
 /**
  * The parsed value. The error names the first invalid field, below `under`, or `whole` for the value itself.
  * @throws ApiError with `status`, default 400

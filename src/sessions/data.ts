@@ -2,8 +2,7 @@
 // kilobytes.
 import { ApiError } from '../contract/core/error.ts'
 import { checkpointer } from '../db/checkpoint.ts'
-import { byteSize, type Database, keyedKinds, openClone, openSecond } from '../db/open.ts'
-import { leaveOverwritten } from '../db/overwritten-file.ts'
+import { byteSize, type Database, keyedKinds, leaveOverwritten, openClone, openSecond } from '../db/open.ts'
 import type { StoreSize } from '../db/row-budget.ts'
 import { dump, lastInstantIn, replacingSteps, type Snapshot } from '../db/snapshot.ts'
 import {
