@@ -1,7 +1,7 @@
 // Compiles a zod schema to plain data.
 import { z } from 'zod'
 import { type RuleName, rules } from '../contract/core/rules.ts'
-import { type CompiledSchema, NOT_VALID, type SchemaRule } from './compiled-schema.ts'
+import { type CompiledSchema, NOT_VALID, type SchemaRule } from './parser.ts'
 
 const ruleNames = new Map<unknown, RuleName>(Object.entries(rules).map(([name, rule]) => [rule, name as RuleName]))
 
