@@ -193,11 +193,7 @@ export function traceWrites(target: TraceTarget): TraceWrites {
   /** The row of a trace that has ended; nothing is written yet. */
   const writeOf = (seq: number, trace: TraceRecord, stored: TraceTexts & CallTimes): TraceWrite => {
     const { client, exchange, arrived, left } = stored
-    const {
-      texts,
-      partWrites: ahead,
-      partsSize,
-    } = long.stored(seq, {
+    const { texts, partWrites, partsSize } = long.stored(seq, {
       request: stored.request,
       rendered: stored.rendered,
       answer: withoutUsage(stored.answer, trace.usage),
@@ -223,7 +219,7 @@ export function traceWrites(target: TraceTarget): TraceWrites {
       apart: null,
     }
     const bytes = rowBytes([row.record, request, row.rendered ?? '', answer, row.exchange ?? ''])
-    return { row, steps: ahead, partsSize, bytes, tried: false }
+    return { row, steps: partWrites, partsSize, bytes, tried: false }
   }
   const put = (writes: readonly TraceWrite[]) => {
     if (writes.some(({ tried }) => tried)) doubt()

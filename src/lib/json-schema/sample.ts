@@ -64,12 +64,10 @@ const weights = new WeakMap<object, number>()
 /** The number of schemas that one value is compared with. */
 function weightOf(schema: Schema): number {
   if (typeof schema === 'boolean') return 1
-  const cached = weights.get(schema)
-  if (cached !== undefined) return cached
-  const { allOf = [], anyOf = [], oneOf = [], not = true, if: condition = true } = schema
-  const weight = [...allOf, ...anyOf, ...oneOf, not, condition].reduce((sum, inner) => sum + weightOf(inner), 1)
-  weights.set(schema, weight)
-  return weight
+  return weights.getOrInsertComputed(schema, () => {
+    const { allOf = [], anyOf = [], oneOf = [], not = true, if: condition = true } = schema
+    return [...allOf, ...anyOf, ...oneOf, not, condition].reduce((sum, inner) => sum + weightOf(inner), 1)
+  })
 }
 
 function spend(run: SampleRun, amount: number) {
