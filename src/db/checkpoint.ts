@@ -4,11 +4,7 @@ import { isCompiled } from '../lib/assets.ts'
 import { everySoOften } from '../lib/clock.ts'
 import { CHECKPOINT_PAGES, type Database } from './open.ts'
 
-/** The file to checkpoint. */
-export interface CheckpointRequest {
-  file: string
-}
-/** The result. */
+/** The result for a file. */
 export interface CheckpointReport {
   /** Number of pages of the log that are now in the file. */
   moved: number
@@ -86,7 +82,7 @@ export function checkpointer(database: Database): Checkpointer {
       running = true
       used = true
       worker ??= start()
-      worker.postMessage({ file } satisfies CheckpointRequest)
+      worker.postMessage(file)
     },
     close() {
       if (closed) return

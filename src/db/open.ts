@@ -7,7 +7,7 @@ import { errorCode, isOutOfFiles } from '../contract/core/storage-error.ts'
 import { isCompiled, readAsset } from '../lib/assets.ts'
 import { once } from '../lib/once.ts'
 import { keepPrivate, writeNewPrivateFile } from '../lib/private-files.ts'
-import { APPLICATION_ID, isOlder } from './file-head.ts'
+import { APPLICATION_ID, isOlder, ownerOf } from './file-head.ts'
 import { NOT_SHOWN, SCHEMA, SCHEMA_VERSION } from './schema-sql.ts'
 
 /**
@@ -239,6 +239,37 @@ export function openSecond(file: string): Database {
 /** A read-only connection to any existing file. */
 export const openToLook = (file: string): Database =>
   new Driver(file, { readonly: true, fileMustExist: true, timeout: 2000 })
+
+/** Whether a file exists that is not a database of ours. SQLite itself leaves a deleted or moved file alone. */
+export function isOverwritten(file: string): boolean {
+  try {
+    return lstatSync(file).isFile() && ownerOf(file) !== 'own'
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Prepares a database for closing: if another program has overwritten its file, nothing is checkpointed into it, which would
+ * damage the other program's data. Call the returned
+ * function after closing: it removes the log, which the other program would take for its own.
+ */
+export function leaveOverwritten({ name: file, open }: Database): (() => void) | undefined {
+  if (!open || !isOverwritten(file)) return undefined
+  // The last connection that can write checkpoints the log: this one cannot.
+  const last = openToLook(file)
+  try {
+    last.exec('BEGIN')
+    last.prepare('SELECT 1 FROM sqlite_schema').get()
+  } catch {
+    // It is no database, but it is locked by now.
+  }
+  return () => {
+    last.close()
+    for (const log of ['-wal', '-shm'])
+      if (lstatSync(file + log, { throwIfNoEntry: false })?.isFile()) rmSync(file + log, { force: true })
+  }
+}
 
 /**
  * A second, read-only connection, for programs beside the server.

@@ -77,18 +77,14 @@ async function keepCalls(
   const ids = new Map(taken.map(({ trace: { id, started_at } }) => [id, ulidOf(last, Date.parse(started_at), id, 0)]))
   const idOf = (id: string) => ids.get(id) ?? id
   const writes = calls.map(({ traces, trace, times }, index) => {
-    const {
-      request,
-      rendered,
-      response: answer,
-    } = traces.get(trace.id) ?? { request: null, rendered: null, answer: null }
-    const texts = {
-      request: JSON.stringify(request),
-      rendered: JSON.stringify(rendered),
-      answer: JSON.stringify(answer),
-    }
+    const { request, rendered, response } = traces.get(trace.id) ?? { request: null, rendered: null, response: null }
+    const texts = { request: JSON.stringify(request), rendered: JSON.stringify(rendered) }
     const kept: TraceRecord = { ...trace, id: idOf(trace.id), parent: trace.parent && idOf(trace.parent) }
-    return target.record(last + index + 1, kept, { ...texts, ...(times ?? { arrived: 0, left: 0 }) })
+    return target.record(last + index + 1, kept, {
+      ...texts,
+      answer: JSON.stringify(response),
+      ...(times ?? { arrived: 0, left: 0 }),
+    })
   })
   await Promise.all(writes)
   return ids

@@ -144,21 +144,10 @@ const FLAT = packing<FlatNote>([
 
 /** The wire data of a call. */
 export const EXCHANGE: Form<ExchangeNote> = {
-  pack: ({ address, headers, times, response, request, ended, nothing, dropped, received, status }) =>
-    FLAT.pack({
-      address,
-      headers,
-      times,
-      response: response?.coded,
-      responseBytes: response?.bytes,
-      request: request?.coded,
-      requestBytes: request?.bytes,
-      ended,
-      nothing,
-      dropped,
-      received,
-      status,
-    }),
+  pack({ response, request, ...note }) {
+    const sent = { response: response?.coded, responseBytes: response?.bytes }
+    return FLAT.pack({ ...note, ...sent, request: request?.coded, requestBytes: request?.bytes })
+  },
   unpack(stored) {
     const { response, responseBytes, request, requestBytes, ...note } = FLAT.unpack(stored)
     const sent = response && { response: { coded: response, bytes: responseBytes } }

@@ -143,24 +143,13 @@ export const unpackedRow = (row: RecordRow, database: DatabaseName): UnpackedRow
   })
 
 /** The columns of traces in snapshots. */
-export interface NamedRow {
-  seq: number
-  id: string
-  started: number
-  model: string | null
-  status: number
-  thread: string | null
+export interface NamedRow extends Omit<TraceRow, 'session' | 'hidden' | 'record' | 'rendered' | 'exchange'> {
   record: TraceRecord
-  request: string
   rendered: string
-  answer: string
-  arrived: number | null
-  left: number | null
   /** JSON of the client data. */
   client: string | null
   /** The stored wire data. */
   exchange?: string | null
-  apart: number | null
 }
 
 /**

@@ -3,12 +3,11 @@ import type { ExchangeNote } from '../contract/core/exchange-note.ts'
 import type { StoredTrace, TraceRecord } from '../contract/core/trace.ts'
 import { once } from '../lib/once.ts'
 import { MAX_NUMBER, readableRow, readRow } from './damaged-rows.ts'
-import { longTexts } from './long-texts.ts'
+import { type LongTexts, longTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
 import type { DroppedRows, StoreSize } from './row-budget.ts'
 import { EVIDENCE, type EvidenceRow, evidenceReader, type TraceEvidence } from './trace-evidence.ts'
-import { conditionsOf, type TraceFilter } from './trace-filter.ts'
-import { traceNumbers } from './trace-numbers.ts'
+import { type TraceNumbers, traceNumbers } from './trace-numbers.ts'
 import {
   AS_IT_CAME,
   RECORD_COLUMNS,
@@ -19,9 +18,48 @@ import {
   unpackedRow,
   withUsage,
 } from './trace-row.ts'
-import { type TraceReads, type TraceWindows, windowsOf } from './trace-window.ts'
 import { type TraceWrites, traceWrites } from './trace-writes.ts'
 import type { Writes } from './writer.ts'
+
+/** The filters of a list of traces. The page starts after the trace with the id `after`. */
+interface TraceFilter {
+  model?: string | undefined
+  status?: number | undefined
+  /** Id of a thread. */
+  thread?: string | undefined
+  /** Name of a session, if there are several: in the file of a run. */
+  session?: string | undefined
+  /** Only calls that arrived in this span, both ends included, in ms since the epoch by the machine's clock. */
+  arrived?: readonly [number, number] | undefined
+  /** Milliseconds since the epoch, inclusive. */
+  since?: number | undefined
+  until?: number | undefined
+  after?: string | undefined
+  limit: number
+}
+
+/** Calls by number: below one and above another, both exclusive, and the maximum number to scan. */
+interface TraceSpan {
+  before: number
+  above: number
+  limit: number
+  /**
+   * Text in the record, the request or the response, in lower case. Texts of more than a million characters are not
+   * searched.
+   */
+  text?: string | undefined
+  /** Characters of each request to read; none if omitted. */
+  head?: number
+}
+
+/** A trace with the number of its call, and its arrival time, 0 if unknown. */
+export interface NumberedTrace {
+  seq: number
+  arrived: number
+  trace: TraceRecord
+  /** The start of its request, as stored. */
+  request: string
+}
 
 /** A trace, and when its call arrived. */
 export interface Arrival {
@@ -38,7 +76,7 @@ export interface StoredExchange {
 }
 
 /** The traces of one session. */
-export interface TraceStore extends TraceWrites, TraceWindows {
+export interface TraceStore extends TraceWrites {
   /** A page, newest first, and the numbers of damaged rows in it. */
   list(filter: TraceFilter): { data: TraceRecord[]; hasMore: boolean; damaged: number[] }
   /** Numbers of rows whose ids cannot be read, newest first, among the newest `MAX_NAMELESS_LOOKED`. */
@@ -60,6 +98,12 @@ export interface TraceStore extends TraceWrites, TraceWindows {
   bySeq(seq: number): TraceEvidence | undefined
   /** The highest stored call number, 0 if there is none. */
   lastSeq(): number
+  /**
+   * Calls by number, newest first: those with the text, the number of scanned calls, and the number of the last one.
+   */
+  span(span: TraceSpan): { found: NumberedTrace[]; looked: number; last: number }
+  /** The calls before and after one, up to a maximum on each side, in the order in which they started. */
+  around(id: string, most: number): TraceEvidence[]
 }
 
 /** Limits on stored traces. */
@@ -88,7 +132,7 @@ export function traceStore(
   const limits = { keep, bytes, dropped, counted }
   const long = longTexts(connection)
   const from = { connection, long, numbers: traceNumbers(connection) }
-  return { ...traceWrites({ ...from, writer, limits }), ...readsOf(from), ...windowsOf(from) }
+  return { ...traceWrites({ ...from, writer, limits }), ...readsOf(from) }
 }
 
 /** Rows in which unreadable ids are searched, and how many of those are named. */
@@ -101,8 +145,44 @@ const MIN_ID_LENGTH = 4
 
 const withRendered = (row: TraceRow) => ({ ...row, rendered: row.rendered ?? AS_IT_CAME })
 
+/** The conditions of a filter, and their values; `seqOf` finds the number of a call by the id of its trace. */
+function conditionsOf(
+  { model, status, thread, since, until, after, session, arrived }: Omit<TraceFilter, 'limit'>,
+  seqOf: (id: string) => number | undefined,
+): { sql: string; values: unknown[] } {
+  const conditions: [string, ...values: unknown[]][] = [
+    ['model = ?', model],
+    ['status = ?', status],
+    ['thread = ?', thread],
+    ['started >= ?', since],
+    ['started <= ?', until],
+    ['seq < ?', after === undefined ? undefined : (seqOf(after) ?? 0)],
+    ['session = ?', session],
+    ['arrived BETWEEN ? AND ?', ...(arrived ?? [undefined])],
+  ]
+  const used = conditions.filter(([, first]) => first !== undefined)
+  return {
+    sql: used.length === 0 ? '' : `WHERE ${used.map(([condition]) => condition).join(' AND ')}`,
+    values: used.flatMap(([, ...values]) => values),
+  }
+}
+
+/** Whether the data beside a record contains a text. */
+const BESIDE = 'instr(lower(request), :text) OR instr(lower(answer), :text)'
+/** Whether a record contains it, or the end of a response, whose last stored characters are `stored`. */
+const holds = (trace: TraceRecord, stored: string, text: string) =>
+  [JSON.stringify(trace), withUsage(stored, trace.usage)].some((one) => one.toLowerCase().includes(text))
+
 /** The read operations, on the view, which has only visible traces. */
-function readsOf({ connection, long, numbers }: TraceReads): Omit<TraceStore, keyof TraceWrites | keyof TraceWindows> {
+function readsOf({
+  connection,
+  long,
+  numbers,
+}: {
+  connection: Database
+  long: LongTexts
+  numbers: TraceNumbers
+}): Omit<TraceStore, keyof TraceWrites> {
   const seqOf = numbers.find
   const evidenceOf = evidenceReader({ connection, long })
   const oneRow = once(() => connection.prepare(`SELECT ${TRACE_COLUMNS} FROM traces WHERE seq = ?`))
@@ -188,5 +268,32 @@ function readsOf({ connection, long, numbers }: TraceReads): Omit<TraceStore, ke
     },
     count: () => number('SELECT count(*) FROM traces'),
     lastSeq: () => number(`SELECT max(seq) FROM trace_rows WHERE seq < ${MAX_NUMBER}`),
+    span({ before, above, limit, text, head = 0 }) {
+      const rows = connection
+        .prepare(
+          `SELECT ${RECORD_COLUMNS}, ${text === undefined ? 1 : BESIDE} AS meant, substr(answer, -length(:text)) AS last, substr(request, 1, :head) AS head
+           FROM traces
+           WHERE seq < :before AND seq > :above ORDER BY seq DESC LIMIT :limit`,
+        )
+        .all({ before, above, limit, text: text ?? '', head }) as (RecordRow & {
+        meant: number
+        last: unknown
+        head: unknown
+      })[]
+      const found = rows.flatMap(({ meant, last, head: request, ...row }) =>
+        readableRow(() => unpackedRow(row, connection)).flatMap(({ trace, notes }) =>
+          meant || holds(trace, String(last), text ?? '')
+            ? [{ seq: row.seq, arrived: notes.arrived ?? 0, trace, request: String(request) }]
+            : [],
+        ),
+      )
+      return { found, looked: rows.length, last: rows.at(-1)?.seq ?? 0 }
+    },
+    around(id, most) {
+      const seq = seqOf(id)
+      if (seq === undefined) return []
+      const rows = connection.prepare(`${EVIDENCE} WHERE seq BETWEEN ? AND ? ORDER BY seq`).all(seq - most, seq + most)
+      return (rows as EvidenceRow[]).flatMap((row) => readableRow(() => evidenceOf(row)))
+    },
   }
 }

@@ -232,12 +232,15 @@ function tooLongList(schema: z.core.$ZodType, value: unknown, path: readonly Pro
           input: value,
           message: '',
         }
-      return firstOf(value.entries(), ([index, item]) => tooLongList(def.element, item, [...path, index]))
+      return value
+        .entries()
+        .map(([index, item]) => tooLongList(def.element, item, [...path, index]))
+        .find((issue) => issue !== undefined)
     }
     case 'object':
-      return firstOf(Object.entries(def.shape), ([key, part]) =>
-        tooLongList(part, (value as Record<string, unknown>)[key], [...path, key]),
-      )
+      return Iterator.from(Object.entries(def.shape))
+        .map(([key, part]) => tooLongList(part, (value as Record<string, unknown>)[key], [...path, key]))
+        .find((issue) => issue !== undefined)
     case 'optional':
     case 'nullable':
     case 'default':
@@ -263,15 +266,6 @@ const maximumOf = ({ checks = [] }: z.core.$ZodArrayDef): number =>
       def.check === 'max_length' ? (def as z.core.$ZodCheckMaxLengthDef).maximum : Infinity,
     ),
   )
-
-/** The first defined result of a function for the items. */
-function firstOf<T, R>(items: Iterable<T>, of: (item: T) => R | undefined): R | undefined {
-  for (const item of items) {
-    const result = of(item)
-    if (result !== undefined) return result
-  }
-  return undefined
-}
 
 /** The mistakes in the beginnings of long lists, if nearly all of their items are invalid. */
 function mistakesAtTheBeginning<T>(schema: z.ZodType<T>, value: unknown): z.ZodSafeParseResult<T> | undefined {
@@ -347,6 +341,12 @@ export const problemsOf = (
     )
     .slice(0, most)
     .map((issue) => deepest(issue, root))
+
+/** The problems of a value under a schema; none if it is valid. */
+export function problemsWith(schema: z.ZodType, value: unknown): Problem[] {
+  const result = safeParse(schema, value)
+  return result.success ? [] : problemsOf(result.error, value)
+}
 
 /**
  * The parsed value. The error names the first invalid field, below `under`, or `whole` for the value itself.

@@ -1,5 +1,6 @@
 // Requests for a model response on the wire: the specification, and what real clients add.
 import { z } from 'zod'
+import { describedLoose } from '../core/described.ts'
 import { HOSTED_ITEMS } from './hosted-tools.ts'
 import { calledTools, chosenNames, Identifier, ResponsesTool, ResponsesToolChoice } from './responses-tools.ts'
 import {
@@ -109,12 +110,10 @@ export const InputItem = z.discriminatedUnion('type', [
       .nullish(),
     encrypted_content: z.string().describe('Encrypted reasoning. Send it back unchanged.').nullish(),
   }),
-  z
-    .looseObject({
-      type: z.literal('item_reference').describe(KIND),
-      id: z.string().min(1).describe('The `id` of the item in an earlier response.'),
-    })
-    .describe('Reference to an item of an earlier stored response.'),
+  describedLoose('Reference to an item of an earlier stored response.', {
+    type: z.literal('item_reference').describe(KIND),
+    id: z.string().min(1).describe('The `id` of the item in an earlier response.'),
+  }),
   z.looseObject({
     type: z.literal('custom_tool_call').describe(KIND),
     call_id: z.string(),

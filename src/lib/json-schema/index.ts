@@ -10,8 +10,7 @@ import {
   TooLarge,
   WorkSpent,
 } from './prepare.ts'
-import { valueFor, valuesFor } from './sample.ts'
-import type { SampleRun } from './types.ts'
+import { type SampleRun, valueFor } from './sample.ts'
 
 export { InvalidSchema, SchemaError, WorkSpent }
 
@@ -141,15 +140,7 @@ export async function sampleOf(schema: object | boolean, key: string, budget = F
     for (const attempt of ATTEMPTS) {
       counter.refill()
       try {
-        const run: SampleRun = {
-          ...attempt,
-          lookup,
-          origin,
-          key,
-          check,
-          budget: budget.values,
-          valuesFor: (schemas, at) => valuesFor(run, schemas, at),
-        }
+        const run: SampleRun = { ...attempt, lookup, origin, key, check, budget: budget.values }
         const inside = typeof root === 'object' ? { schema: root, outer: undefined } : undefined
         const sample = valueFor(run, [root], { name: '', path: '', turn: 0, inside })
         return JSON.parse(JSON.stringify(sample))
