@@ -21,8 +21,16 @@ import type { RehearseJson } from '../print/report-schemas.ts'
 import { taskTree } from '../print/task-tree.ts'
 import { drawingWidth, wrapLine } from '../print/terminal.ts'
 import { waterfall } from '../print/waterfall.ts'
-import { type Ask, fixturesOfAgents, isOfAgents, makeAgents, runTask } from '../run/agent-calls.ts'
-import { builtInCalls, ruleFor, stepOf } from '../run/built-in-calls.ts'
+import {
+  type Ask,
+  builtInCalls,
+  fixturesOfAgents,
+  isOfAgents,
+  makeAgents,
+  ruleFor,
+  runTask,
+  stepOf,
+} from '../run/built-in-calls.ts'
 import { inProcess, postJson, rehearsalConfig, type SendRequest } from '../run/in-process.ts'
 import { NOT_PASSED } from '../run/suite-run.ts'
 import { numberOf } from './command-flags.ts'

@@ -2,6 +2,7 @@
 import { join, parse } from 'node:path'
 import { namedSession, withoutPrefix } from '../../access.ts'
 import { type Config, clientEnvironment } from '../../config.ts'
+import type { ConnectionFinder } from '../../contract/core/connection.ts'
 import { ApiError } from '../../contract/core/error.ts'
 import type { Finding } from '../../contract/core/finding.ts'
 import type { Verification } from '../../contract/core/verification.ts'
@@ -10,6 +11,7 @@ import type { CallTimes } from '../../db/trace-writes.ts'
 import { createUnderstudy, type Understudy } from '../../deps.ts'
 import { seenIn } from '../../exploration/observe.ts'
 import { realClock } from '../../lib/clock.ts'
+import { HangReset } from '../../lib/hang-reset.ts'
 import type { Scenario } from '../../scenarios/engine.ts'
 import { fixedSource, openScenario } from '../../scenarios/load.ts'
 import type { Session } from '../../sessions/sessions.ts'
@@ -22,7 +24,6 @@ import { hasMisses, hasUnused, isRecordingIncomplete } from '../print/cassette-l
 import { standardLog, withRequestLog } from '../print/request-log.ts'
 import { type ChildEnd, type RunChild, runChild } from './child.ts'
 import { MIN_PAUSE_MS, withClientTime } from './client-time.ts'
-import { HANG_LIMIT_MS, withHangLimit } from './hang-limit.ts'
 import { FLUSH_MS, listen, serverUrl } from './listen.ts'
 import {
   leadHere,
@@ -33,7 +34,7 @@ import {
 } from './not-emulated.ts'
 import type { RunReport } from './run-report.ts'
 import type { RunSession, SuiteRun } from './suite-run.ts'
-import { withFetch } from './wrapped.ts'
+import { WrappedConnection, withFetch } from './wrapped.ts'
 
 /** What is run, and how. */
 export interface SuiteOptions {
@@ -328,3 +329,55 @@ const noCall = (url: string, { scenario }: Round): Finding => ({
   message: `no calls were received: the program should call ${url}/v1 (OPENAI_BASE_URL)`,
   ...{ operation: null, count: 1, traces: [], at: null, figures: {} },
 })
+
+/** The default hang limit of exec, in ms. */
+export const HANG_LIMIT_MS = 30_000
+
+/**
+ * Wraps the program so that it resets the connection of a call whose client has waited in silence for `limit` ms of
+ * real time.
+ */
+export const withHangLimit = (understudy: Understudy, limit: number): Understudy =>
+  withFetch(understudy, (incoming, hold) => {
+    if (!hold) return understudy.app.fetch(incoming, hold)
+    const watched = new WatchedConnection(hold, limit)
+    const signal = AbortSignal.any([incoming.signal, watched.signal])
+    return understudy.app.fetch(new Request(incoming, { signal }), watched)
+  })
+
+/** A connection that is reset after too much silence. */
+class WatchedConnection extends WrappedConnection {
+  readonly #limit: number
+  readonly #reset = new AbortController()
+
+  constructor(hold: ConnectionFinder, limit: number) {
+    super(hold)
+    this.#limit = limit
+  }
+
+  /** Aborts when the connection is reset. */
+  get signal(): AbortSignal {
+    return this.#reset.signal
+  }
+
+  override async waitsFor<T>(next: Promise<T>): Promise<T> {
+    const came = new AbortController()
+    realClock.sleep(this.#limit, came.signal).then(
+      () => this.#end(came.signal),
+      () => {},
+    )
+    try {
+      return await next
+    } finally {
+      came.abort()
+    }
+  }
+
+  async #end(came: AbortSignal): Promise<void> {
+    const connection = await this.find()
+    if (came.aborted) return
+    // The reason comes first: the server reports that a connection has ended, but not why.
+    this.#reset.abort(new HangReset(this.#limit))
+    await connection?.reset()
+  }
+}

@@ -1,6 +1,49 @@
-// What views consist of: pages, parts with a title, lists of facts and lines, tables and fields.
+// What views consist of: pages, parts with a title, lists, tables, fields, buttons, dialogs and tabs; and export of texts.
 import type { ComponentChildren } from 'preact'
-import { CopyButton } from './copy.tsx'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { errorText } from '../state/api.ts'
+import { Icon } from './icons.tsx'
+
+const SHOWN_MS = 1_500
+
+/** Copies a text, and confirms it. */
+export function CopyButton({ text }: { text: () => string }) {
+  const [done, setDone] = useState(false)
+  const copy = async () => {
+    await copyText(text())
+    setDone(true)
+    setTimeout(() => setDone(false), SHOWN_MS)
+  }
+  return (
+    <button type="button" class="quiet" onClick={copy}>
+      <Icon name={done ? 'check' : 'copy'} />
+      <span aria-live="polite">{done ? 'Copied' : 'Copy'}</span>
+    </button>
+  )
+}
+
+/** Copies a text; without access to the clipboard, as for a page from disk, by the old API. */
+async function copyText(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text)
+  } catch {
+    const field = document.createElement('textarea')
+    field.value = text
+    document.body.append(field)
+    field.select()
+    document.execCommand('copy')
+    field.remove()
+  }
+}
+
+/** Saves a text as a file. */
+export function saveFile(name: string, text: string, type = 'text/plain'): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(new Blob([text], { type }))
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 1_000)
+}
 
 /** A view with its title, and what stands beside it. */
 export function Page({
@@ -132,5 +175,124 @@ export function TextField({
         onInput={(event) => onChange(event.currentTarget.value)}
       />
     </label>
+  )
+}
+
+interface ActionProps {
+  act: () => Promise<unknown>
+  children: ComponentChildren
+  kind?: 'primary' | 'danger' | 'quiet'
+  disabled?: boolean
+  /** Question to confirm first. */
+  confirm?: string
+}
+
+/** The button, which is disabled while it acts. */
+export function ActionButton({ act, children, kind, disabled = false, confirm }: ActionProps) {
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<string>()
+  const press = async () => {
+    if (confirm !== undefined && !globalThis.confirm(confirm)) return
+    setBusy(true)
+    setError(undefined)
+    await act().catch((reason: unknown) => setError(errorText(reason)))
+    setBusy(false)
+  }
+  return (
+    <>
+      <button type="button" class={kind} disabled={disabled || busy} onClick={press}>
+        {children}
+      </button>
+      {error !== undefined && (
+        <span class="callout bad" role="alert">
+          {error}
+        </span>
+      )}
+    </>
+  )
+}
+
+/** A dialog that is open for as long as it is rendered. */
+export function Dialog({
+  title,
+  onClose,
+  children,
+  wide = false,
+}: {
+  title: string
+  onClose: () => void
+  children: ComponentChildren
+  wide?: boolean
+}) {
+  const element = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    element.current?.showModal()
+  }, [])
+  return (
+    <dialog ref={element} class={wide ? 'wide' : ''} aria-label={title} onClose={onClose}>
+      <header>
+        <h2>{title}</h2>
+        <button type="button" class="quiet" aria-label="Close" onClick={onClose}>
+          <Icon name="close" />
+        </button>
+      </header>
+      {children}
+    </dialog>
+  )
+}
+
+/** A tab and its content. */
+export interface Tab {
+  id: string
+  label: string
+  show(): ComponentChildren
+}
+
+/** The tabs, and the panel of the selected one. */
+export function Tabs({
+  tabs,
+  chosen,
+  onChoose,
+  label,
+}: {
+  tabs: readonly Tab[]
+  chosen: string
+  onChoose: (id: string) => void
+  label: string
+}) {
+  const index = Math.max(
+    0,
+    tabs.findIndex(({ id }) => id === chosen),
+  )
+  const turn = (event: KeyboardEvent) => {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+    const next = by === undefined ? undefined : tabs[(index + by + tabs.length) % tabs.length]
+    if (!next) return
+    event.preventDefault()
+    onChoose(next.id)
+    document.getElementById(`tab-${next.id}`)?.focus()
+  }
+  return (
+    <>
+      <div class="tabs" role="tablist" aria-label={label} onKeyDown={turn}>
+        {tabs.map((tab, at) => (
+          <button
+            key={tab.id}
+            type="button"
+            role="tab"
+            id={`tab-${tab.id}`}
+            aria-selected={at === index}
+            aria-controls="panel"
+            tabIndex={at === index ? 0 : -1}
+            onClick={() => onChoose(tab.id)}
+          >
+            {tab.label}
+          </button>
+        ))}
+      </div>
+      <div class="panel" role="tabpanel" id="panel" aria-labelledby={`tab-${tabs[index]?.id}`}>
+        {tabs[index]?.show()}
+      </div>
+    </>
   )
 }
