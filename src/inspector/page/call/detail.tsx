@@ -8,35 +8,44 @@ import { promptSayings, responseSayings, type Saying } from '../../../views/sayi
 import { requestHead, textIn, visible } from '../../../views/wire-text.ts'
 import type { ReportCall } from '../../report-data.ts'
 import { toneClass } from '../calls/list.tsx'
-import { selected, toggleSelected } from '../calls/shown.ts'
+import { chosen, selected, toggleSelected } from '../calls/shown.ts'
+import { errorText } from '../state/api.ts'
 import { callOf, usesVirtualClock } from '../state/call-list.ts'
 import { costText, countedText, countText, instantText, spanText } from '../state/format.ts'
 import { reportData } from '../state/report.ts'
 import { hashOf, here, narrow } from '../state/route.ts'
 import { Icon } from '../ui/icons.tsx'
 import { Block, Facts, Region, type Tab, Tabs } from '../ui/layout.tsx'
+import { useLoaded } from '../ui/loaded.ts'
 import { GenerateTab } from './generate.tsx'
 import { Code, Json } from './json.tsx'
-import { call } from './loaded.ts'
+import { loadCall } from './loaded.ts'
 import { indented, ResponseTab, Sayings } from './response.tsx'
 import { callClock, WaterfallChart } from './waterfall.tsx'
 
 /** The panel of the selected call. */
-export function CallDetail() {
-  const state = call.value
-  if (state.kind === 'none') return null
+export const CallDetail = () => (chosen.value === null ? null : <CallPanel id={chosen.value} />)
+
+function CallPanel({ id }: { id: string }) {
+  // A failure is that of one call, whereas the last call is shown until the next one is there.
+  const load = (): Promise<{ call?: ReportCall; failed?: string; why?: string }> =>
+    loadCall(id).then(
+      (call) => ({ call }),
+      (error: unknown) => ({ failed: id, why: errorText(error) }),
+    )
+  const { call, failed, why } = useLoaded(load, [id]).value ?? {}
   return (
     <section class="detail-pane" aria-label="Call">
-      {state.kind === 'loading' && <p class="note">Loading …</p>}
-      {state.kind === 'failed' && (
+      {!call && failed !== id && <p class="note">Loading …</p>}
+      {failed === id && (
         <div class="empty">
-          <p>{state.why}</p>
+          <p>{why}</p>
           <button type="button" onClick={close}>
             Close
           </button>
         </div>
       )}
-      {state.kind === 'here' && <Loaded {...state} />}
+      {call && <Loaded {...call} />}
     </section>
   )
 }

@@ -1,5 +1,5 @@
 // What views consist of: pages, parts with a title, lists, tables, fields, buttons, dialogs and tabs; and export of texts.
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, RenderableProps } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { errorText } from '../state/api.ts'
 import { Icon } from './icons.tsx'
@@ -46,15 +46,7 @@ export function saveFile(name: string, text: string, type = 'text/plain'): void 
 }
 
 /** A view with its title, and what stands beside it. */
-export function Page({
-  title,
-  beside,
-  children,
-}: {
-  title: string
-  beside: ComponentChildren
-  children: ComponentChildren
-}) {
+export function Page({ title, beside, children }: RenderableProps<{ title: string; beside: ComponentChildren }>) {
   return (
     <div class="page wide">
       <header class="page-head">
@@ -67,7 +59,7 @@ export function Page({
 }
 
 /** A part with a title, and a button that copies it. */
-export function Block({ title, children, copy }: { title: string; children: ComponentChildren; copy?: () => string }) {
+export function Block({ title, children, copy }: RenderableProps<{ title: string; copy?: () => string }>) {
   return (
     <section class="block">
       <header>
@@ -80,15 +72,7 @@ export function Block({ title, children, copy }: { title: string; children: Comp
 }
 
 /** A scrollable region, also by keyboard. */
-export function Region({
-  class: name,
-  label,
-  children,
-}: {
-  class: string
-  label: string
-  children: ComponentChildren
-}) {
+export function Region({ class: name, label, children }: RenderableProps<{ class: string; label: string }>) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
     <section class={name} aria-label={label} tabIndex={0}>
@@ -123,17 +107,8 @@ export const Lines = ({ lines, class: name }: { lines: readonly string[]; class?
 )
 
 /** A table with a title for each column; above numbers, it is marked with `#`. */
-export function Table({
-  titles,
-  caption,
-  class: name = 'table',
-  children,
-}: {
-  titles: readonly string[]
-  caption?: string
-  class?: string
-  children: ComponentChildren
-}) {
+export function Table(props: RenderableProps<{ titles: readonly string[]; caption?: string; class?: string }>) {
+  const { titles, caption, class: name = 'table', children } = props
   return (
     <table class={name}>
       {caption !== undefined && <caption class="hidden">{caption}</caption>}
@@ -151,20 +126,16 @@ export function Table({
   )
 }
 
-/** A field for a text. Its label is only for screen readers. */
-export function TextField({
-  label,
-  value,
-  onChange,
-  placeholder,
-  room,
-}: {
+interface FieldProps {
   label: string
   value: string
-  onChange: (value: string) => void
+  onChange(value: string): void
   placeholder: string
   room?: 'short' | 'grow'
-}) {
+}
+
+/** A field for a text. Its label is only for screen readers. */
+export function TextField({ label, value, onChange, placeholder, room }: FieldProps) {
   return (
     <label class={room === 'grow' ? room : undefined}>
       <span class="hidden">{label}</span>
@@ -213,23 +184,13 @@ export function ActionButton({ act, children, kind, disabled = false, confirm }:
 }
 
 /** A dialog that is open for as long as it is rendered. */
-export function Dialog({
-  title,
-  onClose,
-  children,
-  wide = false,
-}: {
-  title: string
-  onClose: () => void
-  children: ComponentChildren
-  wide?: boolean
-}) {
+export function Dialog({ title, onClose, children }: RenderableProps<{ title: string; onClose(): void }>) {
   const element = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     element.current?.showModal()
   }, [])
   return (
-    <dialog ref={element} class={wide ? 'wide' : ''} aria-label={title} onClose={onClose}>
+    <dialog ref={element} aria-label={title} onClose={onClose}>
       <header>
         <h2>{title}</h2>
         <button type="button" class="quiet" aria-label="Close" onClick={onClose}>
@@ -248,22 +209,17 @@ export interface Tab {
   show(): ComponentChildren
 }
 
-/** The tabs, and the panel of the selected one. */
-export function Tabs({
-  tabs,
-  chosen,
-  onChoose,
-  label,
-}: {
+interface TabsProps {
   tabs: readonly Tab[]
   chosen: string
-  onChoose: (id: string) => void
+  onChoose(id: string): void
   label: string
-}) {
-  const index = Math.max(
-    0,
-    tabs.findIndex(({ id }) => id === chosen),
-  )
+}
+
+/** The tabs, and the panel of the selected one. */
+export function Tabs({ tabs, chosen, onChoose, label }: TabsProps) {
+  const found = tabs.findIndex(({ id }) => id === chosen)
+  const index = Math.max(0, found)
   const turn = (event: KeyboardEvent) => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
     const next = by === undefined ? undefined : tabs[(index + by + tabs.length) % tabs.length]

@@ -1,5 +1,7 @@
 // Agents: their tasks, labeled by their prompts, with each message. Tool calls that require approval are decided here.
 import { useState } from 'preact/hooks'
+import type { Agent } from '../../../contract/workspace/agent.ts'
+import type { AgentTask, TaskPart } from '../../../contract/workspace/agent-task.ts'
 import { askJson, askWorkspace } from '../state/api.ts'
 import { calmChanges, taskPrompts } from '../state/call-list.ts'
 import { costText, countedText } from '../state/format.ts'
@@ -8,14 +10,6 @@ import { hashOf, here } from '../state/route.ts'
 import { ActionButton, Page, TextField } from '../ui/layout.tsx'
 import { type LoadedWhen, useLoaded } from '../ui/loaded.ts'
 import { SessionChoice, sessionHere, withSession } from './session-choice.tsx'
-
-interface Agent {
-  _id: string
-  key: string
-  display_name?: string | null
-  description?: string | null
-  role?: string | null
-}
 
 const listOf = async <Value,>(path: string, session: string) =>
   (await askWorkspace<{ data: Value[] }>(path, session)).data
@@ -108,24 +102,9 @@ function NewTask({ path, session, reload }: { path: string; session: string; rel
   )
 }
 
-interface TaskPart {
-  kind: string
-  text?: string
-  tool_name?: string
-  tool_call_id?: string
-  arguments?: unknown
-  result?: unknown
-  error?: string
-  data?: unknown
-}
-
-/** A task in a response of the API. */
-interface Task {
-  id: string
-  status: { state: string; timestamp?: string; message?: { parts: TaskPart[] } }
-  messages?: { messageId: string; role: string; parts: TaskPart[] }[]
+/** A task, with what Understudy adds to it. */
+type Task = AgentTask & {
   metadata: {
-    trace_id: string
     finish_reason?: string
     iterations: number
     cost: number
@@ -170,16 +149,19 @@ function TaskPanel({ path, session, when }: { path: string; session: string; whe
           </div>
         ))}
       </div>
-      {task.status.message?.parts.map(({ error: failure }) => failure && <p class="callout bad">{failure}</p>)}
+      {task.status.message?.parts.map((part) => part.kind === 'error' && <p class="callout bad">{part.error}</p>)}
     </section>
   )
 }
 
-function textOf({ kind, text, tool_name, arguments: input, result, error, data }: TaskPart): string {
-  if (text !== undefined) return text
-  if (tool_name !== undefined) return `${tool_name}(${JSON.stringify(input)})`
-  if (result !== undefined) return typeof result === 'string' ? result : JSON.stringify(result, null, 2)
-  return error ?? (data === undefined ? `[${kind}]` : JSON.stringify(data, null, 2))
+function textOf(part: TaskPart): string {
+  if (part.kind === 'text') return part.text
+  if (part.kind === 'tool_call') return `${part.tool_name}(${JSON.stringify(part.arguments)})`
+  if (part.kind === 'error') return part.error
+  const value = part.kind === 'tool_result' ? part.result : part.data
+  return typeof value === 'string' && part.kind === 'tool_result'
+    ? value
+    : (JSON.stringify(value, null, 2) ?? `[${part.kind}]`)
 }
 
 interface DecisionProps {
