@@ -57,7 +57,7 @@ export function withRequestLog(understudy: Understudy, log: RequestLog): Underst
     understudy.observers.add((observation) => {
       // With --log json it has a line already.
       if (observation.type === 'trace-saved' && !log.isJson)
-        print(traceLine(printableValues(observation.trace), { paint, width, sessions: true }))
+        print(traceLine(printableValues(observation.trace), { width, sessions: true }))
     })
   }
   const logUntraced = ({ method, url }: Request, { status }: Response) => {
