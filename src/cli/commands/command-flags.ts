@@ -86,13 +86,13 @@ export function seedOf(text: string): number {
 }
 
 /**
- * The value of a flag for a number from 1.
+ * The value of a flag for a number.
  * @throws ConfigError that names the flag
  */
-export function numberOf(name: string, text: string | undefined, most: number): number {
+export function numberOf(name: string, text: string | undefined, most: number, least = 1): number {
   const number = Number(text)
-  if (Number.isInteger(number) && number >= 1 && number <= most) return number
-  throw new ConfigError(`--${name} must be a number from 1 to ${most}, got ${JSON.stringify(text)}`)
+  if (Number.isInteger(number) && number >= least && number <= most) return number
+  throw new ConfigError(`--${name} must be a number from ${least} to ${most}, got ${JSON.stringify(text)}`)
 }
 
 /**

@@ -12,7 +12,7 @@ import { endWorkers } from '../../workers/pool.ts'
 import type { CommandIo, Exiting } from '../io.ts'
 import { cassetteLines } from '../print/cassette-lines.ts'
 import { jsonLine } from '../print/log.ts'
-import { standardLog, withRequestLog } from '../print/request-log.ts'
+import { withRequestLog } from '../print/request-log.ts'
 import { withClientTime } from '../run/client-time.ts'
 import { withIdleCollection } from '../run/idle-collection.ts'
 import { announceAddresses, FLUSH_MS, listen, rejectOpenHost, serverUrl } from '../run/listen.ts'
@@ -61,7 +61,7 @@ async function serve(io: CommandIo, config: Config): Promise<number> {
   if (config.json) announceAddresses(io, config)
   for (const warning of understudy.warnings) log.line('warn', warning, { prefix: 'warning: ' })
   if (config.log === 'json') log.calls(understudy)
-  const servers = await listen(config, withRequestLog(understudy, standardLog(io, config.verbose)))
+  const servers = await listen(config, withRequestLog(understudy, io, config.verbose))
   const port = servers[0]?.port
   const url = serverUrl(config, port)
   if (!understudy.instance.named) understudy.instance.name = new URL(url).host

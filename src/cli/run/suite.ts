@@ -21,7 +21,7 @@ import type { ClientEnd } from '../../verdict/kinds/define.ts'
 import { earlierNotices } from '../../verdict/notices.ts'
 import type { CommandIo } from '../io.ts'
 import { hasMisses, hasUnused, isRecordingIncomplete } from '../print/cassette-lines.ts'
-import { standardLog, withRequestLog } from '../print/request-log.ts'
+import { withRequestLog } from '../print/request-log.ts'
 import { type ChildEnd, type RunChild, runChild } from './child.ts'
 import { MIN_PAUSE_MS, withClientTime } from './client-time.ts'
 import { FLUSH_MS, listen, serverUrl } from './listen.ts'
@@ -118,7 +118,7 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
   const understudy = withNotEmulated(withClockUrl(timed, round.label, token), notEmulated)
   const requests = new Map<string, number>()
   if (config.log === 'json') io.log.calls(understudy)
-  const logged = config.verbose ? withRequestLog(understudy, standardLog(io, true)) : understudy
+  const logged = config.verbose ? withRequestLog(understudy, io, true) : understudy
   const servers = await listen(config, countingRequests(logged, requests))
   const url = serverUrl(config, servers[0]?.port)
   // Its scenario starts now, so that time may pass before the first call.
@@ -142,19 +142,8 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
     const not_emulated = [...notEmulated.values()]
     await collected?.add(round.name, understudy.sessions.list(), withReasons(judged.verdicts, not_emulated))
     const { recoveryPaths: recovery_paths } = await seenIn(understudy.sessions)
-    const { strict } = config
-    return asRun({
-      ...judged,
-      recovery_paths,
-      not_emulated,
-      url,
-      round,
-      end,
-      took_ms,
-      strict,
-      db: db ?? null,
-      cassettes,
-    })
+    const about = { recovery_paths, not_emulated, url, db: db ?? null, cassettes }
+    return asRun({ ...judged, round, end, took_ms, strict: config.strict, about })
   } finally {
     leads.stop()
     await Promise.all(servers.map((server) => server.stop(true)))
@@ -278,18 +267,18 @@ function withReasons(verdicts: readonly RunSession[], calls: readonly NotEmulate
   }))
 }
 
-interface RunParts
-  extends Awaited<ReturnType<typeof judgeSessions>>,
-    Pick<SuiteRun, 'recovery_paths' | 'not_emulated' | 'url' | 'took_ms' | 'strict' | 'db' | 'cassettes'> {
+interface RunParts extends Awaited<ReturnType<typeof judgeSessions>>, Pick<SuiteRun, 'took_ms' | 'strict'> {
   round: Round
   end: ChildEnd
+  /** The rest, as it is reported. */
+  about: Pick<SuiteRun, 'recovery_paths' | 'not_emulated' | 'url' | 'db' | 'cassettes'>
 }
 
-function asRun(parts: RunParts): SuiteRun {
-  const { verdicts, none, not_emulated, url, round, end, strict, cassettes } = parts
+function asRun({ verdicts, clocks, times, none, round, end, took_ms, strict, about }: RunParts): SuiteRun {
   const { scenario } = round
+  const { not_emulated, url, cassettes } = about
   const findings = none ? [noCall(url, round)] : []
-  const about = new Set(verdicts.flatMap(({ rules }) => rules.map((rule) => rule.name)))
+  const judged = new Set(verdicts.flatMap(({ rules }) => rules.map((rule) => rule.name)))
   const broken = verdicts.filter((one) => one.verdict === 'fail')
   const cassettesFail =
     cassettes !== null && (hasMisses(cassettes) || isRecordingIncomplete(cassettes) || (strict && hasUnused(cassettes)))
@@ -303,21 +292,13 @@ function asRun(parts: RunParts): SuiteRun {
     code: end.code,
     timed_out: end.timedOut,
     stopped: end.stopped !== undefined,
-    took_ms: parts.took_ms,
-    clocks: parts.clocks,
-    strict,
-    verdict,
-    inconclusive,
+    ...{ took_ms, clocks, strict, verdict, inconclusive },
     ok: verdict === 'pass',
     findings,
-    unmatched_rules: (scenario?.rules ?? []).map((rule) => rule.name).filter((rule) => !about.has(rule)),
+    unmatched_rules: (scenario?.rules ?? []).map((rule) => rule.name).filter((rule) => !judged.has(rule)),
     sessions: [...broken, ...verdicts.filter((one) => !broken.includes(one))],
-    recovery_paths: parts.recovery_paths,
-    not_emulated,
-    url,
-    db: parts.db,
-    cassettes,
-    times: parts.times,
+    ...about,
+    times,
   }
 }
 
