@@ -10,10 +10,19 @@ import {
   tokenOf,
   withoutPrefix,
 } from './access.ts'
-import { isPreflight, isWhole, preflight, type RequestIds, readableBy, requestIds, sessionNews } from './app/answer.ts'
+import {
+  createResponseCounts,
+  isPreflight,
+  isWhole,
+  preflight,
+  type RequestIds,
+  readableBy,
+  requestIds,
+  sessionNews,
+  statusFor,
+} from './app/answer.ts'
 import { balancerNotes } from './app/balancer-notes.ts'
 import { allowedPage, checkOrigin } from './app/origins.ts'
-import { createResponseCounts, statusFor } from './app/response-counts.ts'
 import type { App, AppDeps } from './app/types.ts'
 import { compatApiOf, compatApis } from './compat/index.ts'
 import type { ConnectionFinder } from './contract/core/connection.ts'

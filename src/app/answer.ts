@@ -1,4 +1,4 @@
-// Common parts of all responses: an id, and CORS headers for pages of allowed origins.
+// Common parts of all responses: an id, CORS headers for pages of allowed origins, and counts by status.
 import {
   COMMON_HEADERS,
   FAULTS,
@@ -13,6 +13,9 @@ import type { ApiError } from '../contract/core/error.ts'
 import type { Instance } from '../contract/core/instance.ts'
 import { refusalOf } from '../contract/core/refusal.ts'
 import type { Wire } from '../contract/core/wire.ts'
+import type { ResponseCounts } from '../control/types.ts'
+import { CLIENT_GONE } from '../gateway/outcome.ts'
+import { sentStatus } from '../gateway/stream/respond.ts'
 import { headerText, soundHeaders } from '../lib/header-text.ts'
 import { uuidOf } from '../lib/ids.ts'
 import type { SessionGap } from '../sessions/session.ts'
@@ -113,4 +116,19 @@ export function isWhole({ headers }: Response): boolean {
   const type = headers.get('content-type') ?? ''
   if (type.startsWith('text/event-stream')) return false
   return !headers.has(TRACE_ID) || (type.startsWith('application/json') && !headers.get(FAULTS))
+}
+
+/** A new set of counts. */
+export function createResponseCounts(): ResponseCounts {
+  const counts = new Map<number | null, number>()
+  return {
+    add: (status) => void counts.set(status, (counts.get(status) ?? 0) + 1),
+    all: () => [...counts],
+  }
+}
+
+/** The status that the client of a request receives; null if it receives none. */
+export function statusFor(request: Request, response: Response): number | null {
+  const status = sentStatus(response)
+  return status === CLIENT_GONE && request.signal.aborted ? null : status
 }

@@ -20,7 +20,7 @@ import { allOperations, endpoints, operationNamed, operationNames } from '../end
 import { toNamespace } from '../endpoints/namespace.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
-import type { TurnCalls } from '../observers/turn-calls.ts'
+import type { TurnCalls } from '../observers/task-readers.ts'
 import { eventHandlers, resourceRoutes } from '../resources/index.ts'
 import { createEventQueue, type EventQueue } from '../resources/knowledge/events.ts'
 import { throughFaults } from '../resources/through-scenario.ts'

@@ -6,6 +6,8 @@ import type { Operation } from '../contract/core/operation.ts'
 import type { Verification } from '../contract/core/verification.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
 import type { TraceStore } from '../db/trace-store.ts'
+import { realClock } from '../lib/clock.ts'
+import { VERSION } from '../version.ts'
 import { callWaterfall } from '../views/call-waterfall.ts'
 import { rowOf } from '../views/calls-page.ts'
 import { exchangeOf } from '../views/exchange.ts'
@@ -28,9 +30,6 @@ export interface ReportEntry {
 /** The inputs of a report. */
 export interface ReportParts {
   title: string
-  version: string
-  /** Milliseconds since the epoch. */
-  now: number
   entries: readonly ReportEntry[]
   verdicts: readonly Verification[]
   execution?: ReportedExecution | undefined
@@ -39,12 +38,12 @@ export interface ReportParts {
 
 /** The data of a report. */
 export async function reportOf(parts: ReportParts): Promise<ReportData> {
-  const { title, version, now, entries, verdicts, execution, exploration } = parts
+  const { title, entries, verdicts, execution, exploration } = parts
   const read = await inFull(entries)
   const calls = Object.fromEntries(read.flatMap(({ row, call }) => (call ? [[row.id, call] as const] : [])))
   return {
-    made: new Date(now).toISOString(),
-    version,
+    made: new Date(realClock.now()).toISOString(),
+    version: VERSION,
     title,
     rows: entries.map(({ row }) => row),
     calls,

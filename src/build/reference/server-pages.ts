@@ -10,7 +10,7 @@ import {
 import { CassetteReport } from '../../contract/core/cassette-report.ts'
 import { Verification } from '../../contract/core/verification.ts'
 import { createUnderstudy } from '../../deps.ts'
-import { block, code, page, sentence, table } from './markdown.ts'
+import { block, code, meanings, page, sentence, table } from './markdown.ts'
 import { keyTable } from './schema-rows.ts'
 
 /** What a server of this program says about itself. */
@@ -63,9 +63,6 @@ export async function serverFacts() {
   }
 }
 
-const headerRows = (headers: Readonly<Record<string, string>>) =>
-  Object.entries(headers).map(([name, meaning]) => [code(name), meaning])
-
 /** Every header of the program's own. */
 export const headersPage = (): string =>
   page(
@@ -76,13 +73,13 @@ export const headersPage = (): string =>
       "curl -i http://127.0.0.1:8633/v1/models -H 'authorization: Bearer any' -H 'x-understudy-session: test-1'",
     ),
     '## Headers of every response',
-    table(['header', 'meaning'], headerRows(COMMON_HEADERS)),
+    meanings('header', COMMON_HEADERS),
     '## Headers of responses from models',
-    table(['header', 'meaning'], headerRows(ROUTER_HEADERS)),
+    meanings('header', ROUTER_HEADERS),
     '## Headers of workspace responses',
-    table(['header', 'meaning'], headerRows(WORKSPACE_HEADERS)),
+    meanings('header', WORKSPACE_HEADERS),
     '## Headers of requests',
-    table(['header', 'meaning'], headerRows(REQUEST_HEADERS)),
+    meanings('header', REQUEST_HEADERS),
     '## Limits of headers',
     'A header says what was known when the response began. What happens later in a stream is in the trace.',
   )

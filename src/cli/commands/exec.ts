@@ -17,14 +17,15 @@ import { runSuite } from '../run/suite.ts'
 import { exitCodeOf, runAsJson, type SuiteRun } from '../run/suite-run.ts'
 import {
   addReportOptions,
+  addSettingFlags,
   commandConfig,
   durationOf,
   type ReportOptions,
   rejectUnusedReplaySettings,
   rejectUnwritable,
+  repeated,
   seedOf,
 } from './command-flags.ts'
-import { addSettingFlags, repeated } from './setting-flags.ts'
 
 /** The options of exec. */
 export interface ExecOptions extends ReportOptions {

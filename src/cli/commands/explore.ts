@@ -18,9 +18,15 @@ import { realClock } from '../../lib/clock.ts'
 import { suggestion } from '../../lib/likely-name.ts'
 import { printableJson } from '../../lib/printable.ts'
 import type { CommandIo, Exiting } from '../io.ts'
-import { writeExploration } from '../print/explore-html.ts'
 import { exploreLines } from '../print/explore-matrix.ts'
-import { coverageAsJson, exploreJunit, RUNS, reportAsJson, writeScenarios } from '../print/explore-outputs.ts'
+import {
+  coverageAsJson,
+  exploreJunit,
+  RUNS,
+  reportAsJson,
+  writeExploration,
+  writeScenarios,
+} from '../print/explore-outputs.ts'
 import { isJudgedAlone, repeater, scenarioRepeater, shellLine } from '../print/explore-repeat.ts'
 import { writeOutputFile } from '../print/output-file.ts'
 import { exploreProgress } from '../print/progress.ts'
@@ -35,15 +41,16 @@ import { commandProgram, observer, routeRunner } from '../run/observe.ts'
 import { NOT_PASSED, STOPPED } from '../run/suite-run.ts'
 import {
   addReportOptions,
+  addSettingFlags,
   commandConfig,
   durationOf,
   numberOf,
   type ReportOptions,
   rejectUnusedReplaySettings,
   rejectUnwritable,
+  repeated,
   seedOf,
 } from './command-flags.ts'
-import { addSettingFlags, repeated } from './setting-flags.ts'
 
 interface Options extends ReportOptions {
   failureMode?: string[]

@@ -11,9 +11,8 @@ import { counted } from '../../lib/units.ts'
 import type { CommandIo, Exiting } from '../io.ts'
 import { announceAddresses } from '../run/listen.ts'
 import { runSuite } from '../run/suite.ts'
-import { commandConfig, durationOf, rejectUnusedReplaySettings } from './command-flags.ts'
+import { commandConfig, durationOf, rejectUnusedReplaySettings, repeated } from './command-flags.ts'
 import { addExecOptions, EXIT_CODES, type ExecOptions, exec } from './exec.ts'
-import { repeated } from './setting-flags.ts'
 
 interface RecordOptions extends ExecOptions {
   out: string

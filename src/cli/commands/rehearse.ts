@@ -21,8 +21,16 @@ import type { RehearseJson } from '../print/report-schemas.ts'
 import { taskTree } from '../print/task-tree.ts'
 import { drawingWidth, wrapLine } from '../print/terminal.ts'
 import { waterfall } from '../print/waterfall.ts'
-import { type Ask, fixturesOfAgents, isOfAgents, makeAgents, runTask } from '../run/agent-calls.ts'
-import { builtInCalls, ruleFor, stepOf } from '../run/built-in-calls.ts'
+import {
+  type Ask,
+  builtInCalls,
+  fixturesOfAgents,
+  isOfAgents,
+  makeAgents,
+  ruleFor,
+  runTask,
+  stepOf,
+} from '../run/built-in-calls.ts'
 import { inProcess, postJson, rehearsalConfig, type SendRequest } from '../run/in-process.ts'
 import { NOT_PASSED } from '../run/suite-run.ts'
 import { numberOf } from './command-flags.ts'
@@ -158,12 +166,12 @@ function print(stdout: Printer, rehearsal: RehearseJson, options: Options): void
   const { report } = rehearsal
   const width = drawingWidth(stdout)
   const traces = printableValues(rehearsal.traces)
-  if (traces.length >= MANY_CALLS) stdout.lines([...overviewLines(traces, { paint, width }), ''])
+  if (traces.length >= MANY_CALLS) stdout.lines([...overviewLines(traces, width), ''])
   const related = new Map(traces.map((trace) => [trace.id, trace]))
-  const tree = ({ task }: TraceRecord) => (task ? taskTree(task, related, { paint, width }) : [])
+  const tree = ({ task }: TraceRecord) => (task ? taskTree(task, related, width) : [])
   // The steps of an agent are drawn in the tree of its task.
   for (const trace of traces.filter(({ parent }) => parent === null || !related.get(parent)?.task))
-    stdout.lines([...headline(trace, stdout), ...tree(trace), ...waterfall(trace, paint, width), ''])
+    stdout.lines([...headline(trace, stdout), ...tree(trace), ...waterfall(trace, width), ''])
   stdout.lines([
     `Understudy: ${report.scenario}: ${verdictText(report)}`,
     ...fittedReport(reportLines(report), stdout.width),

@@ -11,14 +11,13 @@ import { VERSION } from '../../version.ts'
 import { endWorkers } from '../../workers/pool.ts'
 import type { CommandIo, Exiting } from '../io.ts'
 import { cassetteLines } from '../print/cassette-lines.ts'
-import { jsonLine } from '../print/json-log.ts'
-import { standardLog, withRequestLog } from '../print/request-log.ts'
+import { jsonLine } from '../print/log.ts'
+import { withRequestLog } from '../print/request-log.ts'
 import { withClientTime } from '../run/client-time.ts'
 import { withIdleCollection } from '../run/idle-collection.ts'
 import { announceAddresses, FLUSH_MS, listen, rejectOpenHost, serverUrl } from '../run/listen.ts'
 import type { StopCause } from '../run/stop-signals.ts'
-import { rejectUnusedReplaySettings } from './command-flags.ts'
-import { addSettingFlags, settingsByKey } from './setting-flags.ts'
+import { addSettingFlags, rejectUnusedReplaySettings, settingsByKey } from './command-flags.ts'
 
 /**
  * How long a balancer that checks health every second takes to send no more sessions here, and how many checks it
@@ -62,7 +61,7 @@ async function serve(io: CommandIo, config: Config): Promise<number> {
   if (config.json) announceAddresses(io, config)
   for (const warning of understudy.warnings) log.line('warn', warning, { prefix: 'warning: ' })
   if (config.log === 'json') log.calls(understudy)
-  const servers = await listen(config, withRequestLog(understudy, standardLog(io, config.verbose)))
+  const servers = await listen(config, withRequestLog(understudy, io, config.verbose))
   const port = servers[0]?.port
   const url = serverUrl(config, port)
   if (!understudy.instance.named) understudy.instance.name = new URL(url).host

@@ -11,10 +11,8 @@ import { READ_ONLY } from '../../db/writer.ts'
 import { operationNamed } from '../../endpoints/index.ts'
 import { reportPage } from '../../inspector/page-file.ts'
 import { entriesOf, type ReportEntry, type ReportParts, reportOf } from '../../inspector/report.ts'
-import { realClock } from '../../lib/clock.ts'
 import { printableJson } from '../../lib/printable.ts'
 import { counted } from '../../lib/units.ts'
-import { VERSION } from '../../version.ts'
 import type { CommandIo } from '../io.ts'
 import { writeOutputFile } from '../print/output-file.ts'
 import { callServer, type ServerFlags, type ServerPlace } from '../run/server.ts'
@@ -52,12 +50,8 @@ const titleOf = ({ session, db, url }: ExportOptions) =>
   [`calls of ${session ?? 'all sessions'}`, ...(db ? [`in ${db}`] : url ? [`at ${url}`] : [])].join(' ')
 
 /** Writes a report as a page. */
-export async function writeReport(
-  file: string,
-  parts: Pick<ReportParts, 'title' | 'entries' | 'verdicts' | 'execution' | 'exploration'>,
-): Promise<void> {
-  writeOutputFile(file, await reportPage(await reportOf({ ...parts, version: VERSION, now: realClock.now() })))
-}
+export const writeReport = async (file: string, parts: ReportParts): Promise<void> =>
+  writeOutputFile(file, await reportPage(await reportOf(parts)))
 
 type Calls = Pick<ReportParts, 'entries' | 'verdicts'>
 

@@ -51,7 +51,7 @@ export function traceCommand(io: CommandIo): Command {
       const traces = await traceSource(io, options).list(options)
       if (traces.length === 0 && !options.json) stdout.lines([noTraces(options)])
       if (traces.length >= MANY_CALLS && !options.json) {
-        stdout.lines([...overviewLines(printableValues(traces), { paint, width: drawingWidth(stdout) }), ''])
+        stdout.lines([...overviewLines(printableValues(traces), drawingWidth(stdout)), ''])
       }
       const sessions = new Set(traces.map(({ session }) => session)).size > 1
       for (const record of traces) print(io, record, { ...options, sessions })
@@ -141,7 +141,7 @@ function print(
   { json, sessions = false }: Options & { sessions?: boolean },
 ): void {
   if (json) stdout.json(record)
-  else stdout.lines([traceLine(printableValues(record), { paint, width: stdout.width, sessions })])
+  else stdout.lines([traceLine(printableValues(record), { width: stdout.width, sessions })])
 }
 
 /** The trace of an id; `last` is the newest one, or the outer call of an internal one. */
@@ -176,11 +176,11 @@ async function show(io: CommandIo, trace: StoredTrace, options: Options): Promis
   if (trace.task) {
     const related = await relatedTraces(trace, traceSource(io, options).get)
     const printed = new Map([...related].map(([key, one]) => [key, printableValues(one)]))
-    stdout.lines(taskTree(printableValues(trace.task), printed, { paint, width: drawingWidth(stdout) }))
+    stdout.lines(taskTree(printableValues(trace.task), printed, drawingWidth(stdout)))
   }
   stdout.lines([
     `route: ${ROUTES[trace.route]}`,
-    ...waterfall(printableValues<TraceRecord>(trace), paint, drawingWidth(stdout)),
+    ...waterfall(printableValues<TraceRecord>(trace), drawingWidth(stdout)),
   ])
   if (error) block('error', error)
   if (options.brief) return

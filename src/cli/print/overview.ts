@@ -2,8 +2,8 @@
 
 import { outcomeText } from '../../contract/core/outcome-text.ts'
 import type { TraceRecord } from '../../contract/core/trace.ts'
+import { paint } from './output.ts'
 import { fitText } from './terminal.ts'
-import type { Paint } from './waterfall.ts'
 
 /** Calls from which on a summary is shown. */
 export const MANY_CALLS = 24
@@ -13,10 +13,7 @@ const [ALL_WELL, SOME_FAILED, ALL_FAILED] = ['█', '▒', '░']
 const LABEL = 30
 
 /** The outcomes of many calls, by model and over time. */
-export function overviewLines(
-  traces: readonly TraceRecord[],
-  { paint, width }: { paint: Paint; width: number },
-): string[] {
+export function overviewLines(traces: readonly TraceRecord[], width: number): string[] {
   const starts = traces.map(({ started_at }) => Date.parse(started_at))
   const begin = starts.reduce((least, start) => Math.min(least, start), Number.POSITIVE_INFINITY)
   const end = traces.reduce((most, { duration_ms }, index) => Math.max(most, (starts[index] ?? 0) + duration_ms), begin)

@@ -4,10 +4,8 @@ import { outcomeText } from '../../contract/core/outcome-text.ts'
 import type { AttemptRecord, TaskStep, TaskTrace, TraceRecord } from '../../contract/core/trace.ts'
 import { STEP_TITLES } from '../../views/call-waterfall.ts'
 import { timeText } from '../../views/waterfall.ts'
+import { type Format, paint } from './output.ts'
 import { wrapText } from './terminal.ts'
-import type { Paint } from './waterfall.ts'
-
-type Format = Parameters<Paint>[0]
 
 interface TreeNode {
   text: string
@@ -46,11 +44,7 @@ const idsOf = ({ task }: TraceRecord): string[] =>
   (task?.steps ?? []).flatMap(({ trace }) => (trace === null ? [] : [trace]))
 
 /** The lines of the tree, wrapped to the width. */
-export function taskTree(
-  task: TaskTrace,
-  related: RelatedTraces,
-  { paint, width }: { paint: Paint; width: number },
-): string[] {
+export function taskTree(task: TaskTrace, related: RelatedTraces, width: number): string[] {
   const root: TreeNode = {
     text: `task ${task.id} of ${task.agent}, turn ${task.turn}: ${endOf(task)}`,
     format: 'bold',

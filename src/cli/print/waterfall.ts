@@ -2,11 +2,8 @@
 import type { TraceRecord } from '../../contract/core/trace.ts'
 import type { WaterfallRow, WaterfallSpan } from '../../contract/core/waterfall.ts'
 import { gatewayRows, timeText } from '../../views/waterfall.ts'
-import type { Format } from './output.ts'
+import { type Format, paint } from './output.ts'
 import { fitText, wrapText } from './terminal.ts'
-
-/** Colors a text, or returns it unchanged where colors are off. */
-export type Paint = (format: Format, text: string) => string
 
 /** Minimum and maximum length of the time axis. */
 const [MIN_AXIS_LENGTH, MAX_AXIS_LENGTH] = [10, 40]
@@ -21,26 +18,18 @@ const WAIT = '·'
 const SILENT = '░'
 const RECEIVING = '█'
 
-/** Size and colors of the drawing. */
-interface Canvas {
-  paint: Paint
-  /** Columns. */
-  width: number
-}
-
 const COLOURS = { good: 'green', bad: 'red', warning: 'yellow', idle: 'dim' } as const
 
 /** The lines of a call's timeline, in order, fitted to the width. */
-export function waterfall(trace: TraceRecord, paint: Paint, width: number): string[] {
-  const canvas = { paint, width }
+export function waterfall(trace: TraceRecord, width: number): string[] {
   const rows = gatewayRows(trace)
   const attempts = rows.filter(isAttempt)
   const [before, after] = [rows.findIndex(isAttempt), rows.findLastIndex(isAttempt)]
-  const steps = (some: readonly WaterfallRow[]) => some.flatMap((row) => stepOf(row, canvas))
+  const steps = (some: readonly WaterfallRow[]) => some.flatMap((row) => stepOf(row, width))
   if (attempts.length === 0) return steps(rows)
   return [
     ...steps(rows.slice(0, before)),
-    ...['', ...bars(attempts, trace.duration_ms, canvas), ''],
+    ...['', ...bars(attempts, trace.duration_ms, width), ''],
     ...steps(rows.slice(after + 1)),
   ]
 }
@@ -49,26 +38,22 @@ export function waterfall(trace: TraceRecord, paint: Paint, width: number): stri
 type Bar = WaterfallRow & { span: WaterfallSpan }
 const isAttempt = (row: WaterfallRow): row is Bar => row.kind === 'attempt' && row.span !== null
 
-function stepOf({ title, subject, detail, notes, tone }: WaterfallRow, canvas: Canvas): string[] {
+function stepOf({ title, subject, detail, notes, tone }: WaterfallRow, width: number): string[] {
   const about = subject === '' ? '' : `${subject} `
-  const shown = tone === 'plain' ? detail : canvas.paint(COLOURS[tone], detail)
+  const shown = tone === 'plain' ? detail : paint(COLOURS[tone], detail)
   const more = notes.map((note) => `, ${note}`).join('')
-  return stepLines(title, { text: `${about}${detail}${more}`, shown: `${about}${shown}${more}` }, canvas)
-}
-
-/** A step with its name. A continuation is indented. */
-function stepLines(name: string, { text, shown }: { text: string; shown: string }, { paint, width }: Canvas): string[] {
-  const lines = text.length + STEP <= width ? [shown] : wrapText(text, width - STEP)
-  return lines.map((line, index) => `  ${paint('bold', (index === 0 ? name : '').padEnd(STEP - 3))} ${line}`)
+  const text = `${about}${detail}${more}`
+  // Only the first line has the name.
+  const lines = text.length + STEP <= width ? [`${about}${shown}${more}`] : wrapText(text, width - STEP)
+  return lines.map((line, index) => `  ${paint('bold', (index === 0 ? title : '').padEnd(STEP - 3))} ${line}`)
 }
 
 const colourOf = ({ tone }: Bar) => (tone === 'good' ? 'green' : 'red')
 
-function bars(attempts: readonly Bar[], duration: number, canvas: Canvas): string[] {
+function bars(attempts: readonly Bar[], duration: number, width: number): string[] {
   const total = Math.max(1, duration, ...attempts.map(({ span }) => span.to))
-  const rest = canvas.width - LABEL - Math.max(...attempts.map(({ detail }) => detail.length)) - 1
-  if (rest < MIN_LABEL_LENGTH + MIN_AXIS_LENGTH) return stackedBars(attempts, total, canvas)
-  const { paint, width } = canvas
+  const rest = width - LABEL - Math.max(...attempts.map(({ detail }) => detail.length)) - 1
+  if (rest < MIN_LABEL_LENGTH + MIN_AXIS_LENGTH) return stackedBars(attempts, total, width)
   const label = Math.min(
     Math.max(...attempts.map(({ subject }) => subject.length)),
     Math.max(MIN_LABEL_LENGTH, rest - MIN_AXIS_LENGTH),
@@ -80,7 +65,7 @@ function bars(attempts: readonly Bar[], duration: number, canvas: Canvas): strin
     `${indent}${paint('dim', `0${timeText(total).padStart(axis - 1)}`)}`,
     ...attempts.flatMap((attempt) => {
       const { subject, title, detail, error } = attempt
-      const begin = `  ${fitText(subject, label)} ${title.padEnd(9)} ${barOf(attempt, { total, axis, paint })}`
+      const begin = `  ${fitText(subject, label)} ${title.padEnd(9)} ${barOf(attempt, { total, axis })}`
       const line = `${begin} ${paint(colourOf(attempt), detail)}`
       const notes = attempt.notes.join(', ')
       const fits = notes === '' || label + LABEL + axis + detail.length + notes.length + 3 <= width
@@ -94,7 +79,7 @@ function bars(attempts: readonly Bar[], duration: number, canvas: Canvas): strin
 }
 
 /** Each bar below its name, if there is no room beside it. */
-function stackedBars(attempts: readonly Bar[], total: number, { paint, width }: Canvas): string[] {
+function stackedBars(attempts: readonly Bar[], total: number, width: number): string[] {
   const indent = '    '
   const axis = Math.min(MAX_AXIS_LENGTH, width - indent.length)
   const under = (text: string, format: Format) =>
@@ -105,7 +90,7 @@ function stackedBars(attempts: readonly Bar[], total: number, { paint, width }: 
       const { subject, title, detail, notes, error } = attempt
       return [
         `  ${fitText(subject, Math.min(subject.length, width - title.length - 3))} ${title}`,
-        `${indent}${barOf(attempt, { total, axis, paint })}`,
+        `${indent}${barOf(attempt, { total, axis })}`,
         ...under(detail, colourOf(attempt)),
         ...under(notes.join(', '), 'dim'),
         ...(error === null ? [] : under(error, 'dim')),
@@ -115,7 +100,7 @@ function stackedBars(attempts: readonly Bar[], total: number, { paint, width }: 
 }
 
 /** An attempt on the time axis, at least one character long. */
-function barOf(attempt: Bar, { total, axis, paint }: { total: number; axis: number; paint: Paint }): string {
+function barOf(attempt: Bar, { total, axis }: { total: number; axis: number }): string {
   const { from: start, to: end, first, wait } = attempt.span
   const at = (ms: number) => Math.min(axis, Math.round((ms / total) * axis))
   const from = Math.min(at(start), axis - 1)

@@ -7,7 +7,7 @@ import { bareSocket } from '../../lib/bare-socket.ts'
 import { isLoopback } from '../../lib/hosts.ts'
 import { ListenError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
-import { jsonLine } from '../print/json-log.ts'
+import { jsonLine } from '../print/log.ts'
 
 /** Time limit for sending the last traces to the collector, in ms. */
 export const FLUSH_MS = 3_000

@@ -13,6 +13,7 @@ import { directFetch } from '../../lib/direct-fetch.ts'
 import { quote } from '../../schema/validation.ts'
 import { DEFAULT_SESSION } from '../../sessions/session.ts'
 import { exchangeOf } from '../../views/exchange.ts'
+import { numberOf } from '../commands/command-flags.ts'
 import { ServerError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 
@@ -140,20 +141,14 @@ function fileSource(file: string, only: string | undefined): TraceSource {
     if (Number.isNaN(at)) throw new ConfigError(`--${name} must be an ISO 8601 time, got ${JSON.stringify(text)}`)
     return at
   }
-  const number = (name: string, text: string | undefined, low: number, high: number) => {
-    if (text === undefined) return undefined
-    const value = Number(text)
-    if (Number.isInteger(value) && value >= low && value <= high) return value
-    throw new ConfigError(`--${name} must be a number from ${low} to ${high}, got ${JSON.stringify(text)}`)
-  }
   return {
     async list({ model, status, thread, since, until, limit, after }) {
       return store.list({
         ...{ model, thread, after, session },
-        status: number('status', status, 100, 599),
+        status: status === undefined ? undefined : numberOf('status', status, 599, 100),
         since: time('since', since),
         until: time('until', until),
-        limit: number('limit', limit, 1, 200) ?? 50,
+        limit: numberOf('limit', limit ?? '50', 200),
       }).data
     },
     async get(id) {

@@ -2,14 +2,13 @@
 import { useState } from 'preact/hooks'
 import { helpShown, KeyHelp, useKeys } from './keys.tsx'
 import { setToken, tokenRequired } from './state/api.ts'
-import { fixtureProblem } from './state/files.ts'
 import { countedText, instantText } from './state/format.ts'
-import { connection, pending } from './state/live.ts'
+import { connection, fixtureProblem, pending } from './state/live.ts'
 import { reportData } from './state/report.ts'
 import { hashOf, here } from './state/route.ts'
 import { nextTheme, theme } from './state/theme.ts'
-import { Dialog } from './ui/dialog.tsx'
 import { Icon } from './ui/icons.tsx'
+import { Dialog } from './ui/layout.tsx'
 import { viewsHere as views } from './views.tsx'
 
 /** The whole page. */

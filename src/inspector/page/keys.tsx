@@ -6,7 +6,7 @@ import { SEARCH } from './calls/filters.tsx'
 import { chosen, compareSelected, stepCall, stepToFailure, toggleSelected } from './calls/shown.ts'
 import { go } from './state/route.ts'
 import { nextTheme } from './state/theme.ts'
-import { Dialog } from './ui/dialog.tsx'
+import { Dialog } from './ui/layout.tsx'
 import { viewsHere } from './views.tsx'
 
 /** Whether the list of shortcuts is shown. */

@@ -1,4 +1,6 @@
 // One call: its timeline, request and response, and the files generated from it.
+
+import type { ComponentChildren } from 'preact'
 import { outcomeText } from '../../../contract/core/outcome-text.ts'
 import type { StoredTrace } from '../../../contract/core/trace.ts'
 import { curlOf } from '../../../views/curl.ts'
@@ -6,37 +8,44 @@ import { promptSayings, responseSayings, type Saying } from '../../../views/sayi
 import { requestHead, textIn, visible } from '../../../views/wire-text.ts'
 import type { ReportCall } from '../../report-data.ts'
 import { toneClass } from '../calls/list.tsx'
-import { selected, toggleSelected } from '../calls/shown.ts'
-import { callOf } from '../state/call-list.ts'
-import { countedText, countText, spanText } from '../state/format.ts'
+import { chosen, selected, toggleSelected } from '../calls/shown.ts'
+import { errorText } from '../state/api.ts'
+import { callOf, usesVirtualClock } from '../state/call-list.ts'
+import { costText, countedText, countText, instantText, spanText } from '../state/format.ts'
 import { reportData } from '../state/report.ts'
-import { here, narrow } from '../state/route.ts'
+import { hashOf, here, narrow } from '../state/route.ts'
 import { Icon } from '../ui/icons.tsx'
-import { Block, Facts, Region } from '../ui/layout.tsx'
-import { type Tab, Tabs } from '../ui/tabs.tsx'
-import { CallFacts } from './facts.tsx'
+import { Block, Facts, Region, type Tab, Tabs } from '../ui/layout.tsx'
+import { useLoaded } from '../ui/loaded.ts'
 import { GenerateTab } from './generate.tsx'
 import { Code, Json } from './json.tsx'
-import { call } from './loaded.ts'
+import { loadCall } from './loaded.ts'
 import { indented, ResponseTab, Sayings } from './response.tsx'
 import { callClock, WaterfallChart } from './waterfall.tsx'
 
 /** The panel of the selected call. */
-export function CallDetail() {
-  const state = call.value
-  if (state.kind === 'none') return null
+export const CallDetail = () => (chosen.value === null ? null : <CallPanel id={chosen.value} />)
+
+function CallPanel({ id }: { id: string }) {
+  // A failure is that of one call, whereas the last call is shown until the next one is there.
+  const load = (): Promise<{ call?: ReportCall; failed?: string; why?: string }> =>
+    loadCall(id).then(
+      (call) => ({ call }),
+      (error: unknown) => ({ failed: id, why: errorText(error) }),
+    )
+  const { call, failed, why } = useLoaded(load, [id]).value ?? {}
   return (
     <section class="detail-pane" aria-label="Call">
-      {state.kind === 'loading' && <p class="note">Loading …</p>}
-      {state.kind === 'failed' && (
+      {!call && failed !== id && <p class="note">Loading …</p>}
+      {failed === id && (
         <div class="empty">
-          <p>{state.why}</p>
+          <p>{why}</p>
           <button type="button" onClick={close}>
             Close
           </button>
         </div>
       )}
-      {state.kind === 'here' && <Loaded {...state} />}
+      {call && <Loaded {...call} />}
     </section>
   )
 }
@@ -247,3 +256,46 @@ function Texts({ title, sayings, none }: { title: string; sayings: readonly Sayi
     </section>
   )
 }
+
+/** The facts of a call. */
+function CallFacts({ trace }: { trace: StoredTrace }) {
+  const { started_at, duration_ms, session, operation, fixture, generated, cost, thread, retry_after_ms } = trace
+  const row = callOf(trace.id)
+  const isVirtual = row !== undefined && usesVirtualClock(row)
+  const cached = trace.cache?.status === 'hit' ? 'the cache' : null
+  const answeredBy = cached ?? fixture ?? (generated ? 'generated: no fixture matched' : null)
+  const rows: [string, ComponentChildren][] = [
+    ['Arrived (real time)', row && row.arrived > 0 ? instantText(row.arrived) : null],
+    [isVirtual ? 'Started (virtual time)' : 'Started', `${instantText(Date.parse(started_at))}`],
+    [isVirtual ? 'Duration (virtual time)' : 'Duration', spanText(duration_ms)],
+    ['Requested model', row?.requested_model ?? null],
+    ['Operation', operation],
+    ['Route', ROUTES[trace.route]],
+    ['Session', session],
+    ['Plan', trace.plan.join(' → ')],
+    ['Response source', answeredBy],
+    ['Scenario', trace.scenario],
+    ['Retry-After', retry_after_ms === null ? null : spanText(retry_after_ms)],
+    ['Usage', usageText(trace)],
+    ['Cost', cost === null ? null : costText(cost)],
+    ['Cache', trace.cache && `${trace.cache.status}, key ${trace.cache.key.slice(0, 12)}`],
+    ['Thread', typeof thread?.id === 'string' ? thread.id : null],
+    ['Metadata', trace.metadata && JSON.stringify(trace.metadata)],
+    ['Identity', trace.identity && JSON.stringify(trace.identity)],
+    ['Trace', trace.id],
+    ['Parent call', trace.parent && <a href={hashOf('calls', { call: trace.parent })}>{trace.parent}</a>],
+  ]
+  return <Facts rows={rows.filter(([, value]) => value !== null && value !== '')} />
+}
+
+function usageText({ usage }: StoredTrace): string | null {
+  const counts = Object.entries(usage ?? {}).flatMap(([name, value]) =>
+    typeof value === 'number' ? [countedText(value, name.replaceAll('_', ' ').replace(/s$/, ''))] : [],
+  )
+  return counts.length === 0 ? null : counts.join(', ')
+}
+
+const ROUTES = {
+  direct: 'direct: straight to the provider',
+  gateway: 'gateway: with retries, fallbacks, and other gateway features',
+} as const

@@ -1,19 +1,8 @@
-// The selected call with all details, from the server or from the report.
-import { effect, signal } from '@preact/signals'
+// A call with all details, from the server or from the report.
 import type { ReportCall } from '../../report-data.ts'
-import { chosen } from '../calls/shown.ts'
-import { askJson, errorText } from '../state/api.ts'
+import { askJson } from '../state/api.ts'
 import { callOf } from '../state/call-list.ts'
 import { reportData } from '../state/report.ts'
-
-type CallState =
-  | { kind: 'none' }
-  | { kind: 'loading' }
-  | { kind: 'failed'; why: string }
-  | ({ kind: 'here' } & ReportCall)
-
-/** The selected call, or the state of loading it. */
-export const call = signal<CallState>({ kind: 'none' })
 
 /** A call with its steps. */
 export async function loadCall(id: string): Promise<ReportCall> {
@@ -33,24 +22,3 @@ export async function loadCall(id: string): Promise<ReportCall> {
   ])
   return { trace, waterfall, exchange }
 }
-
-effect(() => {
-  const id = chosen.value
-  if (id === null) {
-    call.value = { kind: 'none' }
-    return
-  }
-  let meant = true
-  call.value = call.peek().kind === 'here' ? call.peek() : { kind: 'loading' }
-  loadCall(id).then(
-    (loaded) => {
-      if (meant) call.value = { kind: 'here', ...loaded }
-    },
-    (error: unknown) => {
-      if (meant) call.value = { kind: 'failed', why: errorText(error) }
-    },
-  )
-  return () => {
-    meant = false
-  }
-})

@@ -22,16 +22,15 @@ interface TimedCall {
  */
 const [LONG, AROUND, MAX_DRAWN] = [15, 2, 60]
 
-/** The timeline of a run; `href` is the address of a call. */
-export function RunTimeline({
-  calls,
-  href,
-  clock = 'real',
-}: {
+interface RunTimelineProps {
   calls: readonly TimedCall[]
+  /** The address of a call. */
   href(id: string): string
   clock?: 'real' | 'virtual'
-}) {
+}
+
+/** The timeline of a run. */
+export function RunTimeline({ calls, href, clock = 'real' }: RunTimelineProps) {
   if (calls.length === 0) return <p class="note">No calls.</p>
   const drawn = drawnCalls(calls)
   const zero = Math.min(...drawn.map(({ row }) => row.started))

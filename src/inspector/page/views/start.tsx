@@ -3,10 +3,8 @@ import { useState } from 'preact/hooks'
 import { Code } from '../call/json.tsx'
 import { askJson, errorText, token } from '../state/api.ts'
 import { here } from '../state/route.ts'
-import { CopyButton } from '../ui/copy.tsx'
 import { Icon } from '../ui/icons.tsx'
-import { Block } from '../ui/layout.tsx'
-import { Tabs } from '../ui/tabs.tsx'
+import { Block, CopyButton, Tabs } from '../ui/layout.tsx'
 import { SNIPPETS } from './snippets.ts'
 
 /** Environment variables for an unchanged app, in shell syntax. */
