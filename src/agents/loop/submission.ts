@@ -12,7 +12,7 @@ import { parseRequest, quote } from '../../schema/validation.ts'
 import type { Session } from '../../sessions/sessions.ts'
 import { type AgentTaskRecord, manifestOf, offeredTools, systemTextOf, type TurnManifest } from '../store/manifest.ts'
 import { filledParts, openCalls, textsOf, toolCallsOf, toolResultsOf } from '../store/messages.ts'
-import { agentOf, messagesOf, type NewMessage, placeOf, type TaskOwner, taskNotFound, taskOf } from '../store/store.ts'
+import { agentOf, messagesOf, type NewMessage, ofAgent, placeOf, type TaskOwner, taskOf } from '../store/store.ts'
 import { chatRequestOf } from './chat-request.ts'
 import { chatOperation } from './model-step.ts'
 
@@ -97,8 +97,7 @@ export const externalAgent = ({ key }: Fields) =>
  */
 function continued(call: TaskCall, agent: Fields, id: string): NonNullable<Submission['before']> {
   const place = placeOf(call)
-  const task = taskOf(place, id)
-  if (task.agent_id !== agent._id) throw taskNotFound(id)
+  const { task } = ofAgent(agent, { task: taskOf(place, id) })
   checkInactive(task)
   return { task, history: messagesOf(place, id) }
 }

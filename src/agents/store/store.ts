@@ -65,7 +65,7 @@ export const taskNotFound = (id: string, param = 'task_id'): ApiError =>
  * The data of a turn that does not change during it. It may be large, so it is written once per turn and not with every
  * step.
  */
-export type TurnBasis = Pick<AgentTaskRecord, 'manifest' | 'says'>
+type TurnBasis = Pick<AgentTaskRecord, 'manifest' | 'says'>
 
 const basisId = (task: string) => `${task}:turn`
 const withBasis = ({ session, workspace }: TaskPlace, body: Fields): AgentTaskRecord => {
@@ -92,6 +92,15 @@ export function findTask(place: TaskPlace, id: string, known?: TurnBasis): Agent
 export function taskOf(place: TaskPlace, id: string, param?: string): AgentTaskRecord {
   const found = findTask(place, id)
   if (!found) throw taskNotFound(id, param)
+  return found
+}
+
+/**
+ * The task, if it is one of the agent's.
+ * @throws ApiError 404 otherwise
+ */
+export function ofAgent<Found extends { task: AgentTaskRecord }>({ _id }: Fields, found: Found): Found {
+  if (found.task.agent_id !== _id) throw taskNotFound(found.task._id)
   return found
 }
 
