@@ -13,8 +13,7 @@ import type { Session } from '../../sessions/sessions.ts'
 import { type AgentTaskRecord, manifestOf, offeredTools, systemTextOf, type TurnManifest } from '../store/manifest.ts'
 import { filledParts, openCalls, textsOf, toolCallsOf, toolResultsOf } from '../store/messages.ts'
 import { agentOf, messagesOf, type NewMessage, ofAgent, placeOf, type TaskOwner, taskOf } from '../store/store.ts'
-import { chatRequestOf } from './chat-request.ts'
-import { chatOperation } from './model-step.ts'
+import { chatOperation, chatRequestOf } from './model-step.ts'
 
 /** The caller, the agent and the body of a submission. */
 export interface TaskCall extends TaskOwner {
