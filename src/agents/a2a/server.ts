@@ -21,8 +21,14 @@ function cardOf(agent: Fields, url: string): AgentCard {
   const { key, display_name, role, description, skills, version } = agent
   const name = String(display_name ?? key)
   const skill = (id: string, about: string) => ({
-    ...{ id, name: id, description: about, tags: [String(role)] },
-    ...{ examples: [], inputModes: [], outputModes: [], securityRequirements: [] },
+    id,
+    name: id,
+    description: about,
+    tags: [String(role)],
+    examples: [],
+    inputModes: [],
+    outputModes: [],
+    securityRequirements: [],
   })
   const own = Array.isArray(skills) ? skills.map(String) : []
   return {

@@ -34,10 +34,27 @@ interface RunningTask {
 /** A runner. `ended` is called for each turn that ends. */
 export function createRunner(deps: TurnDeps, ended: (turn: Turn) => void): Runner {
   const tasksByHandle = new WeakMap<SessionHandle, Map<string, RunningTask>>()
-  const runningIn = (handle: SessionHandle) => {
-    const found = tasksByHandle.get(handle) ?? new Map<string, RunningTask>()
-    tasksByHandle.set(handle, found)
-    return found
+  const runningIn = (handle: SessionHandle) => tasksByHandle.getOrInsertComputed(handle, () => new Map())
+  const work = async (session: Session, task: AgentTaskRecord, controller: AbortController): Promise<void> => {
+    const activity = session.begin(controller)
+    const seconds = task.manifest.settings.max_execution_time
+    const deadline = startDeadline(session.clock, Math.max(0, seconds * 1000 - task.turn.spent_ms), {
+      outer: activity.signal,
+      reason: () => timeUp(seconds),
+    })
+    const turn = turnOf(session, task, { deps, signal: deadline.signal })
+    try {
+      await takeSteps(turn, deadline)
+      ended(turn)
+    } catch (error) {
+      // A task that ends with its session or its agent cannot be stored; the session's next generation continues it.
+      if (error instanceof TaskGone) deps.events.notify(session, { type: 'gone', task: turn.task })
+      else if (!session.ended.aborted) deps.gateway.report(error)
+    } finally {
+      deadline.stop()
+      activity.end()
+      for (const { arrive } of turn.late) arrive().catch(deps.gateway.report)
+    }
   }
   const runner: Runner = {
     run(session, task) {
@@ -48,7 +65,7 @@ export function createRunner(deps: TurnDeps, ended: (turn: Turn) => void): Runne
         return known.finished
       }
       const controller = new AbortController()
-      const finished = work(session, task, { deps, controller, ended }).finally(() => {
+      const finished = work(session, task, controller).finally(() => {
         running.delete(task._id)
         // It was woken just after its turn ended.
         const { again } = entry
@@ -74,34 +91,6 @@ export function createRunner(deps: TurnDeps, ended: (turn: Turn) => void): Runne
     },
   }
   return runner
-}
-
-interface Work {
-  deps: TurnDeps
-  controller: AbortController
-  ended: (turn: Turn) => void
-}
-
-async function work(session: Session, task: AgentTaskRecord, { deps, controller, ended }: Work): Promise<void> {
-  const activity = session.begin(controller)
-  const seconds = task.manifest.settings.max_execution_time
-  const deadline = startDeadline(session.clock, Math.max(0, seconds * 1000 - task.turn.spent_ms), {
-    outer: activity.signal,
-    reason: () => timeUp(seconds),
-  })
-  const turn = turnOf(session, task, { deps, signal: deadline.signal })
-  try {
-    await takeSteps(turn, deadline)
-    ended(turn)
-  } catch (error) {
-    // A task that ends with its session or its agent cannot be stored; the session's next generation continues it.
-    if (error instanceof TaskGone) deps.events.notify(session, { type: 'gone', task: turn.task })
-    else if (!session.ended.aborted) deps.gateway.report(error)
-  } finally {
-    deadline.stop()
-    activity.end()
-    for (const { arrive } of turn.late) arrive().catch(deps.gateway.report)
-  }
 }
 
 /** Runs steps until the end of the turn, and commits the end whatever it is. */

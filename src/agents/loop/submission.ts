@@ -44,16 +44,12 @@ export interface Submission {
   before?: { task: AgentTaskRecord; history: readonly MessageRecord[] }
 }
 
-/** Aborts when the submission is no longer needed. */
-const goneWith = ({ session, client }: Pick<TaskCall, 'session' | 'client'>): AbortSignal =>
-  client ? AbortSignal.any([session.ended, client]) : session.ended
-
 /**
  * Validates a call without changing anything.
  * @throws ApiError if it is invalid
  */
 export async function submissionOf(call: TaskCall): Promise<Submission> {
-  const { session, caller, body } = call
+  const { session, caller, body, client } = call
   const { records, clock } = session
   const agent = agentOf(call, call.agent)
   if (agent.type === 'a2a') throw externalAgent(agent)
@@ -64,8 +60,9 @@ export async function submissionOf(call: TaskCall): Promise<Submission> {
   // Variables in an agent's texts have no value here.
   const values = Object.fromEntries(given.filter(([, value]) => value !== null && value !== undefined))
   const templates = [systemTextOf(agent), ...textsOf(parts)]
+  const signal = client ? AbortSignal.any([session.ended, client]) : session.ended
   const fill = await clock.work(
-    fillerOf(templates, { engine: options.engine, values }, { signal: goneWith(call), limits: session.jobLimits }),
+    fillerOf(templates, { engine: options.engine, values }, { signal, limits: session.jobLimits }),
   )
   const system = fill(systemTextOf(agent), 'instructions')
   const manifest = manifestOf(agent, { records, caller }, system)

@@ -124,12 +124,7 @@ async function resultOf(
   if (!run) return { error: noSuchTool(part.tool_name, offered) }
   const raw = rawArguments(part)
   if (raw !== undefined) return { error: `the arguments must be a JSON object, got ${quote(raw)}` }
-  const call = {
-    name: part.tool_name,
-    id: part.tool_call_id,
-    arguments: part.arguments,
-    entry: tool.entry,
-  }
+  const call = { name: part.tool_name, id: part.tool_call_id, arguments: part.arguments, entry: tool.entry }
   const context: ToolContext = {
     session,
     caller: task.caller,

@@ -202,41 +202,21 @@ export function writeChange(
     records.insert({ seq: records.nextNumber(), ...place, key: task.active, body })
     insert(AGENT_TURN, basisId(task._id), { manifest, says })
   }
-  const added = messages.map((message, index) =>
-    recordOf(message, { session, task, number: before.counts.messages + index, now }),
-  )
+  const added = messages.map(({ role, parts, messageId, filled, trace = null }, index): MessageRecord => {
+    const number = before.counts.messages + index
+    const own = () => ulidOf(session.seed, now, `${session.name}:agent_message:${task._id}`, number)
+    const about = { taskId: task._id, contextId: task.context_id }
+    return {
+      _id: `${task._id}:message:${number}`,
+      message: { kind: 'message', messageId: messageId ?? own(), role, parts, ...about },
+      ...(filled && { filled }),
+      turn: task.turn.number,
+      iteration: task.turn.iterations,
+      trace,
+    }
+  })
   for (const message of added) insert(AGENT_MESSAGE, message._id, message)
   for (const [index, step] of steps.entries())
     insert(AGENT_STEP, `${task._id}:step:${before.counts.steps + index}`, step)
   return { task, messages: added }
-}
-
-interface MessagePlace {
-  session: Session
-  task: AgentTaskRecord
-  /** From 0. */
-  number: number
-  now: number
-}
-
-function recordOf(
-  { role, parts, messageId, filled, trace = null }: NewMessage,
-  { session, task, number, now }: MessagePlace,
-): MessageRecord {
-  const own = () => ulidOf(session.seed, now, `${session.name}:agent_message:${task._id}`, number)
-  return {
-    _id: `${task._id}:message:${number}`,
-    message: {
-      kind: 'message',
-      messageId: messageId ?? own(),
-      role,
-      parts,
-      taskId: task._id,
-      contextId: task.context_id,
-    },
-    ...(filled && { filled }),
-    turn: task.turn.number,
-    iteration: task.turn.iterations,
-    trace,
-  }
 }
