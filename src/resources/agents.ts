@@ -8,7 +8,7 @@ import { builtIns } from '../guardrails/index.ts'
 import { fingerprint } from '../lib/ids.ts'
 import { canCallTools } from '../providers/catalogue.ts'
 import { quote } from '../schema/validation.ts'
-import { defineResource, type Resource, type Transaction } from './define.ts'
+import { defineResource, oneOf, type Resource, type Transaction } from './define.ts'
 import { evaluators } from './evaluators/evaluators.ts'
 import { knowledgeBases } from './knowledge/knowledge.ts'
 import { memoryStores } from './memory-stores.ts'
@@ -233,15 +233,11 @@ function unknownReference(
   work: Transaction,
   { name, param, builtIn = [] }: { name: string; param: string; builtIn?: readonly string[] | undefined },
 ): ApiError {
-  const { data } = work.records.page({
-    kind: resource.kind,
-    workspace: work.caller.workspace,
-    parent: '',
-    limit: MAX_NAMED,
-  })
+  const { kind } = resource
+  const { data } = work.records.page({ kind, workspace: work.caller.workspace, parent: '', limit: MAX_NAMED })
   const there = data.map(({ key, _id }) => quote(String(key ?? _id))).join(', ')
   const choices = builtIn.length === 0 ? '' : `${builtIn.map(quote).join(', ')}, or `
-  const message = `'${param}' must be ${choices}the key or id of ${/^[aeiou]/.test(resource.noun) ? 'an' : 'a'} ${resource.noun}, got ${quote(name)}; there ${there === '' ? 'is none' : `are ${there}`} in this workspace`
+  const message = `'${param}' must be ${choices}the key or id of ${oneOf(resource)}, got ${quote(name)}; there ${there === '' ? 'is none' : `are ${there}`} in this workspace`
   return new ApiError(404, `${resource.kind}_not_found`, message, { param })
 }
 

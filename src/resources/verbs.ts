@@ -83,19 +83,8 @@ interface NewRecordOptions {
 }
 
 /** Creates a record from a valid body. */
-export function createRecord(
-  resource: Resource,
-  work: Transaction,
-  input: Fields,
-  { params = {}, storeContent }: NewRecordOptions = {},
-): Fields {
-  const parents = parentsOf(resource, work, params)
-  const record = insertRecord(resource, work, input, {
-    parents,
-    storeContent,
-    stamp: resource.stamp?.(work, { parents }),
-  })
-  resource.changed?.(work, { verb: 'create', parents, records: [record] })
+export function createRecord(resource: Resource, work: Transaction, input: Fields, at: NewRecordOptions = {}): Fields {
+  const [record = {}] = createRecords(resource, work, [input], at)
   return record
 }
 
@@ -104,46 +93,34 @@ export function createRecords(
   resource: Resource,
   work: Transaction,
   inputs: readonly Fields[],
-  params: PathParams,
+  { params = {}, storeContent }: NewRecordOptions,
 ): Fields[] {
-  const parents = parentsOf(resource, work, params)
-  const stamp = resource.stamp?.(work, { parents })
-  const records = inputs.map((input) => insertRecord(resource, work, input, { parents, stamp }))
-  if (records.length > 0) resource.changed?.(work, { verb: 'create', parents, records })
-  return records
-}
-
-/** The position, final changes and binary content of a new record. */
-interface Insertion extends Pick<NewRecordOptions, 'storeContent'>, Pick<RecordContext, 'parents'> {
-  stamp: ((body: Fields) => Fields) | undefined
-}
-
-function insertRecord(
-  resource: Resource,
-  work: Transaction,
-  input: Fields,
-  { parents, stamp, storeContent }: Insertion,
-): Fields {
   const { records, caller, now } = work
   const { kind } = resource
-  const fields = resource.fill?.(input, work, { parents }) ?? input
-  const { seq, id } = work.newId(resource.id, kind)
-  const made: Fields = {
-    _id: id,
-    ...fields,
-    workspace_id: caller.workspace,
-    created_by_id: caller.user,
-    updated_by_id: caller.user,
-    created: now,
-    updated: now,
-  }
-  const body = stamp?.(made) ?? made
+  const parents = parentsOf(resource, work, params)
   const parent = parents.at(-1) ?? ''
-  refuseTaken(resource, work, parent, body)
-  records.insert({ seq, kind, id, workspace: caller.workspace, parent, key: keyOf(resource, body), body })
-  storeContent?.({ seq })
-  if (resource.versioned) addVersion(resource, work, body)
-  return body
+  const stamp = resource.stamp?.(work, { parents })
+  const created = inputs.map((input) => {
+    const fields = resource.fill?.(input, work, { parents }) ?? input
+    const { seq, id } = work.newId(resource.id, kind)
+    const made: Fields = {
+      _id: id,
+      ...fields,
+      workspace_id: caller.workspace,
+      created_by_id: caller.user,
+      updated_by_id: caller.user,
+      created: now,
+      updated: now,
+    }
+    const body = stamp?.(made) ?? made
+    refuseTaken(resource, work, parent, body)
+    records.insert({ seq, kind, id, workspace: caller.workspace, parent, key: keyOf(resource, body), body })
+    storeContent?.({ seq })
+    if (resource.versioned) addVersion(resource, work, body)
+    return body
+  })
+  if (created.length > 0) resource.changed?.(work, { verb: 'create', parents, records: created })
+  return created
 }
 
 /** Merges a valid patch into a record. A patch that changes nothing is not stored. */
@@ -176,10 +153,8 @@ export function saveRecord(resource: Resource, work: Transaction, at: RecordCont
 /** Deletes a record with all its children. */
 export function deleteRecord(resource: Resource, work: Transaction, params: PathParams): Fields {
   const record = findRecord(resource, work, params)
-  const parents = parentsOf(resource, work, params)
   resource.keep?.(work, record)
-  work.records.remove([String(record._id)])
-  resource.changed?.(work, { verb: 'delete', parents, records: [record] })
+  deleteRecords(resource, work, [record], params)
   return { _id: record._id, deleted: true }
 }
 

@@ -4,25 +4,11 @@ import type { TaskService } from '../loop/tasks.ts'
 import type { AgentTaskRecord } from '../store/manifest.ts'
 import type { TaskOwner, WholeTask } from '../store/store.ts'
 
-/** Notes which turns clients started and saw. */
-function notesOf(readers: TaskReaders) {
-  return {
-    begun({ session: { slot } }: TaskOwner, { _id, workspace_id, turn, parent }: AgentTaskRecord) {
-      // A sub-task reports to its parent.
-      if (parent === null) readers.begun(slot, { task: _id, workspace: workspace_id, trace: turn.trace })
-    },
-    shown({ session: { slot } }: TaskOwner, { _id, active }: AgentTaskRecord) {
-      readers.shown(slot, { id: _id, active: active !== null })
-    },
-    left({ session: { slot } }: TaskOwner, id: string) {
-      readers.abandoned(slot, id)
-    },
-  }
-}
-
 /** The service with notes about its clients. */
 export function forClients(service: TaskService, readers: TaskReaders, turns: TurnCalls): TaskService {
-  const { begun, shown, left } = notesOf(readers)
+  const shown = ({ session: { slot } }: TaskOwner, { _id, active }: AgentTaskRecord) =>
+    readers.shown(slot, { id: _id, active: active !== null })
+  const left = ({ session: { slot } }: TaskOwner, id: string) => readers.abandoned(slot, id)
   const showing = (owner: TaskOwner, whole: WholeTask): WholeTask => {
     shown(owner, whole.task)
     return whole
@@ -33,8 +19,10 @@ export function forClients(service: TaskService, readers: TaskReaders, turns: Tu
       const task = await service.submit({
         ...call,
         started(committed) {
-          begun(call, committed)
+          const { _id: task, workspace_id: workspace, parent } = committed
           const { trace, started } = committed.turn
+          // A sub-task reports to its parent.
+          if (parent === null) readers.begun(call.session.slot, { task, workspace, trace })
           if (client) turns.set(client, { session: call.session, trace, started })
           call.started?.(committed)
         },

@@ -8,9 +8,8 @@ import { agents } from '../../resources/agents.ts'
 import { putRecord } from '../../resources/verbs.ts'
 import { workOf } from '../../resources/work.ts'
 import { chatCallsOf, openCalls } from '../store/messages.ts'
-import { shownTask } from '../store/show.ts'
-import { agentOf, type TaskOwner, taskNotFound, type WholeTask } from '../store/store.ts'
-import { findsAgent, type TaskRouteDeps, taskCallOf } from './routes.ts'
+import { agentOf, ofAgent, type WholeTask } from '../store/store.ts'
+import { findsAgent, submitted, type TaskRouteDeps, taskCallOf } from './routes.ts'
 
 const about = { tag: 'Agents', errors: [404] } as const
 const question = { role: 'user', parts: [{ kind: 'text', text: 'Which day is it?' }] }
@@ -59,10 +58,8 @@ function runRoute(deps: TaskRouteDeps): Route {
       const call = await taskCallOf(deps, request, { path: '/v2/agents/run', agent: agent.key, body: task })
       const { session, caller } = call
       await session.transact(() => putRecord({ ...agents, upsert: true }, workOf(session, caller), agent as Fields, {}))
-      const begun = await tasks().submit(call)
-      if (configuration?.blocking !== true) return shownTask(begun, [], 'without')
-      const ended = await tasks().settled(call, begun._id, call.client)
-      return shownTask(ended.task, ended.history)
+      const [, answer] = await submitted(tasks(), call)
+      return answer
     },
   })
 }
@@ -126,15 +123,10 @@ function readRoute({ tasks, callOf }: TaskRouteDeps): Route {
     errors: [404],
     async handle({ request, params }) {
       const owner = await callOf(request)
-      return shownResponse(taskOfAgent(owner, params, tasks().get(owner, params.task_id ?? '')))
+      const found = tasks().get(owner, params.task_id ?? '')
+      return shownResponse(ofAgent(agentOf(owner, params.key ?? ''), found))
     },
   })
-}
-
-/** The task, if it is one of the agent's. */
-function taskOfAgent(owner: TaskOwner, { key = '' }: Fields, found: WholeTask): WholeTask {
-  if (found.task.agent_id !== agentOf(owner, String(key))._id) throw taskNotFound(found.task._id)
-  return found
 }
 
 /** A task as a response: the agent's messages since the last user message. */

@@ -12,9 +12,8 @@ import { parseRequest, quote } from '../../schema/validation.ts'
 import type { Session } from '../../sessions/sessions.ts'
 import { type AgentTaskRecord, manifestOf, offeredTools, systemTextOf, type TurnManifest } from '../store/manifest.ts'
 import { filledParts, openCalls, textsOf, toolCallsOf, toolResultsOf } from '../store/messages.ts'
-import { agentOf, messagesOf, type NewMessage, placeOf, type TaskOwner, taskNotFound, taskOf } from '../store/store.ts'
-import { chatRequestOf } from './chat-request.ts'
-import { chatOperation } from './model-step.ts'
+import { agentOf, messagesOf, type NewMessage, ofAgent, placeOf, type TaskOwner, taskOf } from '../store/store.ts'
+import { chatOperation, chatRequestOf } from './model-step.ts'
 
 /** The caller, the agent and the body of a submission. */
 export interface TaskCall extends TaskOwner {
@@ -45,16 +44,12 @@ export interface Submission {
   before?: { task: AgentTaskRecord; history: readonly MessageRecord[] }
 }
 
-/** Aborts when the submission is no longer needed. */
-const goneWith = ({ session, client }: Pick<TaskCall, 'session' | 'client'>): AbortSignal =>
-  client ? AbortSignal.any([session.ended, client]) : session.ended
-
 /**
  * Validates a call without changing anything.
  * @throws ApiError if it is invalid
  */
 export async function submissionOf(call: TaskCall): Promise<Submission> {
-  const { session, caller, body } = call
+  const { session, caller, body, client } = call
   const { records, clock } = session
   const agent = agentOf(call, call.agent)
   if (agent.type === 'a2a') throw externalAgent(agent)
@@ -65,8 +60,9 @@ export async function submissionOf(call: TaskCall): Promise<Submission> {
   // Variables in an agent's texts have no value here.
   const values = Object.fromEntries(given.filter(([, value]) => value !== null && value !== undefined))
   const templates = [systemTextOf(agent), ...textsOf(parts)]
+  const signal = client ? AbortSignal.any([session.ended, client]) : session.ended
   const fill = await clock.work(
-    fillerOf(templates, { engine: options.engine, values }, { signal: goneWith(call), limits: session.jobLimits }),
+    fillerOf(templates, { engine: options.engine, values }, { signal, limits: session.jobLimits }),
   )
   const system = fill(systemTextOf(agent), 'instructions')
   const manifest = manifestOf(agent, { records, caller }, system)
@@ -97,8 +93,7 @@ export const externalAgent = ({ key }: Fields) =>
  */
 function continued(call: TaskCall, agent: Fields, id: string): NonNullable<Submission['before']> {
   const place = placeOf(call)
-  const task = taskOf(place, id)
-  if (task.agent_id !== agent._id) throw taskNotFound(id)
+  const { task } = ofAgent(agent, { task: taskOf(place, id) })
   checkInactive(task)
   return { task, history: messagesOf(place, id) }
 }

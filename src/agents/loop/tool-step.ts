@@ -7,8 +7,8 @@ import type { AgentFunction, EarlyOutcome } from '../store/manifest.ts'
 import { rawArguments, type ToolCallPart } from '../store/messages.ts'
 import { findTask } from '../store/store.ts'
 import type { ToolContext, ToolKind, ToolResult } from '../tools/define.ts'
-import { toolNames } from '../tools/record.ts'
 import { runTool } from '../tools/run.ts'
+import { toolNames } from '../tools/stored.ts'
 import { commitStep } from './commit-step.ts'
 import { awaitCall, type CallUnderWay } from './in-flight.ts'
 import { throughTaskFaults } from './task-faults.ts'
@@ -124,12 +124,7 @@ async function resultOf(
   if (!run) return { error: noSuchTool(part.tool_name, offered) }
   const raw = rawArguments(part)
   if (raw !== undefined) return { error: `the arguments must be a JSON object, got ${quote(raw)}` }
-  const call = {
-    name: part.tool_name,
-    id: part.tool_call_id,
-    arguments: part.arguments,
-    entry: tool.entry,
-  }
+  const call = { name: part.tool_name, id: part.tool_call_id, arguments: part.arguments, entry: tool.entry }
   const context: ToolContext = {
     session,
     caller: task.caller,

@@ -65,11 +65,9 @@ export function createTaskEvents(observers: Observers): TaskEvents {
   }
   return {
     subscribe({ session: { slot }, workspace }, task, listener) {
-      const tasks = tasksByHandle.get(slot) ?? new Map<string, Listening>()
-      tasksByHandle.set(slot, tasks)
-      const listening = tasks.get(task) ?? { workspace, listeners: new Set() }
+      const tasks = tasksByHandle.getOrInsertComputed(slot, () => new Map())
+      const listening = tasks.getOrInsertComputed(task, () => ({ workspace, listeners: new Set() }))
       const { listeners } = listening
-      tasks.set(task, listening)
       listeners.add(listener)
       return () => {
         listeners.delete(listener)

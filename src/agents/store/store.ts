@@ -65,7 +65,7 @@ export const taskNotFound = (id: string, param = 'task_id'): ApiError =>
  * The data of a turn that does not change during it. It may be large, so it is written once per turn and not with every
  * step.
  */
-export type TurnBasis = Pick<AgentTaskRecord, 'manifest' | 'says'>
+type TurnBasis = Pick<AgentTaskRecord, 'manifest' | 'says'>
 
 const basisId = (task: string) => `${task}:turn`
 const withBasis = ({ session, workspace }: TaskPlace, body: Fields): AgentTaskRecord => {
@@ -92,6 +92,15 @@ export function findTask(place: TaskPlace, id: string, known?: TurnBasis): Agent
 export function taskOf(place: TaskPlace, id: string, param?: string): AgentTaskRecord {
   const found = findTask(place, id)
   if (!found) throw taskNotFound(id, param)
+  return found
+}
+
+/**
+ * The task, if it is one of the agent's.
+ * @throws ApiError 404 otherwise
+ */
+export function ofAgent<Found extends { task: AgentTaskRecord }>({ _id }: Fields, found: Found): Found {
+  if (found.task.agent_id !== _id) throw taskNotFound(found.task._id)
   return found
 }
 
@@ -193,41 +202,21 @@ export function writeChange(
     records.insert({ seq: records.nextNumber(), ...place, key: task.active, body })
     insert(AGENT_TURN, basisId(task._id), { manifest, says })
   }
-  const added = messages.map((message, index) =>
-    recordOf(message, { session, task, number: before.counts.messages + index, now }),
-  )
+  const added = messages.map(({ role, parts, messageId, filled, trace = null }, index): MessageRecord => {
+    const number = before.counts.messages + index
+    const own = () => ulidOf(session.seed, now, `${session.name}:agent_message:${task._id}`, number)
+    const about = { taskId: task._id, contextId: task.context_id }
+    return {
+      _id: `${task._id}:message:${number}`,
+      message: { kind: 'message', messageId: messageId ?? own(), role, parts, ...about },
+      ...(filled && { filled }),
+      turn: task.turn.number,
+      iteration: task.turn.iterations,
+      trace,
+    }
+  })
   for (const message of added) insert(AGENT_MESSAGE, message._id, message)
   for (const [index, step] of steps.entries())
     insert(AGENT_STEP, `${task._id}:step:${before.counts.steps + index}`, step)
   return { task, messages: added }
-}
-
-interface MessagePlace {
-  session: Session
-  task: AgentTaskRecord
-  /** From 0. */
-  number: number
-  now: number
-}
-
-function recordOf(
-  { role, parts, messageId, filled, trace = null }: NewMessage,
-  { session, task, number, now }: MessagePlace,
-): MessageRecord {
-  const own = () => ulidOf(session.seed, now, `${session.name}:agent_message:${task._id}`, number)
-  return {
-    _id: `${task._id}:message:${number}`,
-    message: {
-      kind: 'message',
-      messageId: messageId ?? own(),
-      role,
-      parts,
-      taskId: task._id,
-      contextId: task.context_id,
-    },
-    ...(filled && { filled }),
-    turn: task.turn.number,
-    iteration: task.turn.iterations,
-    trace,
-  }
 }

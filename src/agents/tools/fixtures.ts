@@ -1,7 +1,7 @@
 // Fixtures for tool kinds.
 import type { ToolAnswers } from '../../backends/fixture/tool-answers.ts'
 import type { ToolFixtures } from './define.ts'
-import { toolNames } from './record.ts'
+import { toolNames } from './stored.ts'
 
 /** The fixtures of agent tools. */
 export const toolFixturesOf = (answers: ToolAnswers): ToolFixtures => ({
