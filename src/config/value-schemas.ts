@@ -35,13 +35,7 @@ export const replaySpeed = () => z.union([z.enum(['real', 'instant']), numberTex
 export const fieldPaths = () => z.array(FieldPath)
 
 /** Rules for fields that are not compared with recorded requests. Reports and replays know each by its name. */
-export const volatileRules = () =>
-  z.array(VolatileRuleSchema).superRefine((all, context) => {
-    for (const [index, { name }] of all.entries()) {
-      if (all.findIndex((rule) => rule.name === name) < index)
-        context.addIssue({ code: 'custom', path: [index, 'name'], message: 'must be unique' })
-    }
-  })
+export const volatileRules = () => z.array(VolatileRuleSchema).check(rules.names)
 
 /** The workspace and project of a token. */
 export const tokenRule = () =>
