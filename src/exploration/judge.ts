@@ -5,6 +5,7 @@ import { durationText } from '../lib/units.ts'
 import { unlistedModel } from '../providers/likely-model.ts'
 import { type ClientCall, hasNewKey, honorsWait, isAfter, pauseBetween, sameRequest } from '../verdict/client-call.ts'
 import { judgeClient } from '../verdict/findings.ts'
+import { times } from '../verdict/kinds/define.ts'
 import { earlyText } from '../verdict/kinds/early-retry.ts'
 import { ignoredText } from '../verdict/kinds/ignored-status.ts'
 import { requestedDifferently } from '../verdict/settled.ts'
@@ -342,7 +343,6 @@ function found({ exploreCase: cell, baseline, findings }: CaseRun): Mistake[] {
 }
 
 const idsOf = (calls: readonly ObservedCall[]) => calls.map(({ trace }) => trace.id)
-const times = (count: number) => (count === 1 ? 'once' : `${count} times`)
 
 /** An affected call, with those that repeat its request and are not in the baseline. */
 interface Repeated {

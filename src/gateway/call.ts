@@ -76,15 +76,9 @@ export type CallOrigin = Pick<Call, 'session' | 'caller' | 'headers' | 'url' | '
 }
 
 /** Makes a call the origin of internal calls. */
-export const originOf = ({ session, caller, headers, url, retained, signal }: Call, trace: string): CallOrigin => ({
-  session,
-  caller,
-  headers,
-  url,
-  retained,
-  signal,
-  trace,
-})
+export function originOf({ session, caller, headers, url, retained, signal }: Call, trace: string): CallOrigin {
+  return { session, caller, headers, url, retained, signal, trace }
+}
 
 /** The options of one fallback: request fields, retries and timeout. */
 export interface FallbackOptions {

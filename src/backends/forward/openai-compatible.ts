@@ -10,11 +10,11 @@ import type { ProviderResponse } from './provider-response.ts'
 import { ACCEPTED, BARE, connected, errorReply, keptHeaders, UNPACKED, unconnected } from './transport.ts'
 import { onlyUsage } from './usage.ts'
 
-/** How to reach an upstream. */
-export interface CompatibleRoute {
+/** How to reach an upstream, with a function that returns the address of a request. */
+export interface UpstreamRoute<Address = AddressOf> {
   /** Sends a request and returns the provider's response, within limits. */
   receive(url: string, init: RequestInit): Promise<ProviderResponse>
-  addressOf: AddressOf
+  addressOf: Address
 }
 
 /**
@@ -24,7 +24,7 @@ export interface CompatibleRoute {
 export async function answerCompatible(
   upstream: Upstream,
   call: BackendCall,
-  { receive, addressOf }: CompatibleRoute,
+  { receive, addressOf }: UpstreamRoute,
 ): Promise<Reply> {
   const { url, headers: sent, body, countsForUs } = outgoing(upstream, call, addressOf)
   const { signal } = call

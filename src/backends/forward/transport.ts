@@ -95,16 +95,23 @@ export function unconnected({ name, key, baseUrl = '' }: Upstream, signal: Abort
   return new ConnectionFailure(withoutKey(why, key))
 }
 
+/** The headers whose names pass a test. */
+export function headersWith(
+  headers: Pick<Headers | ReadonlyMap<string, string>, 'forEach'>,
+  passes: (name: string) => boolean,
+): Record<string, string> {
+  const found: Record<string, string> = {}
+  headers.forEach((value, name) => {
+    if (passes(name)) found[name] = value
+  })
+  return found
+}
+
 const KEPT = /^(?:retry-after(?:-ms)?|(?:anthropic-|x-)?ratelimit-.*|content-type)$/
 
 /** The headers of a response that concern the call: limits, retry advice, the provider's request id. */
-export function keptHeaders(headers: Pick<Headers | ReadonlyMap<string, string>, 'forEach'>): Record<string, string> {
-  const kept: Record<string, string> = {}
-  headers.forEach((value, name) => {
-    if (KEPT.test(name) || namesCall(name)) kept[name] = value
-  })
-  return kept
-}
+export const keptHeaders = (headers: Parameters<typeof headersWith>[0]): Record<string, string> =>
+  headersWith(headers, (name) => KEPT.test(name) || namesCall(name))
 
 const encoder = new TextEncoder()
 
@@ -121,7 +128,7 @@ export async function errorReply(
   signal: AbortSignal,
 ): Promise<Reply> {
   const { status } = response
-  if (status < 400) return unusable(upstream, await unusableMessage(upstream, response))
+  if (status < 400) return redirected(upstream, response)
   const headers = keptHeaders(response.headers)
   const text = await connected(upstream, signal, () => response.text())
   const contentType = headers['content-type'] ?? 'text/plain'
@@ -129,25 +136,21 @@ export async function errorReply(
   return { ...BARE, status, headers, provider: upstream.name, body: { kind: 'bytes', contentType, bytes } }
 }
 
-/** The reply instead of a redirect. */
-export const redirected = async (upstream: Upstream, response: UnusableResponse): Promise<Reply> =>
-  unusable(upstream, await unusableMessage(upstream, response))
-
 /** The parts of an unusable response that are read. */
 interface UnusableResponse extends Pick<Response, 'status' | 'headers'> {
   body?: { cancel(): Promise<unknown> } | null | undefined
 }
 
-async function unusableMessage({ name }: Upstream, { status, headers, body }: UnusableResponse): Promise<string> {
+/** The reply instead of a redirect, or of another unusable response: 502 with the reason. */
+export async function redirected({ name, key }: Upstream, response: UnusableResponse): Promise<Reply> {
+  const { status, headers, body } = response
   // A broken body cannot be canceled, and is not needed.
   await body?.cancel().catch(() => {})
   const target = headers.get('location')
-  if (target === null) return `${name} returned status ${status}, which is not a response to a call`
-  return `${name} sent the call on to ${URL.parse(target)?.origin ?? 'another path'}, which is not followed, since the key would go with it: set that address as base_url`
-}
-
-/** The reply for an unusable response: 502 with the reason. */
-function unusable({ key }: Upstream, reason: string): Reply {
+  const reason =
+    target === null
+      ? `${name} returned status ${status}, which is not a response to a call`
+      : `${name} sent the call on to ${URL.parse(target)?.origin ?? 'another path'}, which is not followed, since the key would go with it: set that address as base_url`
   const bytes = encoder.encode(JSON.stringify({ error: { message: withoutKey(reason, key), code: 'bad_gateway' } }))
   return { ...BARE, status: 502, headers: {}, body: { kind: 'bytes', contentType: 'application/json', bytes } }
 }
