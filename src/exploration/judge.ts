@@ -1,5 +1,5 @@
 // The verdict on a case: how the command handled a failure.
-import type { CaseMistake, CaseVerdict } from '../contract/core/exploration.ts'
+import type { CaseMistake, CaseResult, CaseVerdict } from '../contract/core/exploration.ts'
 import type { Finding, FindingKind } from '../contract/core/finding.ts'
 import { durationText } from '../lib/units.ts'
 import { unlistedModel } from '../providers/likely-model.ts'
@@ -25,13 +25,7 @@ import { caseId, failureMode, failureNature } from './failure-modes.ts'
 import type { ExploreCase, Hang, ObservedCall, ObservedRun } from './types.ts'
 
 /** The result of one run for one of its cases. */
-interface Judgement {
-  verdict: CaseVerdict
-  why: string
-  /** The worst mistake of the program; null if there is none. */
-  mistake: CaseMistake | null
-  /** The calls that are the evidence. */
-  traces: string[]
+interface Judgement extends Pick<CaseResult, 'verdict' | 'why' | 'mistake' | 'traces'> {
   /** Whether the verdict is good only because calls were counted that cannot be distinguished. */
   counted: boolean
   /** Whether the command failed although the failed request got its response and nothing else was wrong: it may be flaky. */

@@ -1,5 +1,3 @@
-// Prepares a call for its attempts: plans it and renders the request where needed.
-import type { ActiveScenario } from '../contract/core/fault.ts'
 import type { AnswerContext } from '../contract/core/operation.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { jsonInSlices } from '../lib/json-slices.ts'
@@ -13,7 +11,7 @@ import { historyMode } from './history.ts'
 import { type ParsedBody, promptIn } from './passing.ts'
 import { planOf, type Target } from './plan.ts'
 import type { TraceRecorder } from './record/recording.ts'
-import { needsGateway, type Settings, settingsOf } from './settings.ts'
+import { needsGateway, settingsOf } from './settings.ts'
 import type { CallContext, CallGuardrail, GatewayParts } from './types.ts'
 import { hasVariables, renderVariables } from './variables.ts'
 
@@ -21,16 +19,12 @@ import { hasVariables, renderVariables } from './variables.ts'
 export const SCENARIO = 'x-understudy-scenario'
 
 /** A call with its parsed body and its targets. */
-export interface PlannedCall {
-  call: Call
-  recording: TraceRecorder
+export interface PlannedCall
+  extends Pick<CallContext, 'call' | 'recording' | 'settings' | 'answerContext' | 'scenario'> {
   gateway: GatewayParts
   /** The body, valid unless it is passed on. */
   parsed: object
-  settings: Settings
   targets: readonly Target[]
-  answerContext: AnswerContext
-  scenario: ActiveScenario | undefined
 }
 
 /** A call that is ready for its attempts, with its targets, its cache key and its guardrails. */

@@ -9,10 +9,10 @@ import { type Rebuilt, rebuiltText } from '../lib/volatile.ts'
 import { isTooLong } from '../providers/error-body.ts'
 
 /** One call of a client. Times are in ms since the epoch. */
-export interface ClientCall {
+export interface ClientCall
+  extends Pick<WorkspaceCallNote, 'operation' | 'number' | 'until' | 'began' | 'ended' | 'status'> {
   /** Id of its trace. Null for a workspace call. */
   trace: string | null
-  operation: string
   /** The first requested model. Null if unknown. */
   model: string | null
   /** Equal for equal requests. */
@@ -25,13 +25,6 @@ export interface ClientCall {
   cutCalls(): readonly string[]
   /** Whether it was rejected because the input is too long for the model. */
   tooLong: boolean
-  /** Its number in the session, in order of arrival. */
-  number: number
-  /** The number of the last call that had arrived when its response ended. */
-  until: number
-  /** When it began and ended, on the session's clock. */
-  began: number
-  ended: number
   /** When it arrived and its response ended, on the real clock. Null for a call of another process. */
   arrived: number | null
   left: number | null
@@ -39,7 +32,6 @@ export interface ClientCall {
   /** Whether a stream sent any content. */
   begun: boolean
   outcome: OutcomeKind
-  status: number
   code: string | null
   /** The wait in ms that its response asked for. Null if it had none that this client could follow. */
   wait: number | null

@@ -1,7 +1,7 @@
 // Sends requests to providers and handles their responses, for every format. Keys leave this folder only in requests.
+import type { PassedCall } from '../../contract/core/backend.ts'
 import { ApiError } from '../../contract/core/error.ts'
 import { ConnectionFailure, type Reply, Unreadable } from '../../contract/core/reply.ts'
-import type { Clock } from '../../lib/clock.ts'
 import { directFetch } from '../../lib/direct-fetch.ts'
 import { networkReason } from '../../lib/network-error.ts'
 import { secretFormsOf } from '../../lib/secret-forms.ts'
@@ -9,22 +9,13 @@ import type { Upstream } from '../../providers/endpoints.ts'
 import { namesCall } from '../../providers/request-id.ts'
 
 /** The attempt that a request to a provider belongs to. */
-export interface SentAttempt {
+export interface SentAttempt extends Pick<PassedCall, 'session' | 'clock' | 'signal' | 'expire' | 'isFaulty'> {
   /** Name of the provider. */
   provider: string
   /** Name of the operation, such as `chat.completions`. */
   operation: string
   /** Name of the model at its provider. */
   model: string
-  /** Name of the session. */
-  session: string
-  clock: Clock
-  /** Aborts when the client disconnects or the time is up. */
-  readonly signal: AbortSignal
-  /** Ends its time now, if its limit is at most so many ms; absent without a limit. */
-  readonly expire?: ((limit: number) => void) | undefined
-  /** Whether a fault has changed what its client receives; absent without a scenario. */
-  readonly isFaulty?: (() => boolean) | undefined
 }
 
 /** What a provider has sent: status, headers, and a body that is read piece by piece. */
