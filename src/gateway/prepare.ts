@@ -1,3 +1,4 @@
+// Prepares a call for its attempts: plans it and renders the request where needed.
 import type { AnswerContext } from '../contract/core/operation.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { jsonInSlices } from '../lib/json-slices.ts'

@@ -9,10 +9,10 @@ import { once } from '../../lib/once.ts'
 import { encodeEvent, eventOfType, type StreamEvent } from '../../lib/sse.ts'
 import { asObject } from '../../lib/values.ts'
 import { type Failure, failureOf, NOT_RECEIVED } from '../outcome.ts'
-import type { AnswerRecord, AttemptRecorder } from '../record/recording.ts'
+import type { AnswerRecord, AttemptAnswer, AttemptRecorder } from '../record/recording.ts'
 import { toEnd } from '../through-faults.ts'
 import type { CallContext, CallEnd } from '../types.ts'
-import { type AnswerRules, read } from './read.ts'
+import { type AnswerRules, type ReplyContent, read } from './read.ts'
 import { SentBody, sentWhole } from './sent-body.ts'
 import { bodyEnd, sentAs } from './sent-end.ts'
 
@@ -91,24 +91,17 @@ function passedAnswer(
   const from = { headers: {}, usage: null, fixture: null, generated: false, ...(redact && { redact }) }
   const effects = (answer: unknown) => ({ usage: asObject(asObject(answer)?.usage) ?? null, keep: [] })
   const about = { complete: failure === undefined, effects }
+  const answerWith = (content: ReplyContent): AttemptAnswer => {
+    return { kind: 'succeeded', model, content, from, attempt: record }
+  }
   if (events) {
     const whole = assemble && (() => assemble(events))
-    const answer = {
-      kind: 'succeeded' as const,
-      model,
-      content: { kind: 'stream' as const, events: [events], whole },
-      from,
-      attempt: record,
-    }
-    return { answer, content: { kind: 'events', events, times: [], whole }, ...about }
+    const content = { kind: 'stream' as const, events: [events], whole }
+    return { answer: answerWith(content), content: { kind: 'events', events, times: [], whole }, ...about }
   }
   if (value === undefined) return undefined
-  const content = { kind: 'whole' as const, value }
-  return {
-    answer: { kind: 'succeeded', model, content, from, attempt: record },
-    content: { kind: 'value', value, text: text ?? JSON.stringify(value) },
-    ...about,
-  }
+  const content = { kind: 'value' as const, value, text: text ?? JSON.stringify(value) }
+  return { answer: answerWith({ kind: 'whole', value }), content, ...about }
 }
 
 /** What the client received of a body; `failure` and `broken` tell what ended it early. */
