@@ -49,7 +49,10 @@ export const lookWith =
     })
   }
 
-/** Judges sessions: each request for a verdict is one call, which waits as long as it says. */
+/**
+ * Judges sessions: each request for a verdict is one call, which waits as long as it says. It throws `ApiError` 429 if
+ * too many wait.
+ */
 export function createJudge(
   deps: Pick<ControlDeps, 'sessions' | 'observers' | 'earlier'>,
   look: ReturnType<typeof lookWith>,
@@ -62,8 +65,24 @@ export function createJudge(
     // A client that has ended sends no more calls.
     const isDone = ({ ok, pending, tasks }: SessionVerdict) =>
       pending === 0 && (options.ended !== undefined || (ok && tasks.running === 0))
-    const waiting = { session: current, watches, signal, wait, isDone }
-    const last = await lookUntilDone((calls) => look(current(), calls, options), waiting).finally(end)
+    /** The report of the first check that is done, otherwise of the last one. It checks again after each change. */
+    const lookUntilDone = async (): Promise<SessionVerdict> => {
+      if (wait === 0) return look(current(), current().traces, options)
+      if (watches.waiting >= MAX_WAITING) throw tooMany()
+      const watch = watches.watch(current, signal)
+      try {
+        const until = monotonicMs() + wait
+        for (;;) {
+          const report = look(current(), watch, options)
+          const remaining = until - monotonicMs()
+          if (isDone(report) || remaining <= 0 || signal.aborted) return report
+          await watch.next(remaining)
+        }
+      } finally {
+        watch.stop()
+      }
+    }
+    const last = await lookUntilDone().finally(end)
     const { session, ok, findings } = last
     const before = earlier.of(session)
     const notices = [...last.notices, ...earlierNotices(before, earlier.forgotten(session))]
@@ -220,45 +239,9 @@ function stayIn(session: Session, sessions: Pick<Sessions, 'peek'>, signal: Abor
   }
 }
 
-/** Options of repeated checks. */
-interface LookOptions<Report> {
-  /** The current generation, which may change between checks. */
-  session(): Session
-  watches: ReturnType<typeof createCallWatches>
-  /** Aborts when the client disconnects. */
-  signal: AbortSignal
-  /** Milliseconds of real time. */
-  wait: number
-  isDone(report: Report): boolean
-}
-
 /** Maximum number of waiting clients: each check goes over all calls of a session. */
 const MAX_WAITING = 100
 const tooMany = () => {
   const message = `${MAX_WAITING} requests are waiting already: send the request without 'wait', or retry later`
   return new ApiError(429, 'too_many_waits', message, { param: 'wait', headers: { 'retry-after': '1' } })
-}
-
-/**
- * The report of the first check that is done, otherwise of the last one. It checks again after each change.
- * @throws ApiError 429 if too many clients wait
- */
-async function lookUntilDone<Report>(
-  look: (calls: CallList) => Report,
-  { session, watches, signal, wait, isDone }: LookOptions<Report>,
-): Promise<Report> {
-  if (wait === 0) return look(session().traces)
-  if (watches.waiting >= MAX_WAITING) throw tooMany()
-  const watch = watches.watch(session, signal)
-  try {
-    const end = monotonicMs() + wait
-    for (;;) {
-      const report = look(watch)
-      const remaining = end - monotonicMs()
-      if (isDone(report) || remaining <= 0 || signal.aborted) return report
-      await watch.next(remaining)
-    }
-  } finally {
-    watch.stop()
-  }
 }

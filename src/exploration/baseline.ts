@@ -76,29 +76,23 @@ export function countCalls(
   calls: readonly ObservedCall[],
   nameOf: (call: ObservedCall) => string,
 ): Map<string, Pick<CallCount, 'made' | 'answered'>> {
-  const counts = new Map<string, { made: number; answered: number }>()
-  for (const call of calls) {
-    const name = nameOf(call)
-    const count = counts.get(name) ?? { made: 0, answered: 0 }
-    count.made++
-    if (isAnswered(call)) count.answered++
-    counts.set(name, count)
-  }
-  return counts
+  const byName = Map.groupBy(calls, nameOf)
+  return new Map(
+    [...byName].map(([name, same]) => [name, { made: same.length, answered: same.filter(isAnswered).length }]),
+  )
 }
 
 function mergedCounts(runs: readonly ReturnType<typeof countCalls>[]): Map<string, CallCount> {
-  const merged = new Map<string, CallCount>()
-  for (const name of runs.flatMap((counts) => [...counts.keys()])) {
-    if (merged.has(name)) continue
+  const names = new Set(runs.flatMap((counts) => [...counts.keys()]))
+  const countOf = (name: string): CallCount => {
     const each = runs.map((counts) => counts.get(name))
-    merged.set(name, {
+    return {
       made: Math.max(...each.map((count) => count?.made ?? 0)),
       answered: Math.min(...each.map((count) => count?.answered ?? 0)),
       stable: each.every((count) => count !== undefined),
-    })
+    }
   }
-  return merged
+  return new Map([...names].map((name) => [name, countOf(name)]))
 }
 
 /** Whether a tool result reports a failure or invalid arguments. */
@@ -114,7 +108,7 @@ export function toolCounts(calls: readonly ObservedCall[]): Map<string, number> 
     for (const { id, call, text } of request.results) {
       if (call === undefined || complains(text)) continue
       const name = `${point.session}\n${call}`
-      done.set(name, (done.get(name) ?? new Set()).add(id))
+      done.getOrInsertComputed(name, () => new Set()).add(id)
     }
   return new Map([...done].map(([name, ids]) => [name, ids.size]))
 }

@@ -88,12 +88,9 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
   }
   const { runRoute } = options
   const begun = await runBaseline({ run: baselineRun, runRoute, parallel: options.jobs > 1, hasTime, over })
-  const nothing = (run: ObservedRun): Exploration => ({
-    ...NOTHING,
-    failedBaseline: run,
-    baselines,
-    quietMs: run.tookMs,
-  })
+  const nothing = (failedBaseline: ObservedRun): Exploration => {
+    return { ...NOTHING, failedBaseline, baselines, quietMs: failedBaseline.tookMs }
+  }
   if (begun.failedBaseline) return nothing(begun.failedBaseline)
   const { points, baseline, tables, serialReason, leftProcesses } = begun
   const jobs = serialReason === null ? options.jobs : 1

@@ -1,10 +1,11 @@
 // The verdict on a case: how the command handled a failure.
-import type { CaseMistake, CaseVerdict } from '../contract/core/exploration.ts'
+import type { CaseMistake, CaseResult, CaseVerdict } from '../contract/core/exploration.ts'
 import type { Finding, FindingKind } from '../contract/core/finding.ts'
 import { durationText } from '../lib/units.ts'
 import { unlistedModel } from '../providers/likely-model.ts'
 import { type ClientCall, hasNewKey, honorsWait, isAfter, pauseBetween, sameRequest } from '../verdict/client-call.ts'
 import { judgeClient } from '../verdict/findings.ts'
+import { times } from '../verdict/kinds/define.ts'
 import { earlyText } from '../verdict/kinds/early-retry.ts'
 import { ignoredText } from '../verdict/kinds/ignored-status.ts'
 import { requestedDifferently } from '../verdict/settled.ts'
@@ -24,13 +25,7 @@ import { caseId, failureMode, failureNature } from './failure-modes.ts'
 import type { ExploreCase, Hang, ObservedCall, ObservedRun } from './types.ts'
 
 /** The result of one run for one of its cases. */
-interface Judgement {
-  verdict: CaseVerdict
-  why: string
-  /** The worst mistake of the program; null if there is none. */
-  mistake: CaseMistake | null
-  /** The calls that are the evidence. */
-  traces: string[]
+interface Judgement extends Pick<CaseResult, 'verdict' | 'why' | 'mistake' | 'traces'> {
   /** Whether the verdict is good only because calls were counted that cannot be distinguished. */
   counted: boolean
   /** Whether the command failed although the failed request got its response and nothing else was wrong: it may be flaky. */
@@ -342,7 +337,6 @@ function found({ exploreCase: cell, baseline, findings }: CaseRun): Mistake[] {
 }
 
 const idsOf = (calls: readonly ObservedCall[]) => calls.map(({ trace }) => trace.id)
-const times = (count: number) => (count === 1 ? 'once' : `${count} times`)
 
 /** An affected call, with those that repeat its request and are not in the baseline. */
 interface Repeated {

@@ -37,7 +37,13 @@ export type KnownFailure = z.infer<typeof KnownFailure>
  * @throws FileError with all problems
  */
 export function readKnownFailures(path: string): KnownFailure[] {
-  const source = parseSource(path, readText(path))
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new FileError(`cannot read the known cases: ${(error as Error).message}`)
+  }
+  const source = parseSource(path, text)
   const result = safeParse(KnownFailures, source.value)
   if (result.success) return result.data.accepted
   const problems = problemsOf(result.error, source.value)
@@ -48,14 +54,6 @@ export function readKnownFailures(path: string): KnownFailure[] {
 export function knownProblems(value: unknown): Problem[] {
   const result = safeParse(KnownFailures, value)
   return result.success ? [] : problemsOf(result.error, value)
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    throw new FileError(`cannot read the known cases: ${(error as Error).message}`)
-  }
 }
 
 const isAbout = (known: KnownFailure, cell: CaseResult): boolean =>

@@ -27,7 +27,7 @@ export async function attempt(callContext: CallContext, tried: AttemptInfo): Pro
   const { deadline } = backendCall
   try {
     const replying = scenario
-      ? attemptThroughFaults(callContext, { scenario, tried, backendCall, record })
+      ? attemptThroughFaults(scenario, callContext, { tried, backendCall, record })
       : answerAttempt(callContext, backendCall, record)
     const reply = await inTime(replying, deadline)
     record.replied(reply)
@@ -136,13 +136,9 @@ export class AttemptCall implements BackendCall {
 
 /** The backend's reply, passed through the faults of the active scenario. */
 function attemptThroughFaults(
+  scenario: ActiveScenario,
   callContext: CallContext,
-  {
-    scenario,
-    tried,
-    backendCall,
-    record,
-  }: { scenario: ActiveScenario; tried: AttemptInfo; backendCall: AttemptCall; record: AttemptRecorder },
+  { tried, backendCall, record }: { tried: AttemptInfo; backendCall: AttemptCall; record: AttemptRecorder },
 ): Promise<Reply> {
   const { facts } = callContext
   const { operation, request, model, stream, clock } = backendCall

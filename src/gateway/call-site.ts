@@ -6,18 +6,14 @@ import type { Session } from '../sessions/session.ts'
 
 /** How often each kind of call occurred in a generation of a session; the oldest kinds are dropped. */
 const occurrences = new WeakMap<Session, ByteCache<{ count: number }>>()
-const MAX_BYTES = 1 << 20
+const newCounts = () => byteCache<{ count: number }>(1 << 20)
 
 /**
  * The call site of a call, such as `chat.completions-1f0c9a3e.2`: its kind and its number in the session, from 1.
  * `@<name>` follows in every session but the default one of the program.
  */
 export function callSiteOf(session: Session, kind: string): string {
-  let counts = occurrences.get(session)
-  if (!counts) {
-    counts = byteCache(MAX_BYTES)
-    occurrences.set(session, counts)
-  }
+  const counts = occurrences.getOrInsertComputed(session, newCounts)
   let counter = counts.get(kind)
   if (!counter) counts.set(kind, (counter = { count: 0 }), kind.length)
   const nth = ++counter.count

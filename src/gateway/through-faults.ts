@@ -40,9 +40,8 @@ export async function respondThroughFaults(
     if (signal.reason instanceof ApiError) throw errorOf(failure)
     recording.sent = { ended: signal.aborted ? endOfAborted(signal) : breakOf(error), nothing: true }
     await end.end({ status: failure.kind === 'canceled' ? failure.status : 0, headers: {}, failure })
-    return putNothing(error instanceof ConnectionFailure ? error : new ConnectionFailure(failure.message), {
-      connection,
-    })
+    const broken = error instanceof ConnectionFailure ? error : new ConnectionFailure(failure.message)
+    return putNothing(broken, { connection })
   }
 }
 
@@ -59,11 +58,7 @@ async function withEnd(
     return end.end({ status, headers, failure })
   }
   if (body.kind === 'events') {
-    const note = (batch: EventBatch) => {
-      const now = recording.elapsed()
-      for (const event of batch) sent.add(encodeEvent(event), now)
-      return batch
-    }
+    const note = (batch: EventBatch) => sent.addEvents(batch, recording.elapsed())
     return { ...reply, body: { ...body, events: toEnd(body.events, { onEnd, signal, errorItem, note }) } }
   }
   if (body.kind === 'bytes' && !(body.bytes instanceof Uint8Array)) {
@@ -73,11 +68,7 @@ async function withEnd(
     return { ...reply, body: { ...body, bytes: toEnd(body.bytes, ending) } }
   }
   const whole = streamBytes(reply).bytes
-  recording.sent = {
-    ...sentAs(reply),
-    body: sentWhole(whole as Uint8Array),
-    ended: bodyEnd(reply, { signal }),
-  }
+  recording.sent = { ...sentAs(reply), body: sentWhole(whole as Uint8Array), ended: bodyEnd(reply, { signal }) }
   const problem = await end.end({ status, headers, failure: undefined })
   if (problem) throw problem
   return reply

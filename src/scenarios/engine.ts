@@ -299,7 +299,7 @@ type RecordedReads = ReturnType<typeof recordedReads>
 /** Maximum number of reads and their total size. */
 const LIMITS = { count: 200, bytes: 8 << 20 }
 
-/** Creates the reads of one active scenario. The oldest are dropped first. */
+/** The workspace reads of one active scenario, for faults that return earlier data. The oldest are dropped first. */
 export function recordedReads({ count, bytes: limit } = LIMITS) {
   const list: { url: string; reply: Reply }[] = []
   const sizes: number[] = []

@@ -165,12 +165,8 @@ export const Rule = z
     if (!fault && when.sets === undefined)
       context.addIssue({ code: 'custom', path: ['fault'], message: "is required, unless the rule has 'when.sets'" })
     const points = faultKinds.find((kind) => kind.type === fault?.type)?.points
-    if (at && points && !points.includes(at))
-      context.addIssue({
-        code: 'custom',
-        path: ['at'],
-        message: `must be one of ${points.join(', ')} for ${fault?.type}`,
-      })
+    const message = `must be one of ${points?.join(', ')} for ${fault?.type}`
+    if (at && points && !points.includes(at)) context.addIssue({ code: 'custom', path: ['at'], message })
   })
 export type Rule = z.infer<typeof Rule>
 
@@ -207,6 +203,10 @@ export type TaskPattern = z.infer<typeof TaskConditions>
 /** Keys of expectations that count tasks or their parts. */
 const TASK_COUNTERS = ['tasks', 'iterations', 'tool_calls', 'sub_tasks'] as const
 
+/** Keys of what an expectation is about. It has one of them, the others are conditions. */
+const COUNTED = ['attempts', 'calls', 'cost', 'tokens', ...TASK_COUNTERS, 'order', 'retry_after_honored']
+const quoted = (keys: readonly string[]): string => keys.map((key) => `'${key}'`).join(', ')
+
 /** An expectation: a count, an order, a cost, or that the client honors `Retry-After`. */
 export const Expectation = CallConditions.extend({
   ...TaskConditions.shape,
@@ -233,33 +233,13 @@ export const Expectation = CallConditions.extend({
     .describe('Attempts that happen in this order; other attempts may happen in between.'),
   retry_after_honored: z.literal(true).optional().describe('The client honors every `Retry-After`.'),
 }).superRefine((expectation, context) => {
-  const { attempts, calls, cost, tokens, tasks, iterations, tool_calls, sub_tasks, order, ...more } = expectation
-  const { retry_after_honored, ...narrowing } = more
-  const counted = {
-    attempts,
-    calls,
-    cost,
-    tokens,
-    tasks,
-    iterations,
-    tool_calls,
-    sub_tasks,
-    order,
-    retry_after_honored,
-  }
-  const definedKeys = (object: object) =>
-    Object.entries(object).flatMap(([name, value]) => (value === undefined ? [] : [name]))
-  const countedKeys = definedKeys(counted)
-  const conditionKeys = definedKeys(narrowing)
+  const { order, retry_after_honored } = expectation
+  const keys = Object.entries(expectation).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+  const countedKeys = COUNTED.filter((key) => keys.includes(key))
+  const conditionKeys = keys.filter((key) => !COUNTED.includes(key))
   const issue = (message: string, path = countedKeys[0] ?? '') =>
     context.addIssue({ code: 'custom', path: [path], message })
-  if (countedKeys.length > 1)
-    issue(
-      `cannot be combined with ${countedKeys
-        .slice(1)
-        .map((name) => `'${name}'`)
-        .join(', ')}`,
-    )
+  if (countedKeys.length > 1) issue(`cannot be combined with ${quoted(countedKeys.slice(1))}`)
   if ((order || retry_after_honored) && conditionKeys.length > 0)
     return issue('cannot be combined with other conditions')
   const taskCounter = TASK_COUNTERS.find((name) => countedKeys.includes(name))
@@ -269,8 +249,8 @@ export const Expectation = CallConditions.extend({
     if (taskCounter ? !validKeys.includes(key) : isTaskCondition)
       issue(
         taskCounter
-          ? `cannot be combined with '${taskCounter}'; valid: ${validKeys.map((one) => `'${one}'`).join(', ')}`
-          : `can only be combined with ${key === 'tool' ? "'tool_calls'" : TASK_COUNTERS.map((one) => `'${one}'`).join(', ')}`,
+          ? `cannot be combined with '${taskCounter}'; valid: ${quoted(validKeys)}`
+          : `can only be combined with ${quoted(key === 'tool' ? ['tool_calls'] : TASK_COUNTERS)}`,
         key,
       )
   }

@@ -478,7 +478,10 @@ export interface DataUsers {
 /** Receives data that no generation has any more, with its users. */
 export type Discard = (data: Pick<SessionData, 'discard'>, users: Readonly<DataUsers>) => void
 
-/** Closes discarded data a short time after its last user has ended. Does nothing for data in files. */
+/**
+ * Closes discarded data a short time after its last user has ended: a busy server ends many sessions in a second, and
+ * their memory is not returned to the system. Does nothing for data in files.
+ */
 export function createDiscards(every = everySoOften): Discard {
   let discarded: { discard(): void; users: Readonly<DataUsers>; isDue: boolean }[] = []
   let stop: (() => void) | undefined

@@ -34,27 +34,19 @@ import {
 } from './session.ts'
 
 /** The inputs of a session. */
-interface SlotOptions {
+interface SlotOptions
+  extends Pick<SessionsOptions, 'instance' | 'noVirtualClock' | 'jobLimits'>,
+    Pick<SlotParts, 'renewed' | 'discard'> {
   name: string
   seed: number
   time: TimeSettings
   approvals: Approvals
   history: HistoryMode | undefined
   isHome: boolean
-  isDefault: boolean
-  instance: Instance
   /** Whether it was created explicitly, and not by its first call. */
   made: boolean
   /** Its data; `now` returns the time of its clock. */
   data(now: () => number): SessionData
-  /** Why a virtual clock is not allowed. */
-  noVirtualClock: string | undefined
-  /** The limits of its jobs in workers. */
-  jobLimits?: JobLimits | undefined
-  /** Called for each generation after the first. */
-  renewed(session: Session): void
-  /** Receives data that no generation has any more. */
-  discard: Discard
 }
 
 /** A session as its owner sees it. */
@@ -71,7 +63,7 @@ export interface OwnedSession extends SessionHandle {
 }
 
 /** @throws ApiError 400 if the clock is not allowed */
-function checkClock(kind: Clock['kind'], noVirtualClock: string | undefined): void {
+function checkClock(kind: Clock['kind'], { noVirtualClock }: Pick<SlotOptions, 'noVirtualClock'>): void {
   if (kind === 'virtual' && noVirtualClock)
     throw new ApiError(400, 'clock_not_possible', `${noVirtualClock}: leave 'clock' out`, { param: 'clock' })
 }
@@ -107,8 +99,8 @@ interface Lineage extends Pick<SlotOptions, 'name' | 'seed' | 'approvals' | 'his
 
 /** A session with its first generation. */
 function createSlot(options: SlotOptions): OwnedSession {
-  const { time: ownTime, instance, data, noVirtualClock, renewed, discard } = options
-  checkClock(ownTime.clock, noVirtualClock)
+  const { time: ownTime, instance, data, renewed, discard } = options
+  checkClock(ownTime.clock, options)
   const next = (change: Partial<Generation>, reason: ApiError): Session => {
     const before = current
     const { clock, data, users } = generation
@@ -149,7 +141,7 @@ function createSlot(options: SlotOptions): OwnedSession {
     },
     check: () => generation.data.check?.(),
     renew({ clock: kind = ownTime.clock, latency = ownTime.latency } = {}) {
-      checkClock(kind, noVirtualClock)
+      checkClock(kind, options)
       const clock = clockOf({ clock: kind, latency }, generation.clock)
       return next({ clock }, resetError('the scenario of the session changed'))
     },
@@ -180,7 +172,7 @@ function createSlot(options: SlotOptions): OwnedSession {
     data: data(() => generation.clock.now()),
     users: { active: 0 },
   }
-  if (!options.isDefault) generation.clock = continuedClock(generation)
+  if (options.name !== DEFAULT_SESSION) generation.clock = continuedClock(generation)
   let current = beginGeneration(generation, lineage)
   const origin = options.made ? 'made' : generation.data.restored ? 'restored' : 'called'
   const beginning = beginningOf(origin, instance.named)
@@ -312,12 +304,11 @@ interface SlotParts {
   empty: () => Buffer
   folder: SessionFolder | undefined
   opened(): void
+  /** Called for each generation after the first. */
   renewed(session: Session): void
+  /** Receives data that no generation has any more. */
   discard: Discard
 }
-
-/** The settings of a restored session that differ from the others. */
-const settingsIn = (made: GeneratedWith | undefined) => made?.session as SessionSettings | undefined
 
 /** Creates a session, whose settings may differ from the others. */
 export function sessionHandleMaker(
@@ -336,25 +327,17 @@ export function sessionHandleMaker(
   return (name, settings, made) => {
     checkName(name)
     // A transient session leaves no file.
-    const ownSettings = typeof settings === 'object' ? settings : (settings && settingsIn(folder?.madeWith(name))) || {}
+    const restored =
+      settings === 'called' ? (folder?.madeWith(name)?.session as SessionSettings | undefined) : undefined
+    const ownSettings = typeof settings === 'object' ? settings : (restored ?? {})
     const { seed = options.seed, approvals = 'ask', history } = ownSettings
     const { clock = options.time.clock, latency = options.time.latency } = ownSettings
-    const isHome = name === (options.home ?? DEFAULT_SESSION)
     return createSlot({
-      name,
-      seed,
+      ...{ name, seed, approvals, history, instance, noVirtualClock, jobLimits, renewed, discard },
       time: { clock, latency },
-      approvals,
-      history,
-      isHome,
-      isDefault: name === DEFAULT_SESSION,
-      instance,
+      isHome: name === (options.home ?? DEFAULT_SESSION),
       made: typeof settings === 'object',
       data: dataOf(name, settings === undefined, made),
-      noVirtualClock,
-      jobLimits,
-      renewed,
-      discard,
     })
   }
 }

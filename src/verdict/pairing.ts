@@ -22,6 +22,8 @@ import { requestedDifferently, requestedWithOtherTools, type SettledCalls, settl
 export interface Pairing {
   /** All pairs, in order of arrival of the second call. */
   pairs: readonly Pair[]
+  /** The calls that declare that they are retries. */
+  declared: ReadonlySet<ClientCall>
   /** Early retries, which no other pairing avoids. */
   early: readonly Pair[]
   /** Retries of final errors. */
@@ -33,10 +35,6 @@ export interface Pairing {
   /** Failed calls without a retry that the client handled in another way. */
   settled: SettledCalls
 }
-
-/** The calls that declare that they are retries. */
-export const declaredRetries = ({ pairs }: Pick<Pairing, 'pairs'>): ReadonlySet<ClientCall> =>
-  new Set(pairs.flatMap(({ declared, again }) => (declared ? [again] : [])))
 
 /** Pairs calls, given in order of arrival. */
 export function pairCalls(calls: readonly ClientCall[], options: PairingOptions): Pairing {
@@ -53,7 +51,7 @@ export function pairCalls(calls: readonly ClientCall[], options: PairingOptions)
   const chains = chainsOf(calls, found)
   const lasts = chains.flatMap((chain) => chain.slice(-1))
   const unresolved = lasts.filter((call) => natureOf(call) === 'retryable' && !certain.has(call))
-  const declared = declaredRetries({ pairs: found })
+  const declared = new Set(found.flatMap((pair) => (pair.declared ? [pair.again] : [])))
   const roots = chains.flatMap((chain) => chain.slice(0, 1))
   const inOtherForm = requestedDifferently({
     roots,
@@ -62,6 +60,7 @@ export function pairCalls(calls: readonly ClientCall[], options: PairingOptions)
   })
   return {
     pairs: found,
+    declared,
     early: withVerdict('early'),
     ignored: withVerdict('ignored'),
     uncancelled: withVerdict('uncancelled'),
@@ -420,21 +419,25 @@ function reduceCareless(group: readonly ClientCall[], matcher: Matcher, costOf: 
     if (pairs) best = matcherOf(group, pairs)
   }
   if (group.length > MAX_TO_SWAP) return best
-  for (const last of carelessIn(group, best, costOf))
-    best = swapped(last, best, { group, costOf }) ?? redirected(last, best, { group, costOf }) ?? best
+  for (const last of carelessIn(group, best, costOf)) {
+    const careless = carelessIn(group, best, costOf).length
+    const better: Better = (pairs) => {
+      const matcher = matcherOf(group, pairs)
+      return carelessIn(group, matcher, costOf).length < careless ? matcher : undefined
+    }
+    best = swapped(last, best, better) ?? redirected(last, best, { group, better }) ?? best
+  }
   return best
 }
+
+/** A matcher with these pairs if they leave fewer calls given up carelessly. */
+type Better = (pairs: readonly JudgedPair[]) => Matcher | undefined
 
 /** In groups larger than this, neither swaps nor several exchanges for one call are tried. */
 const MAX_TO_SWAP = 60
 
 /** A pairing with two retries swapped, so that fewer calls were given up carelessly; undefined if no swap helps. */
-function swapped(
-  last: ClientCall,
-  matcher: Matcher,
-  { group, costOf }: { group: readonly ClientCall[]; costOf: PairingOptions['costOf'] },
-): Matcher | undefined {
-  const careless = carelessIn(group, matcher, costOf).length
+function swapped(last: ClientCall, matcher: Matcher, better: Better): Matcher | undefined {
   const own = new Set(chainTo(last, linksOf(matcher.pairs)))
   const free = matcher.pairs.filter(
     ({ first, declared, verdict }) => !declared && !verdict && natureOf(first) === 'retryable',
@@ -443,9 +446,8 @@ function swapped(
     for (const other of free) {
       if (other === one || !fits(one.first, other.again) || !fits(other.first, one.again)) continue
       const others = matcher.pairs.filter((pair) => pair !== one && pair !== other)
-      const pairs = [...others, { ...one, again: other.again }, { ...other, again: one.again }]
-      const better = matcherOf(group, pairs)
-      if (carelessIn(group, better, costOf).length < careless) return better
+      const found = better([...others, { ...one, again: other.again }, { ...other, again: one.again }])
+      if (found) return found
     }
   }
   return undefined
@@ -458,9 +460,8 @@ function swapped(
 function redirected(
   last: ClientCall,
   matcher: Matcher,
-  { group, costOf }: { group: readonly ClientCall[]; costOf: PairingOptions['costOf'] },
+  { group, better }: { group: readonly ClientCall[]; better: Better },
 ): Matcher | undefined {
-  const careless = carelessIn(group, matcher, costOf).length
   const [root = last] = chainTo(last, linksOf(matcher.pairs))
   if ((root.mark.retry ?? 0) > 0) return undefined
   const before = previousByKey(group)
@@ -476,8 +477,8 @@ function redirected(
     for (const other of group.filter(mayPrecede)) {
       const others = matcher.pairs.filter((one) => one !== pair)
       const own = { first, again: root, declared: false, verdict: undefined }
-      const better = matcherOf(group, [...others, { ...pair, first: other }, own])
-      if (carelessIn(group, better, costOf).length < careless) return better
+      const found = better([...others, { ...pair, first: other }, own])
+      if (found) return found
     }
   }
   return undefined

@@ -73,13 +73,8 @@ export function verify(evidence: SessionEvidence): SessionVerdict {
   const waits = waitsIn(judged.pairing, traces)
   const agentTasks = tasksIn(all)
   const tasks = countTasks(agentTasks)
-  const found = {
-    traces,
-    all,
-    tried,
-    tasks: agentTasks,
-    brokenWaits: waits.not_honored.length + work.pairing.early.length,
-  }
+  const brokenWaits = waits.not_honored.length + work.pairing.early.length
+  const found = { traces, all, tried, tasks: agentTasks, brokenWaits }
   const expected = [run?.expect ?? [], evidence.expect].map((some) => some.map((one) => judge(one, found)))
   const rules = runs.flatMap((one) => one.rules().map((rule) => ({ scenario: one.name, ...rule })))
   return {

@@ -7,11 +7,11 @@ import type { Reply } from '../../contract/core/reply.ts'
 import { secretFormsOf } from '../../lib/secret-forms.ts'
 import { traceHeaders } from '../../lib/trace-context.ts'
 import { apiOf, missingSetting, type Upstream } from '../../providers/endpoints.ts'
-import { addressesOf, answerCompatible, bareModel } from './openai-compatible.ts'
+import { addressesOf, answerCompatible, bareModel, type UpstreamRoute } from './openai-compatible.ts'
 import { passedAddressesOf, passOn } from './pass.ts'
 import { bounded, guarded, MAX_RESPONSE } from './provider-response.ts'
 import { createSpending, type Spending } from './spending.ts'
-import { maskedForms, type SentAttempt, type Transport } from './transport.ts'
+import { maskedForms, type Received, type SentAttempt, type Transport } from './transport.ts'
 
 /** A backend whose response is always asynchronous. */
 interface ForwardBackend extends Backend {
@@ -59,55 +59,49 @@ export function forwardBackend(
     }
     return route
   }
-  const passing: PassingBackend = {
-    takes(model, api) {
-      const route = routeOf(model)
-      return route !== undefined && apiOf(route.upstream) === api && model.indexOf('/') < model.length - 1
-    },
-    pass(call, request) {
-      try {
-        if (call.signal.aborted) call.signal.throwIfAborted()
-        const { upstream, passedAddressOf: addressOf } = checkedRoute(call)
-        const sent = attemptOf(upstream, call)
-        const receive = async (url: string, init: RequestInit) =>
-          bounded(upstream, await transport(url, init, sent), maxResponse)
-        return spending.forward(call, () =>
-          redacting(upstream, passOn(upstream, call, request, { receive, addressOf })),
-        )
-      } catch (error) {
-        return Promise.reject(error)
-      }
-    },
+  /** Forwards a call on its way. Not an async function, since every additional promise takes time. */
+  const forward = (call: PassedCall, reply: (route: ReturnType<typeof checkedRoute>, send: Send) => Promise<Reply>) => {
+    try {
+      if (call.signal.aborted) call.signal.throwIfAborted()
+      const route = checkedRoute(call)
+      const { upstream } = route
+      const sent = attemptOf(upstream, call)
+      const send: Send = (url, init) => transport(url, init, sent)
+      return spending.forward(call, () => redacting(upstream, reply(route, send)))
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
   return {
-    passing,
-    // Not an async function, since every additional promise takes time.
-    answer(call) {
-      try {
-        const { signal } = call
-        if (signal.aborted) signal.throwIfAborted()
-        const { upstream, addressOf } = checkedRoute(call)
-        const sent = attemptOf(upstream, call)
-        const added = addedHeaders(upstream, call)
-        const send = (url: string, init: RequestInit) => transport(url, added ? withHeaders(init, added) : init, sent)
-        const { modelPackage } = upstream
-        const reply = (): Promise<Reply> => {
-          if (modelPackage) {
-            const respond = async (url: string, init: RequestInit) =>
-              guarded(upstream, await send(url, init), maxResponse)
-            return import('./sdk.ts').then((sdk) => sdk.answerThroughSdk({ ...upstream, modelPackage }, call, respond))
-          }
-          const receive = async (url: string, init: RequestInit) =>
-            bounded(upstream, await send(url, init), maxResponse)
-          return answerCompatible(upstream, call, { receive, addressOf })
-        }
-        return spending.forward(call, () => redacting(upstream, reply()))
-      } catch (error) {
-        return Promise.reject(error)
-      }
+    passing: {
+      takes(model, api) {
+        const route = routeOf(model)
+        return route !== undefined && apiOf(route.upstream) === api && model.indexOf('/') < model.length - 1
+      },
+      pass: (call, request) =>
+        forward(call, ({ upstream, passedAddressOf: addressOf }, send) => {
+          const receive: Receive = async (url, init) => bounded(upstream, await send(url, init), maxResponse)
+          return passOn(upstream, call, request, { receive, addressOf })
+        }),
     },
+    answer: (call) =>
+      forward(call, ({ upstream, addressOf }, sendBare) => {
+        const { modelPackage } = upstream
+        const added = addedHeaders(upstream, call)
+        const send: Send = added ? (url, init) => sendBare(url, withHeaders(init, added)) : sendBare
+        if (modelPackage) {
+          const respond = async (url: string, init: RequestInit) =>
+            guarded(upstream, await send(url, init), maxResponse)
+          return import('./sdk.ts').then((sdk) => sdk.answerThroughSdk({ ...upstream, modelPackage }, call, respond))
+        }
+        const receive: Receive = async (url, init) => bounded(upstream, await send(url, init), maxResponse)
+        return answerCompatible(upstream, call, { receive, addressOf })
+      }),
   }
 }
+
+type Send = (url: string, init: RequestInit) => Promise<Received>
+type Receive = UpstreamRoute['receive']
 
 const attemptOf = (
   { name: provider }: Upstream,

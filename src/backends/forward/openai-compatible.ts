@@ -1,5 +1,5 @@
-// Providers with an OpenAI-compatible API: their bytes are passed on unchanged.
-
+// Providers with an OpenAI-compatible API: only the router's own fields are removed from a request, and the provider's
+// bytes are passed on unchanged.
 import type { BackendCall } from '../../contract/core/backend.ts'
 import type { Reply } from '../../contract/core/reply.ts'
 import { ROUTER_FIELDS } from '../../contract/core/router-fields.ts'
@@ -10,11 +10,11 @@ import type { ProviderResponse } from './provider-response.ts'
 import { ACCEPTED, BARE, connected, errorReply, keptHeaders, UNPACKED, unconnected } from './transport.ts'
 import { onlyUsage } from './usage.ts'
 
-/** How to reach an upstream. */
-export interface CompatibleRoute {
+/** How to reach an upstream, with a function that returns the address of a request. */
+export interface UpstreamRoute<Address = AddressOf> {
   /** Sends a request and returns the provider's response, within limits. */
   receive(url: string, init: RequestInit): Promise<ProviderResponse>
-  addressOf: AddressOf
+  addressOf: Address
 }
 
 /**
@@ -24,13 +24,19 @@ export interface CompatibleRoute {
 export async function answerCompatible(
   upstream: Upstream,
   call: BackendCall,
-  { receive, addressOf }: CompatibleRoute,
+  { receive, addressOf }: UpstreamRoute,
 ): Promise<Reply> {
-  const { url, headers: sent, body, countsForUs } = outgoing(upstream, call, addressOf)
-  const { signal } = call
+  const { operation, model, stream, signal } = call
+  const fields = fieldsFor(call)
+  // Usage may be requested for the trace only, not by the client.
+  const countsForUs = stream && takesUsageOption(upstream, operation) && !asksUsage(fields)
+  if (countsForUs) fields.stream_options = { ...(fields.stream_options as JsonObject | null), include_usage: true }
+  const isForm = operation.body === 'multipart'
+  const sent = headersFor(upstream, isForm)
+  const body = isForm ? formOf(fields) : JSON.stringify(fields)
   let response: ProviderResponse
   try {
-    response = await receive(url, { method: 'POST', headers: sent, body, signal })
+    response = await receive(addressOf(operation, bareModel(model)), { method: 'POST', headers: sent, body, signal })
   } catch (error) {
     throw unconnected(upstream, signal, error)
   }
@@ -52,7 +58,7 @@ export async function answerCompatible(
     reply.body = { kind: 'bytes', contentType, bytes: received, hides }
   }
   // Subtitles and plain text: this API returns them as a JSON string. HTML comes from a proxy.
-  if (call.operation.body === 'multipart' && !/json|html/i.test(contentType)) {
+  if (isForm && !/json|html/i.test(contentType)) {
     reply.body = { kind: 'value', value: await connected(upstream, signal, () => response.text()) }
     delete reply.headers['content-type']
   }
@@ -63,35 +69,11 @@ const ROUTER_FORM_FIELDS = ['enable_logging', 'diarize', 'tag_audio_events', 'nu
 // Providers store metadata with responses. In other operations it belongs to the trace, and some providers reject it.
 const KEEPS_METADATA = 'responses'
 
-/** A request to a provider. */
-interface ProviderRequest {
-  url: string
-  headers: Readonly<Record<string, string>>
-  body: string | FormData
-  /** Whether usage was requested for the trace only, not by the client. */
-  countsForUs: boolean
-}
-
 /** The model without its provider: everything after the first slash. */
 export const bareModel = (model: string): string => model.slice(model.indexOf('/') + 1)
 
 /** Returns the URL of an operation at a provider. */
 type AddressOf = (operation: Pick<BackendCall['operation'], 'path' | 'name'>, model: string) => string
-
-/** The request of a call to a provider with an OpenAI-compatible API. */
-function outgoing(upstream: Upstream, call: BackendCall, addressOf: AddressOf): ProviderRequest {
-  const { operation, model, stream } = call
-  const fields = fieldsFor(call)
-  const countsForUs = stream && takesUsageOption(upstream, operation) && !asksUsage(fields)
-  if (countsForUs) fields.stream_options = { ...(fields.stream_options as JsonObject | null), include_usage: true }
-  const form = operation.body === 'multipart'
-  return {
-    url: addressOf(operation, bareModel(model)),
-    headers: headersFor(upstream, form),
-    body: form ? formOf(fields) : JSON.stringify(fields),
-    countsForUs,
-  }
-}
 
 function headersFor(upstream: Upstream, form: boolean): Record<string, string> {
   const own = keyHeaderOf(upstream)

@@ -216,15 +216,6 @@ interface Bounds {
   observer?: BodyObserver | undefined
 }
 
-async function* limited(pieces: AsyncIterable<Uint8Array>, { upstream, maxBytes }: Bounds): AsyncGenerator<Uint8Array> {
-  let length = 0
-  for await (const piece of pieces) {
-    length += piece.byteLength
-    if (length > maxBytes) throw tooLarge(upstream, maxBytes)
-    yield piece
-  }
-}
-
 /** The decompressed pieces, in small ones: only what is read is decompressed. */
 async function* unpacked(
   pieces: AsyncGenerator<Uint8Array>,
@@ -239,8 +230,13 @@ async function* unpacked(
     (async function* () {
       try {
         yield first.value
-        // The compressed input may not exceed the limit of its content either.
-        yield* limited(pieces, { upstream, maxBytes })
+        let length = 0
+        for await (const piece of pieces) {
+          // The compressed input may not exceed the limit of its content either.
+          length += piece.byteLength
+          if (length > maxBytes) throw tooLarge(upstream, maxBytes)
+          yield piece
+        }
       } catch (error) {
         broken = error
         throw error

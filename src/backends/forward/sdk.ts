@@ -75,7 +75,6 @@ async function chat(model: LanguageModel, upstream: PackagedUpstream, call: Back
   const { modelPackage } = upstream
   const framing = {
     modelPackage,
-
     id: `chatcmpl-${answerContext.id}`,
     created: Math.floor(answerContext.now / 1000),
     model: call.model,
@@ -135,14 +134,8 @@ async function embedThroughSdk(model: EmbeddingModel, call: BackendCall): Promis
   const { input, dimensions, encoding_format: format } = call.request as EmbeddingsRequest
   const texts = typeof input === 'string' ? [input] : input
   if (!texts.every((text) => typeof text === 'string')) {
-    throw new ApiError(
-      400,
-      'unsupported_value',
-      "'input' must be a string or strings, not tokens, with this provider",
-      {
-        param: 'input',
-      },
-    )
+    const message = "'input' must be a string or strings, not tokens, with this provider"
+    throw new ApiError(400, 'unsupported_value', message, { param: 'input' })
   }
   const batchSize = (await model.maxEmbeddingsPerCall) ?? texts.length
   const vectors: number[][] = []

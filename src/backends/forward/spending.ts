@@ -25,19 +25,10 @@ interface SpendingTotals {
 }
 
 /** Counts what is sent to providers. */
-export interface Spending {
-  readonly limits: Limits
-  spent(): SpendingTotals
-  /**
-   * Forwards an attempt and counts it, even if it fails. Its cost is added when its usage is known. Calls in progress
-   * continue when the cost limit is reached, so the total may exceed it.
-   * @throws ApiError 429 `spending_limit` when a limit has been reached.
-   */
-  forward(call: Pick<BackendCall, 'model'>, send: () => Promise<Reply>): Promise<Reply>
-}
+export type Spending = ReturnType<typeof createSpending>
 
 /** Creates the counter. */
-export function createSpending(limits: Limits): Spending {
+export function createSpending(limits: Limits) {
   const spent: SpendingTotals = { calls: 0, cost: 0, unpriced: 0 }
   const add = (model: string, usage: JsonObject | null) => {
     const cost = usage && costOf(model, usage)
@@ -48,8 +39,13 @@ export function createSpending(limits: Limits): Spending {
   }
   return {
     limits,
-    spent: () => ({ ...spent }),
-    forward({ model }, send) {
+    spent: (): SpendingTotals => ({ ...spent }),
+    /**
+     * Forwards an attempt and counts it, even if it fails. Its cost is added when its usage is known. Calls in progress
+     * continue when the cost limit is reached, so the total may exceed it.
+     * @throws ApiError 429 `spending_limit` when a limit has been reached.
+     */
+    forward({ model }: Pick<BackendCall, 'model'>, send: () => Promise<Reply>): Promise<Reply> {
       checkLimits(limits, spent)
       spent.calls++
       const replying = send()

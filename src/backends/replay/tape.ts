@@ -148,7 +148,7 @@ export class Tape {
 
   /** The error for a client that goes on where the recording ends. */
   stopped(attempt: SentAttempt, reason: MissReason, message: string): ReplayMiss {
-    return this.#miss({ ...about(attempt), reason, message, nearest: null })
+    return this.#miss(attempt, { reason, message })
   }
 
   /** Notes that the request of a miss goes to its provider instead. */
@@ -196,30 +196,25 @@ export class Tape {
   }
 
   #unmatched(redacted: UpstreamRequest, queue: Queue | undefined): ReplayMiss {
-    const { missing } = this
-    if (missing !== null)
-      return this.#miss({ ...about(redacted), reason: 'no cassette', message: missing, nearest: null })
+    if (this.missing !== null) return this.#miss(redacted, { reason: 'no cassette', message: this.missing })
     if (queue) {
       const lines = [...new Set(queue.entries.map(({ interaction }) => interaction.line))].join(', ')
       const count = queue.entries.length
-      return this.#miss({
-        ...about(redacted),
-        reason: 'all used',
-        message: `the cassette has ${count === 1 ? 'one attempt' : `${count} attempts`} with this request (line ${lines}), and this is one more`,
-        nearest: null,
-      })
+      const message = `the cassette has ${count === 1 ? 'one attempt' : `${count} attempts`} with this request (line ${lines}), and this is one more`
+      return this.#miss(redacted, { reason: 'all used', message })
     }
-    const nearest = nearestInteraction(redacted, this.interactions, this.#rules)
-    return this.#miss({
-      ...about(redacted),
-      reason: 'no interaction',
-      message: 'the cassette has no interaction with this request',
-      nearest: nearest ? { line: nearest.interaction.line, differences: nearest.differences } : null,
-    })
+    const found = nearestInteraction(redacted, this.interactions, this.#rules)
+    const nearest = found ? { line: found.interaction.line, differences: found.differences } : null
+    const message = 'the cassette has no interaction with this request'
+    return this.#miss(redacted, { reason: 'no interaction', message, nearest })
   }
 
-  #miss(miss: Omit<Miss, 'session'>): ReplayMiss {
-    const whole = { session: this.#options.session, ...miss }
+  #miss(
+    { operation, provider, model }: Pick<UpstreamRequest, 'operation' | 'provider' | 'model'>,
+    { reason, message, nearest = null }: Pick<Miss, 'reason' | 'message'> & Partial<Pick<Miss, 'nearest'>>,
+  ): ReplayMiss {
+    const { session } = this.#options
+    const whole = { session, operation, model: `${provider}/${model}`, reason, message, nearest }
     this.missCount++
     if (this.misses.length < MAX_MISSES) this.misses.push(whole)
     return new ReplayMiss(whole)
@@ -234,11 +229,6 @@ function nextIn(queue: Queue): TapeEntry | undefined {
   if (entry) queue.used++
   return entry
 }
-
-const about = ({ operation, provider, model }: Pick<UpstreamRequest, 'operation' | 'provider' | 'model'>) => ({
-  operation,
-  model: `${provider}/${model}`,
-})
 
 // Weaker matching, which exists only where it is allowed: requests that differ in how a model samples, or where one
 // conversation continues another.

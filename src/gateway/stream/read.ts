@@ -24,7 +24,7 @@ import {
   sseReader,
 } from '../../lib/sse.ts'
 import { type TimeoutErrors, within } from '../../lib/timeout.ts'
-import { parsedJson } from '../../lib/values.ts'
+import { isObject, parsedJson } from '../../lib/values.ts'
 import { errorIn, type ProviderError, readErrorBody } from '../../providers/error-body.ts'
 import { attributed } from '../../providers/request-id.ts'
 import { quote } from '../../schema/validation.ts'
@@ -166,10 +166,6 @@ function readEvent(
   return new StreamEvent(text, { event, tokens, multiline: text.includes('\n') }, data)
 }
 
-type Fields = Record<string, unknown>
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** Parses JSON; throws `Unreadable`. */
 function parsed(text: string, what: string): unknown {
   const value = jsonOf(text, what)
@@ -199,18 +195,13 @@ function jsonOf(text: string, what: string): unknown {
   }
 }
 
-function textOf({ bytes }: BytesBody, reading: ReadOptions): string | Promise<string> {
-  return bytes instanceof Uint8Array ? utf8.decode(bytes) : textOfPieces(bytes, reading)
-}
+const textOf = ({ bytes }: BytesBody, { signal }: ReadOptions): string | Promise<string> =>
+  bytes instanceof Uint8Array
+    ? utf8.decode(bytes)
+    : textOfBytes(bytes).catch((error: unknown) => {
+        throw broken(error, signal)
+      })
 const utf8 = new TextDecoder()
-
-async function textOfPieces(bytes: AsyncIterable<Uint8Array>, reading: ReadOptions): Promise<string> {
-  try {
-    return await textOfBytes(bytes)
-  } catch (error) {
-    throw broken(error, reading.signal)
-  }
-}
 
 async function bytesOf({ bytes }: BytesBody, reading: ReadOptions): Promise<Uint8Array> {
   try {
@@ -242,7 +233,7 @@ interface EventReading {
  * @throws Unreadable, ConnectionFailure, or what `readEvent` throws, after the events before it.
  */
 async function providerEvents(body: BytesBody, reading: EventReading): Promise<EventStream> {
-  const pieces = new EventPieces(body, reading)
+  const pieces = eventPieces(body, reading)
   const first = await pieces.next()
   if (!first.ended || !reading.rules.complete(first.batch)) return following(first, pieces, reading)
   void pieces.end()
@@ -258,7 +249,11 @@ interface EventPiece {
   problem?: { error: unknown }
 }
 
-async function* following(first: EventPiece, pieces: EventPieces, { rules }: EventReading): AsyncGenerator<EventBatch> {
+async function* following(
+  first: EventPiece,
+  pieces: ReturnType<typeof eventPieces>,
+  { rules }: EventReading,
+): AsyncGenerator<EventBatch> {
   const seen: StreamEvent[] = []
   let ended = false
   try {
@@ -282,60 +277,45 @@ async function* following(first: EventPiece, pieces: EventPieces, { rules }: Eve
   if (!rules.complete(seen)) throw new ConnectionFailure('the stream ended before the response was complete')
 }
 
-/** A body that is read piece by piece. */
-class EventPieces {
-  readonly #source: AsyncIterator<Uint8Array, undefined>
-  readonly #parser = sseReader()
-  readonly #hides: BytesBody['hides']
-  readonly #reading: EventReading
-
-  constructor({ bytes, hides }: BytesBody, reading: EventReading) {
-    this.#source = byteChunks(bytes)
-    this.#hides = hides
-    this.#reading = reading
-  }
-
-  async next(): Promise<EventPiece> {
-    try {
-      const { done, value } = await this.#source.next()
-      return done ? { batch: [], ended: true } : this.#read(value)
-    } catch (error) {
-      return { batch: [], problem: { error: broken(error, this.#reading.signal) } }
-    }
-  }
-
-  #read(bytes: Uint8Array): EventPiece {
+/** Reads a body piece by piece. */
+function eventPieces({ bytes, hides }: BytesBody, { signal, readEvent }: EventReading) {
+  const source = byteChunks(bytes)
+  const parser = sseReader()
+  const eventsIn = (piece: Uint8Array): EventPiece => {
     const batch: StreamEvent[] = []
     try {
-      for (const block of this.#parser.read(bytes)) {
-        if (!hasEvent(block) || this.#hides?.(block.event.data)) continue
+      for (const block of parser.read(piece)) {
+        if (!hasEvent(block) || hides?.(block.event.data)) continue
         if (block.event.data === DONE_EVENT.text) return { batch, ended: true }
-        batch.push(this.#reading.readEvent(block))
+        batch.push(readEvent(block))
       }
       return { batch }
     } catch (error) {
       return { batch, problem: { error: error instanceof EventTooLong ? new Unreadable(error.message) : error } }
     }
   }
-
   /** Cancels the body. An error while canceling does not matter. */
-  async stop(): Promise<void> {
-    await this.#source.return?.().catch(() => {})
+  const stop = async (): Promise<void> => {
+    await source.return?.().catch(() => {})
   }
-
-  /**
-   * Reads past the end mark to the end of the body: canceling earlier would close the connection, and the next call
-   * would need a new one.
-   */
-  async end(): Promise<void> {
-    const reading = async () => {
-      while (!(await this.#source.next()).done);
-    }
-    try {
-      await within(reading(), MAX_END_MS, NO_END)
-    } catch {
-      await this.stop()
-    }
+  const readToEnd = async () => {
+    while (!(await source.next()).done);
+  }
+  return {
+    async next(): Promise<EventPiece> {
+      try {
+        const { done, value } = await source.next()
+        return done ? { batch: [], ended: true } : eventsIn(value)
+      } catch (error) {
+        return { batch: [], problem: { error: broken(error, signal) } }
+      }
+    },
+    stop,
+    /**
+     * Reads past the end mark to the end of the body: canceling earlier would close the connection, and the next call
+     * would need a new one.
+     */
+    end: (): Promise<void> => within(readToEnd(), MAX_END_MS, NO_END).catch(stop),
   }
 }
 

@@ -9,10 +9,10 @@ import { once } from '../../lib/once.ts'
 import { encodeEvent, eventOfType, type StreamEvent } from '../../lib/sse.ts'
 import { asObject } from '../../lib/values.ts'
 import { type Failure, failureOf, NOT_RECEIVED } from '../outcome.ts'
-import type { AnswerRecord, AttemptRecorder } from '../record/recording.ts'
+import type { AnswerRecord, AttemptAnswer, AttemptRecorder } from '../record/recording.ts'
 import { toEnd } from '../through-faults.ts'
 import type { CallContext, CallEnd } from '../types.ts'
-import { type AnswerRules, read } from './read.ts'
+import { type AnswerRules, type ReplyContent, read } from './read.ts'
 import { SentBody, sentWhole } from './sent-body.ts'
 import { bodyEnd, sentAs } from './sent-end.ts'
 
@@ -46,7 +46,7 @@ export async function readAlong(reply: Reply, sentCall: SentCall): Promise<Reply
     if (problem) throw problem
     return reply
   }
-  const reader = new SentReader(reply, body, reading)
+  const reader = sentReader(reply, body, reading)
   const sent = new SentBody()
   let begun = false
   const onEnd = async (failure: Failure | undefined, broken: unknown) => {
@@ -91,29 +91,22 @@ function passedAnswer(
   const from = { headers: {}, usage: null, fixture: null, generated: false, ...(redact && { redact }) }
   const effects = (answer: unknown) => ({ usage: asObject(asObject(answer)?.usage) ?? null, keep: [] })
   const about = { complete: failure === undefined, effects }
+  const answerWith = (content: ReplyContent): AttemptAnswer => {
+    return { kind: 'succeeded', model, content, from, attempt: record }
+  }
   if (events) {
     const whole = assemble && (() => assemble(events))
-    const answer = {
-      kind: 'succeeded' as const,
-      model,
-      content: { kind: 'stream' as const, events: [events], whole },
-      from,
-      attempt: record,
-    }
-    return { answer, content: { kind: 'events', events, times: [], whole }, ...about }
+    const content = { kind: 'stream' as const, events: [events], whole }
+    return { answer: answerWith(content), content: { kind: 'events', events, times: [], whole }, ...about }
   }
   if (value === undefined) return undefined
-  const content = { kind: 'whole' as const, value }
-  return {
-    answer: { kind: 'succeeded', model, content, from, attempt: record },
-    content: { kind: 'value', value, text: text ?? JSON.stringify(value) },
-    ...about,
-  }
+  const content = { kind: 'value' as const, value, text: text ?? JSON.stringify(value) }
+  return { answer: answerWith({ kind: 'whole', value }), content, ...about }
 }
 
 /** What the client received of a body; `failure` and `broken` tell what ended it early. */
 async function contentSent(
-  reader: SentReader,
+  reader: ReturnType<typeof sentReader>,
   { failure, broken, signal }: { failure: Failure | undefined; broken: unknown; signal: AbortSignal },
 ): Promise<SentContent> {
   const content = await reader.end(
@@ -174,27 +167,49 @@ async function* brokenAfter(bytes: Uint8Array, error: unknown): AsyncGenerator<U
 }
 
 /** Reads a response while it is sent, in other turns than those that send it. */
-class SentReader {
-  readonly #pieces = new PieceQueue()
-  readonly #read: () => Promise<SentContent>
-
-  constructor(
-    reply: Pick<Reply, 'status' | 'headers'>,
-    { contentType }: Pick<BytesBody, 'contentType'>,
-    reading: SentReading,
-  ) {
-    this.#read = once(() => contentOf(reply, { kind: 'bytes', contentType, bytes: this.#pieces.all() }, reading))
+function sentReader(
+  reply: Pick<Reply, 'status' | 'headers'>,
+  { contentType }: Pick<BytesBody, 'contentType'>,
+  reading: SentReading,
+) {
+  let waiting: Uint8Array[] = []
+  let ended: { error: unknown } | undefined
+  let wake: (() => void) | undefined
+  let isRead = false
+  let isWoken = false
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    isRead = true
+    for (;;) {
+      const arrived = waiting
+      waiting = []
+      yield* arrived
+      if (waiting.length > 0) continue
+      if (ended) {
+        if (ended.error !== undefined) throw ended.error
+        return
+      }
+      await new Promise<void>((resolve) => (wake = resolve))
+    }
   }
-
-  /** Adds the next piece of the body. */
-  add(piece: Uint8Array): void {
-    if (this.#pieces.add(piece)) void nextTurn().then(this.#read)
-  }
-
-  /** The content of the response; `error` is what broke the connection, if anything. */
-  end(error?: unknown): Promise<SentContent> {
-    this.#pieces.end(error)
-    return this.#read()
+  const content = once(() => contentOf(reply, { kind: 'bytes', contentType, bytes: pieces() }, reading))
+  return {
+    /** Adds the next piece of the body. */
+    add(piece: Uint8Array): void {
+      waiting.push(piece)
+      if (!isRead) void nextTurn().then(content)
+      if (!wake || isWoken) return
+      isWoken = true
+      void nextTurn().then(() => {
+        isWoken = false
+        wake?.()
+      })
+    },
+    /** The content of the response; `error` is what broke the connection, if anything. */
+    end(error?: unknown): Promise<SentContent> {
+      ended ??= { error }
+      wake?.()
+      return content()
+    },
   }
 }
 
@@ -218,49 +233,5 @@ async function contentOf(
     return { events }
   } catch (error) {
     return { events, failure: failureOf(error, NEVER) }
-  }
-}
-
-/** Pieces that wait for their reader. */
-class PieceQueue {
-  #waiting: Uint8Array[] = []
-  #ended: { error: unknown } | undefined
-  #wake: (() => void) | undefined
-  #woken = false
-
-  #isRead = false
-
-  /** Adds a piece; returns whether nobody reads yet. A reader gets the piece in a later turn. */
-  add(piece: Uint8Array): boolean {
-    this.#waiting.push(piece)
-    if (!this.#wake || this.#woken) return !this.#isRead
-    this.#woken = true
-    void nextTurn().then(() => {
-      this.#woken = false
-      this.#wake?.()
-    })
-    return false
-  }
-
-  end(error: unknown): void {
-    this.#ended ??= { error }
-    this.#wake?.()
-  }
-
-  async *all(): AsyncGenerator<Uint8Array> {
-    this.#isRead = true
-    for (;;) {
-      const pieces = this.#waiting
-      this.#waiting = []
-      yield* pieces
-      if (this.#waiting.length > 0) continue
-      if (this.#ended) {
-        if (this.#ended.error !== undefined) throw this.#ended.error
-        return
-      }
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve
-      })
-    }
   }
 }
