@@ -180,17 +180,14 @@ export function createWriter(database: Database, committed: (bytes: number | und
     return promise
   }
   // A transaction inside the batch's is a savepoint.
-  const undoable = once(() => database.transaction((run: () => void) => run()))
+  const undoable = once(() => database.transaction((run: () => unknown) => run()))
   return {
     batched: (kind) => (item) => queue(kind as PendingWrite['kind'], item),
     async transact<T>(run: () => T): Promise<T> {
       let settle: (() => T) | undefined
       const put = () => {
         try {
-          let value: T
-          undoable()(() => {
-            value = run()
-          })
+          const value = undoable()(run) as T
           settle = () => value
         } catch (error) {
           settle = () => {
