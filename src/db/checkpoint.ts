@@ -11,16 +11,6 @@ export interface CheckpointReport {
   error?: string | undefined
 }
 
-/** Keeps the log of a database small. */
-export interface Checkpointer {
-  /**
-   * Call it after each commit with the approximate number of bytes written, undefined if unknown. Starts a checkpoint
-   * when the log has grown.
-   */
-  look(bytes?: number): void
-  close(): void
-}
-
 /** Idle time after which the worker ends. */
 const IDLE_MS = 10_000
 /** Checking the size of the log takes a system call, so it is done after so many bytes. */
@@ -38,7 +28,7 @@ const address = () =>
  * Checkpoints of a file that is open in this process. If no worker is available, SQLite makes them itself, later, on
  * the main thread (open.ts).
  */
-export function checkpointer(database: Database): Checkpointer {
+export function checkpointer(database: Database) {
   const file = database.name
   const index = openSync(`${file}-shm`, 'r')
   const bytes = new Uint32Array(1)
@@ -74,7 +64,11 @@ export function checkpointer(database: Database): Checkpointer {
     return made
   }
   return {
-    look(bytes = LOOK_BYTES) {
+    /**
+     * Call it after each commit with the approximate number of bytes written, undefined if unknown. Starts a checkpoint
+     * when the log has grown.
+     */
+    look(bytes = LOOK_BYTES): void {
       written += bytes + COMMIT_BYTES
       if (written < LOOK_BYTES || running || closed) return
       written = 0
@@ -84,7 +78,7 @@ export function checkpointer(database: Database): Checkpointer {
       worker ??= start()
       worker.postMessage(file)
     },
-    close() {
+    close(): void {
       if (closed) return
       closed = true
       end()

@@ -163,10 +163,8 @@ const COMPANIONS = ['-wal', '-shm', '-journal']
 
 /** The same for an owner with a lock of its own. */
 function openUnlocked(file: string): { database: Database; restored: boolean } {
-  let database: Database | undefined
-  try {
-    const isNew = putEmptyFile(file)
-    database = new Driver(file, { timeout: 2000 })
+  const isNew = putEmptyFile(file)
+  return prepared(file, { timeout: 2000 }, (database) => {
     refuseForeign(database, file)
     // Files that SQLite adds have the permissions of the file itself.
     keepPrivate(file, ...COMPANIONS.map((end) => `${file}${end}`))
@@ -186,9 +184,17 @@ function openUnlocked(file: string): { database: Database; restored: boolean } {
     // A damaged file is detected by this read, not only by the first call.
     database.prepare('SELECT * FROM traces ORDER BY seq DESC LIMIT 1').get()
     return { database, restored }
+  })
+}
+
+/** Opens a file and prepares the connection. If that fails, it is closed: its file would stay open until the next garbage collection. */
+function prepared<Result>(file: string, options: Driver.Options, prepare: (database: Database) => Result): Result {
+  let database: Database | undefined
+  try {
+    database = new Driver(file, options)
+    return prepare(database)
   } catch (error) {
     const problem = explained(error, file)
-    // Otherwise its file would stay open until the next garbage collection.
     database?.close()
     throw problem
   }
@@ -220,25 +226,18 @@ export function checkpointFile(file: string): number {
  * writes stay in the log, since a checkpoint takes long (checkpoint.ts).
  * @throws DatabaseError if it cannot be opened
  */
-export function openSecond(file: string): Database {
-  let database: Database | undefined
-  try {
-    database = new Driver(file, { fileMustExist: true, timeout: 0 })
+export const openSecond = (file: string): Database =>
+  prepared(file, { fileMustExist: true, timeout: 0 }, (database) => {
     database.pragma('synchronous = NORMAL')
     database.pragma('wal_autocheckpoint = 0')
     // The excess is in the log before the commit, so that the commit itself takes a few milliseconds.
     database.pragma(`cache_size = -${2 * CACHE_KIB}`)
     return database
-  } catch (error) {
-    const problem = explained(error, file)
-    database?.close()
-    throw problem
-  }
-}
+  })
 
 /** A read-only connection to any existing file. */
-export const openToLook = (file: string): Database =>
-  new Driver(file, { readonly: true, fileMustExist: true, timeout: 2000 })
+export const openToLook = (file: string): Database => new Driver(file, TO_LOOK)
+const TO_LOOK = { readonly: true, fileMustExist: true, timeout: 2000 }
 
 /** Whether a file exists that is not a database of ours. SQLite itself leaves a deleted or moved file alone. */
 export function isOverwritten(file: string): boolean {
@@ -277,16 +276,13 @@ export function leaveOverwritten({ name: file, open }: Database): (() => void) |
  */
 export function openReadOnly(file: string): Database {
   refuseOlder(file)
-  try {
-    const database = openToLook(file)
+  return prepared(file, TO_LOOK, (database) => {
     if (numberOf(database, 'application_id') !== APPLICATION_ID) {
       throw new DatabaseError(`database ${file} is not one of understudy's: name another file with --db`)
     }
     versionOf(database, file)
     return database
-  } catch (error) {
-    throw explained(error, file)
-  }
+  })
 }
 
 /**

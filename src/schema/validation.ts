@@ -304,18 +304,9 @@ function beginningsOf(value: unknown, most: number, made = new Map<object, unkno
 
 // Checks of a length also read the `length` of objects, which may be neither a text nor a number.
 const isUnreadable = (error: unknown) => error instanceof TypeError && /default value|primitive/.test(error.message)
-const UNREADABLE: Issue = {
-  code: 'custom',
-  path: [],
-  message: 'must be a value with parts of valid types',
-  input: undefined,
-}
-const TOO_MANY: Issue = {
-  code: 'custom',
-  path: [],
-  message: 'must be valid: it contains a long list with too many errors to report',
-  input: undefined,
-}
+const wholeIssue = (message: string): Issue => ({ code: 'custom', path: [], message, input: undefined })
+const UNREADABLE = wholeIssue('must be a value with parts of valid types')
+const TOO_MANY = wholeIssue('must be valid: it contains a long list with too many errors to report')
 
 /** Maximum number of reported problems. */
 const MAX_PROBLEMS = 100

@@ -235,10 +235,7 @@ function keyOrAliasMistake(document: YamlDocument, text: string): YamlError | un
       }
       return undefined
     },
-    Seq(_, node) {
-      if (node.anchor !== undefined) anchors.add(node.anchor)
-    },
-    Scalar(_, node) {
+    Value(_, node) {
       if (node.anchor !== undefined) anchors.add(node.anchor)
     },
   })

@@ -6,17 +6,15 @@ import { CalledCustomTool, CalledFunction, OlderFunctionCall, ToolCallId } from 
 import { HOSTED_TOOLS } from './hosted-tools.ts'
 import {
   Guardrails,
-  Identity,
   Metadata,
   ModelId,
   ModelSeed,
   PromptServiceOptions,
+  promptFields,
   ReasoningEffort,
   Routing,
   StreamOptions,
-  TemplateEngine,
   Thinking,
-  Thread,
 } from './shared.ts'
 
 const CacheControl = z
@@ -297,10 +295,7 @@ export const ChatRequest = z
       .meta({ default: ['text'] }),
     guardrails: Guardrails.nullish(),
     ...Routing,
-    identity: Identity.nullish(),
-    thread: Thread.nullish(),
-    variables: z.record(z.string(), z.unknown()).nullish().describe('Values of `{{name}}` in the messages.'),
-    template_engine: TemplateEngine.nullish(),
+    ...promptFields('the messages'),
     svc: PromptServiceOptions.nullish(),
     stream: z.boolean().nullish().default(false).describe('Whether to stream the response as server-sent events.'),
   })

@@ -5,17 +5,15 @@ import { textsSchema } from '../core/texts.ts'
 import { Usage } from './chat.ts'
 import { TextScript } from './script.ts'
 import {
-  Identity,
   Metadata,
   ModelId,
   ModelSeed,
   PromptServiceOptions,
+  promptFields,
   Routing,
   SamplingFields,
   StreamOptions,
-  TemplateEngine,
   Thinking,
-  Thread,
 } from './shared.ts'
 
 const penalty = z.number().min(-2).max(2).nullish().meta({ default: 0 })
@@ -56,10 +54,7 @@ export const CompletionRequest = z
     user: z.string().nullish().describe('Identifier of the end user.'),
     thinking: Thinking.nullish(),
     metadata: Metadata.nullish(),
-    identity: Identity.nullish(),
-    thread: Thread.nullish(),
-    variables: z.record(z.string(), z.unknown()).nullish().describe('Values of `{{name}}` in the prompt.'),
-    template_engine: TemplateEngine.nullish(),
+    ...promptFields('the prompt'),
     ...Routing,
     svc: PromptServiceOptions.nullish(),
     stream: z.boolean().nullish().default(false),

@@ -38,18 +38,15 @@ export const ResponsesTool = z.discriminatedUnion('type', [
     type: HostedTool.describe('Type of the tool. Provider tools are accepted, but never called.'),
   }),
 ])
-const namedTools = (tool: string) =>
-  [
+const namedTools = (tool: string) => {
+  const named = <Type extends string>(type: Type) =>
     z.looseObject({
-      type: z.literal('function').describe(`Type of the ${tool}.`),
+      type: z.literal(type).describe(`Type of the ${tool}.`),
       name: z.string().describe(`Name of the ${tool}.`),
-    }),
-    z.looseObject({
-      type: z.literal('custom').describe(`Type of the ${tool}.`),
-      name: z.string().describe(`Name of the ${tool}.`),
-    }),
-    z.looseObject({ type: HostedTool.describe(`Type of the ${tool}.`) }),
-  ] as const
+    })
+  const hosted = z.looseObject({ type: HostedTool.describe(`Type of the ${tool}.`) })
+  return [named('function'), named('custom'), hosted] as const
+}
 /** The tool choice. */
 export const ResponsesToolChoice = z.union([
   z.enum(['none', 'auto', 'required']),

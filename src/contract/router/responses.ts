@@ -5,16 +5,14 @@ import { HOSTED_ITEMS } from './hosted-tools.ts'
 import { calledTools, chosenNames, Identifier, ResponsesTool, ResponsesToolChoice } from './responses-tools.ts'
 import {
   Guardrails,
-  Identity,
   Metadata,
   ModelId,
   PromptServiceOptions,
+  promptFields,
   ReasoningEffort,
   Routing,
   SamplingFields,
-  TemplateEngine,
   Thinking,
-  Thread,
 } from './shared.ts'
 
 const InputText = z.looseObject({ type: z.literal('input_text'), text: z.string().describe('The text of this part.') })
@@ -222,13 +220,7 @@ export const ResponsesRequest = z
     user: z.string().describe("The end user's id in your system.").nullish(),
     guardrails: Guardrails.nullish(),
     ...Routing,
-    identity: Identity.nullish(),
-    thread: Thread.nullish(),
-    variables: z
-      .record(z.string(), z.unknown())
-      .nullish()
-      .describe('Values of `{{name}}` in the instructions and the input.'),
-    template_engine: TemplateEngine.nullish(),
+    ...promptFields('the instructions and the input'),
     svc: PromptServiceOptions.nullish(),
     stream: z.boolean().nullish().default(false),
   })

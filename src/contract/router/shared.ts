@@ -202,6 +202,13 @@ export const ServiceOptions = z
 export const ServiceOptionsUncached = z
   .looseObject({ ...routing, ...who })
   .describe('Service options. The same fields at the top level take precedence.')
+/** Who calls, and the values for templates in `where`. */
+export const promptFields = (where: string) => ({
+  identity: Identity.nullish(),
+  thread: Thread.nullish(),
+  variables: z.record(z.string(), z.unknown()).nullish().describe(`Values of \`{{name}}\` in ${where}.`),
+  template_engine: TemplateEngine.nullish(),
+})
 const about = { metadata: Metadata.nullish(), identity: Identity.nullish(), thread: Thread.nullish() }
 /** The optional fields of every call. */
 export const CallFields = { ...about, ...Routing, svc: ServiceOptions.nullish() }

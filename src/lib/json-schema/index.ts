@@ -34,16 +34,10 @@ const STEPS_A_CHARACTER = 2
 /** For texts of more characters, only the first problems are reported. */
 const ALL_PROBLEMS = 100_000
 
-interface StepCounter {
-  spend: SpendSteps
-  /** Resets the budget. */
-  refill(): void
-}
-
-function stepCounter(most: number): StepCounter {
+function stepCounter(most: number) {
   let remaining = most
   return {
-    spend(steps) {
+    spend(steps: number): void {
       remaining -= steps
       if (remaining < 0)
         throw new WorkSpent(
@@ -51,7 +45,8 @@ function stepCounter(most: number): StepCounter {
           '',
         )
     },
-    refill() {
+    /** Resets the budget. */
+    refill(): void {
       remaining = most
     },
   }
@@ -75,10 +70,7 @@ function asSchemaError(error: unknown): SchemaError {
   return new SchemaError(error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error), '')
 }
 
-async function load() {
-  const { dereference, validate } = await import('@cfworker/json-schema')
-  return { dereference, validate }
-}
+const load = () => import('@cfworker/json-schema')
 
 type Library = Awaited<ReturnType<typeof load>>
 type Problem = ReturnType<Library['validate']>['errors'][number]
