@@ -190,12 +190,8 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   const refused = [...notEmulated.values()]
   const { points, leftProcesses } = found
   const judgement = explorationVerdict({ cases, points, coverage, leftProcesses }, notEmulatedReasons(refused))
-  const report = {
-    ...{ found, cases, problems, fixed, coverage, judgement },
-    notEmulated: refused,
-    repeat,
-  }
-  const asJson = printableJson(reportAsJson(found, cases, { ...report, files }))
+  const report = { found, cases, problems, fixed, coverage, judgement, notEmulated: refused, repeat }
+  const asJson = printableJson(reportAsJson(report, files))
   if (json) stdout.text(asJson)
   else stdout.lines(['', ...fittedReport(exploreLines({ ...report, width: drawingWidth(stdout) }), stdout.width)])
   // If a file cannot be written, the report has been printed.

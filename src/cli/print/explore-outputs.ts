@@ -17,7 +17,6 @@ import { READ_ONLY } from '../../db/writer.ts'
 import { operationNamed } from '../../endpoints/index.ts'
 import { faultsIn, printedLines } from '../../exploration/baseline.ts'
 import type { ShownRun } from '../../exploration/baseline-runs.ts'
-import type { Exploration } from '../../exploration/explore.ts'
 import { failureModes } from '../../exploration/failure-modes.ts'
 import { pointParts } from '../../exploration/injection-points.ts'
 import { isError, problemKindOf } from '../../exploration/severity.ts'
@@ -73,18 +72,8 @@ export function writeScenarios(
 
 /** The report for programs. */
 export const reportAsJson = (
-  { points, skipped, dropped, runs, saved, routes, recoveryPaths, serialReason, leftProcesses }: Exploration,
-  results: readonly CaseResult[],
-  {
-    coverage,
-    files,
-    problems,
-    repeat,
-    judgement,
-    notEmulated,
-  }: Pick<ExploreReport, 'coverage' | 'problems' | 'repeat' | 'judgement' | 'notEmulated'> & {
-    files: ReadonlyMap<string, string>
-  },
+  { found, cases, coverage, problems, repeat, judgement, notEmulated }: Omit<ExploreReport, 'width'>,
+  files: ReadonlyMap<string, string>,
 ): ExploreJson => ({
   format_version: FORMATS.reports,
   ...judgement,
@@ -94,24 +83,26 @@ export const reportAsJson = (
     cases: problem.cases.map((one) => ({ injection_point: one.point, failure_mode: one.class })),
     command: problemCommand(problem, repeat),
   })),
-  injection_points: points.map(({ id, label, operation, stream, model, session, turn, nth, unstable, discovered }) => ({
-    ...{ id, label, operation, stream, model, session, turn, occurrence: nth, unstable, discovered },
-  })),
-  cases: results.map((result) => ({
+  injection_points: found.points.map(
+    ({ id, label, operation, stream, model, session, turn, nth, unstable, discovered }) => ({
+      ...{ id, label, operation, stream, model, session, turn, occurrence: nth, unstable, discovered },
+    }),
+  ),
+  cases: cases.map((result) => ({
     ...{ injection_point: result.point, failure_mode: result.class, result: result.verdict, reason: result.why },
     traces: result.traces,
     scenario: files.get(caseName(result)) ?? null,
     derived: result.derived,
   })),
-  not_run: skipped.map(({ point, class: mode, why }) => ({ injection_point: point, failure_mode: mode, reason: why })),
+  not_run: found.skipped.map(({ point, class: mode, why }) => ({
+    injection_point: point,
+    failure_mode: mode,
+    reason: why,
+  })),
   coverage: coverageAsJson(coverage),
-  recovery_paths: recoveryPaths,
-  routes,
-  not_emulated: [...notEmulated],
-  dropped,
-  runs,
-  runs_saved: saved,
-  ...{ serial_reason: serialReason, left_processes: leftProcesses },
+  ...{ recovery_paths: found.recoveryPaths, routes: found.routes, not_emulated: [...notEmulated] },
+  ...{ dropped: found.dropped, runs: found.runs, runs_saved: found.saved },
+  ...{ serial_reason: found.serialReason, left_processes: found.leftProcesses },
 })
 
 /** The three coverage numbers as `--json` prints them. */

@@ -19,7 +19,7 @@ import { fixedSource } from '../../scenarios/load.ts'
 import type { CommandIo } from '../io.ts'
 import { type ChildEnd, type RunChild, runChild } from './child.ts'
 import { collectAfter } from './idle-collection.ts'
-import { inProcess, postJson } from './in-process.ts'
+import { inProcess, makeCall, postJson } from './in-process.ts'
 import { endLeftProcesses } from './left-processes.ts'
 import { listen, serverUrl } from './listen.ts'
 import { leadHere, mergeCalls, type NotEmulatedByPath, withNotEmulated } from './not-emulated.ts'
@@ -217,10 +217,7 @@ export function routeRunner({ log }: Pick<CommandIo, 'log'>, config: Config): { 
     async play({ path, request }, scenario) {
       const name = `route-${runs++}`
       await postJson(send, '/_understudy/sessions', { name, scenario })
-      // A connection failure reaches no one here: the trace has the result.
-      await postJson(send, path, request, { 'x-understudy-session': name })
-        .then((answer) => answer.text())
-        .catch(() => {})
+      await makeCall(send, path, request, { 'x-understudy-session': name })
       const session = sessions.find(name)
       const seen = await seenIn({ list: () => [session] })
       sessions.delete(name)
