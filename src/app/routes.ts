@@ -29,7 +29,7 @@ import { UnusableSession } from '../sessions/refusals.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { type RouteHandler, routerOf } from './router.ts'
 import { withTurnExchange } from './turn-exchange.ts'
-import type { App, AppDeps, RouteContext, Verdicts } from './types.ts'
+import type { App, AppDeps, RouteContext } from './types.ts'
 import { answerUnrouted, pathRegex } from './unrouted.ts'
 import { type NoteCall, type SentParts, workspaceNotes } from './workspace-notes.ts'
 import { workspaceViewRoute } from './workspace-view.ts'
@@ -75,25 +75,49 @@ export function createRoutes(
     queue.wake(session)
     service?.sweep(session)
   }
-  const routes = allRoutes(deps, {
-    ...verdicts,
-    sessionOf,
-    responses,
-    queue,
-    wake,
-    tasks,
-    allTasks,
+  const { access, ask, gateway, sessions, strict } = deps
+  const { guardrails, observers, runs } = gateway
+  const sessionNameOf = (request: Request) => sessionName(request, tokenOf(request))
+  const control = controlRoutes({
+    ...{ ...deps, ...verdicts, sessionOf, responses, sessionNameOf, observers, runs },
+    mustBeSeen: (name, request) => checkSeen(name, sessionNameOf(request), deps.instanceStrict),
+    hasToken: (request) => hasToken(request, access),
+    operations: operationNames,
+    operation: operationNamed,
+    events: queue.counts,
   })
+  const receivedUrl = (request: Request) => asReceived(request).url
+  const callOf = async (request: Request) => {
+    const session = sessionOf(request)
+    await deps.prepare(session)
+    return { session, caller: callerOf(tokenOf(request), access) }
+  }
+  const workspace = resourceRoutes({
+    ...{ callOf, wake, strict, sessionOf, observers, guardrails, ask },
+    replacing: (session) => verdicts.earlier.before(session, 'snapshot'),
+  })
+  const forTasks = { tasks, callOf, receivedUrl }
+  const faulty = throughFaults({ runs, sessionOf, count: ({ name }) => void sessions.get(name) })
+  const routes = [
+    ...control,
+    // Reads of the inspector are not noted as those of clients.
+    workspaceViewRoute([...workspace, ...taskRoutes({ ...forTasks, tasks: allTasks })]),
+    ...compatApis.flatMap((api) => api.routes(deps)),
+    // The workspace has the faults of scenarios.
+    ...[...workspace, ...taskRoutes(forTasks), ...runRoutes(forTasks), ...a2aRoutes({ ...forTasks, limits: deps })].map(
+      faulty,
+    ),
+  ]
   const open = routes.filter((route) => route.public).map(({ path }) => path)
   const publicPaths = [...open, ...docPaths].map(pathRegex)
   const posted = [...endpoints.map(({ path }) => path), ...apiPaths].map((path) => ({ path, method: 'POST' }))
   const noted = workspaceNotes({
     calls: verdicts.workspaceCalls,
-    sessions: deps.sessions,
-    nameOf: (request) => sessionName(request, tokenOf(request)),
+    sessions,
+    nameOf: sessionNameOf,
     sessionOf: (request) => sessionOf(request, true),
   })
-  const anyToken = deps.access.token.length === 0
+  const anyToken = access.token.length === 0
   const { version } = deps.about
   const docs = docHandlers({
     documented: { operations: allOperations, routes, ...documentedApis, version },
@@ -104,9 +128,7 @@ export function createRoutes(
     ...routes.map(
       (route) => [`${route.method.toUpperCase()} ${route.path}`, handlerOf(route, { ...deps, noted })] as const,
     ),
-    ...[...docs, ...siteHandlers((request) => asReceived(request).url)].map(
-      ([path, handler]) => [`GET ${path}`, handler] as const,
-    ),
+    ...[...docs, ...siteHandlers(receivedUrl)].map(([path, handler]) => [`GET ${path}`, handler] as const),
   ])
   const router = routerOf(
     {
@@ -137,64 +159,6 @@ export function createRoutes(
     paths: [...endpoints, ...routes].map(({ path }) => path).concat(apiPaths),
     isPublic: (pathname) => isSitePath(pathname) || publicPaths.some((path) => path.test(pathname)),
   }
-}
-
-/** The control API, and the workspace with the faults of scenarios. */
-function allRoutes(
-  deps: AppDeps,
-  {
-    queue,
-    wake,
-    tasks,
-    allTasks,
-    ...shared
-  }: {
-    queue: EventQueue
-    wake(session: Session): void
-    /** The tasks for clients, and those for others, whose reads are not noted. */
-    tasks(): TaskService
-    allTasks(): TaskService
-  } & Pick<ControlDeps, 'sessionOf' | 'responses'> &
-    Verdicts,
-): Route[] {
-  const { sessionOf } = shared
-  const { access, ask, gateway, sessions, strict } = deps
-  const { guardrails, observers, runs } = gateway
-  const sessionNameOf = (request: Request) => sessionName(request, tokenOf(request))
-  const control = controlRoutes({
-    ...deps,
-    ...shared,
-    sessionNameOf,
-    mustBeSeen: (name, request) => checkSeen(name, sessionNameOf(request), deps.instanceStrict),
-    observers,
-    runs,
-    hasToken: (request) => hasToken(request, access),
-    operations: operationNames,
-    operation: operationNamed,
-    events: queue.counts,
-  })
-  const receivedUrl = (request: Request) => asReceived(request).url
-  const callOf = async (request: Request) => {
-    const session = sessionOf(request)
-    await deps.prepare(session)
-    return { session, caller: callerOf(tokenOf(request), access) }
-  }
-  const workspace = resourceRoutes({
-    ...{ callOf, wake, strict, sessionOf, observers, guardrails, ask },
-    replacing: (session) => shared.earlier.before(session, 'snapshot'),
-  })
-  const faulty = throughFaults({ runs, sessionOf, count: ({ name }) => void sessions.get(name) })
-  return [
-    ...control,
-    workspaceViewRoute([...workspace, ...taskRoutes({ tasks: allTasks, callOf, receivedUrl })]),
-    ...compatApis.flatMap((api) => api.routes(deps)),
-    ...[
-      ...workspace,
-      ...taskRoutes({ tasks, callOf, receivedUrl }),
-      ...runRoutes({ tasks, callOf, receivedUrl }),
-      ...a2aRoutes({ tasks, callOf, receivedUrl, limits: deps }),
-    ].map(faulty),
-  ]
 }
 
 /** A request keeps the generation of its session in which it started. */

@@ -11,15 +11,6 @@ const bundler = lazy<typeof import('./bundle.ts')>(() => require('./bundle.ts'))
 /** The compressed page of the build. */
 export const PAGE_FILE = 'dist/inspector.html.gz'
 
-/** The compressed page, as it is sent. */
-interface PageFile {
-  compressed: Uint8Array<ArrayBuffer>
-  /** The page's own policy, for the response header. */
-  policy: string
-  /** The page itself. */
-  text(): string
-}
-
 /** The page, compressed. */
 export const compressPage = (text: string): Uint8Array<ArrayBuffer> => new Uint8Array(gzipSync(text, { level: 9 }))
 
@@ -28,7 +19,8 @@ const POLICY = /http-equiv="Content-Security-Policy" content="([^"]*)"/
 /** Compressed bytes that contain at least the head of the page. */
 const HEAD_BYTES = 4_096
 
-const asFile = (compressed: Uint8Array<ArrayBuffer>): PageFile => {
+/** The compressed page as it is sent, its own policy for the response header, and the page itself. */
+const asFile = (compressed: Uint8Array<ArrayBuffer>) => {
   // Most browsers accept it compressed, so only the head with the policy is unpacked.
   const head = gunzipSync(compressed.subarray(0, HEAD_BYTES), { finishFlush: constants.Z_SYNC_FLUSH }).toString()
   const text = once(() => gunzipSync(compressed).toString())
@@ -36,7 +28,7 @@ const asFile = (compressed: Uint8Array<ArrayBuffer>): PageFile => {
 }
 
 /** The page; always the same file. */
-export const pageFile: () => Promise<PageFile> = once(async () =>
+export const pageFile = once(async () =>
   asFile(isCompiled ? new Uint8Array(readAsset(PAGE_FILE)) : compressPage(await bundler().bundlePage())),
 )
 
