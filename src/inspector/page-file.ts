@@ -1,8 +1,10 @@
-// The page as a file: embedded when the executable is built, built on first use from source.
+// The page: embedded when the executable is built, built on first use from source; over HTTP, and as a file.
 import { constants, gunzipSync, gzipSync } from 'node:zlib'
 import { isCompiled, readAsset } from '../lib/assets.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import { callsPage } from '../views/calls-page.ts'
 import { DATA_MARK } from './report-data.ts'
 
 // The bundler is only needed when run from source.
@@ -28,7 +30,7 @@ const asFile = (compressed: Uint8Array<ArrayBuffer>) => {
 }
 
 /** The page; always the same file. */
-export const pageFile = once(async () =>
+const pageFile = once(async () =>
   asFile(isCompiled ? new Uint8Array(readAsset(PAGE_FILE)) : compressPage(await bundler().bundlePage())),
 )
 
@@ -38,4 +40,28 @@ export async function reportPage(data: unknown): Promise<string> {
   // No text of a trace can close the script element.
   const json = JSON.stringify(data).replaceAll('<', '\\u003c')
   return text().replace(DATA_MARK, () => `<script type="application/json" id="data">${json}</script>`)
+}
+
+const FIRST_CALLS = 100
+
+/** The calls that the page starts with: a page of `GET /_understudy/calls`, before the control API is loaded. */
+export const firstCalls = (sessions: Sessions): Response =>
+  Response.json(sessions.overAll((list) => callsPage(list, { limit: FIRST_CALLS })))
+
+/** The page, compressed if the client accepts that. */
+export async function pageResponse({ headers }: Request): Promise<Response> {
+  const { compressed, policy } = await pageFile()
+  const small = /\bgzip\b/.test(headers.get('accept-encoding') ?? '')
+  return new Response(small ? compressed : gunzipSync(compressed), {
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': `${policy}; frame-ancestors 'none'`,
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      // Another version of the program may use the same address next.
+      'cache-control': 'no-cache',
+      vary: 'accept, accept-encoding',
+      ...(small && { 'content-encoding': 'gzip' }),
+    },
+  })
 }

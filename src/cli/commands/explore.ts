@@ -28,11 +28,11 @@ import {
   writeScenarios,
 } from '../print/explore-outputs.ts'
 import { isJudgedAlone, repeater, scenarioRepeater, shellLine } from '../print/explore-repeat.ts'
+import { drawingWidth } from '../print/output.ts'
 import { writeOutputFile } from '../print/output-file.ts'
 import { exploreProgress } from '../print/progress.ts'
 import { fittedReport } from '../print/report.ts'
 import type { ExploreJson } from '../print/report-schemas.ts'
-import { drawingWidth } from '../print/terminal.ts'
 import { addCoverage, readCoverage } from '../run/coverage-file.ts'
 import { keptState } from '../run/explore-state.ts'
 import { announceAddresses } from '../run/listen.ts'

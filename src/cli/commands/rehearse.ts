@@ -14,12 +14,11 @@ import { parseSource } from '../../schema/source.ts'
 import { nothingInjected, verdictOf } from '../../verdict/inconclusive.ts'
 import { ServerError } from '../errors.ts'
 import type { CommandIo, Exiting } from '../io.ts'
-import { type Printer, paint } from '../print/output.ts'
+import { drawingWidth, type Printer, paint, wrapLine } from '../print/output.ts'
 import { MANY_CALLS, overviewLines } from '../print/overview.ts'
 import { fittedReport, reportLines, verdictText } from '../print/report.ts'
 import type { RehearseJson } from '../print/report-schemas.ts'
 import { taskTree } from '../print/task-tree.ts'
-import { drawingWidth, wrapLine } from '../print/terminal.ts'
 import { waterfall } from '../print/waterfall.ts'
 import {
   type Ask,

@@ -15,9 +15,8 @@ import { recoveryPathLines } from '../run/coverage-file.ts'
 import type { NotEmulatedCalls } from '../run/not-emulated.ts'
 import { type RunSession, type SuiteRun, sessionLabel } from '../run/suite-run.ts'
 import { cassetteLines } from './cassette-lines.ts'
-import { paint } from './output.ts'
+import { paint, wrapLine } from './output.ts'
 import { lengthOf } from './overview.ts'
-import { wrapLine } from './terminal.ts'
 
 const good = (text: string) => paint('green', text)
 const bad = (text: string) => paint('red', text)

@@ -4,8 +4,7 @@ import { outcomeText } from '../../contract/core/outcome-text.ts'
 import type { AttemptRecord, TaskStep, TaskTrace, TraceRecord } from '../../contract/core/trace.ts'
 import { STEP_TITLES } from '../../views/call-waterfall.ts'
 import { timeText } from '../../views/waterfall.ts'
-import { type Format, paint } from './output.ts'
-import { wrapText } from './terminal.ts'
+import { type Format, paint, wrapText } from './output.ts'
 
 interface TreeNode {
   text: string

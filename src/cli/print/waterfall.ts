@@ -2,8 +2,7 @@
 import type { TraceRecord } from '../../contract/core/trace.ts'
 import type { WaterfallRow, WaterfallSpan } from '../../contract/core/waterfall.ts'
 import { gatewayRows, timeText } from '../../views/waterfall.ts'
-import { type Format, paint } from './output.ts'
-import { fitText, wrapText } from './terminal.ts'
+import { type Format, fitText, paint, wrapText } from './output.ts'
 
 /** Minimum and maximum length of the time axis. */
 const [MIN_AXIS_LENGTH, MAX_AXIS_LENGTH] = [10, 40]

@@ -5,8 +5,7 @@ import { countedText, countText } from '../state/format.ts'
 import { loading } from '../state/live.ts'
 import { here, narrow } from '../state/route.ts'
 import { Icon } from '../ui/icons.tsx'
-import { CHOICES, type Choice, choiceValues, FILTERS } from './filter.ts'
-import { isNarrowed, searching, shownCalls } from './shown.ts'
+import { CHOICES, type Choice, choiceValues, FILTERS, isNarrowed, searching, shownCalls } from './shown.ts'
 
 /** Id of the search field, which has a keyboard shortcut. */
 export const SEARCH = 'search'

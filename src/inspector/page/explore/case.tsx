@@ -1,7 +1,7 @@
 // One case: its verdict and the reason, the calls of its run, the command's output, what differs from the baseline run,
 // and how to reproduce it.
 import type { CallDifference, ExplorationData, ReportedCase } from '../../../contract/core/exploration.ts'
-import { CASE_STYLES } from '../../../views/case-style.ts'
+import { CASE_STYLES } from '../../../views/problem-text.ts'
 import { Code } from '../call/json.tsx'
 import { callOf } from '../state/call-list.ts'
 import { countedText, spanText } from '../state/format.ts'
@@ -9,8 +9,10 @@ import { hashOf, here, narrow } from '../state/route.ts'
 import { TextChanges, YamlText } from '../ui/editor.tsx'
 import { Icon } from '../ui/icons.tsx'
 import { Block, CopyButton, saveFile } from '../ui/layout.tsx'
-import { caseAddress } from './matrix.tsx'
 import { RunTimeline } from './run-timeline.tsx'
+
+/** The id of a case in the URL. */
+export const caseAddress = ({ point, class: name }: Pick<ReportedCase, 'point' | 'class'>): string => `${point} ${name}`
 
 /** The case that the URL names. */
 export const currentCase = ({ cells }: ExplorationData): ReportedCase | undefined =>
