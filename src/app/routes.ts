@@ -1,4 +1,6 @@
 // Everything beside the router operations: the workspace, the control API, Swagger UI, and what no route takes.
+
+import { z } from 'zod'
 import { asReceived, callerOf, checkSeen, hasToken, sessionName, tokenOf } from '../access.ts'
 import { a2aRoutes } from '../agents/a2a/routes.ts'
 import { forClients } from '../agents/http/client-tasks.ts'
@@ -7,7 +9,7 @@ import { runRoutes } from '../agents/http/run-routes.ts'
 import type { TaskService } from '../agents/loop/tasks.ts'
 import { compatApis } from '../compat/index.ts'
 import { ApiError } from '../contract/core/error.ts'
-import { needsNoBody, type Route } from '../contract/core/route.ts'
+import { asRoute, needsNoBody, type Route } from '../contract/core/route.ts'
 import { EVENT } from '../contract/workspace/record.ts'
 import { AGENT_TASK } from '../contract/workspace/task-record.ts'
 import { controlRoutes } from '../control/index.ts'
@@ -32,7 +34,6 @@ import { withTurnExchange } from './turn-exchange.ts'
 import type { App, AppDeps, RouteContext } from './types.ts'
 import { answerUnrouted, pathRegex } from './unrouted.ts'
 import { type NoteCall, type SentParts, workspaceNotes } from './workspace-notes.ts'
-import { workspaceViewRoute } from './workspace-view.ts'
 
 /** The routes as an application. */
 interface Routes extends Pick<App, 'fetch'> {
@@ -256,4 +257,65 @@ async function bodyOf(request: Request, route: Route, { maxBody, clientTimeout }
     : await readAnyJson(bytes, type, anySize ? Number.POSITIVE_INFINITY : RECORD_VALUES)
   if ('refused' in read) throw read.refused
   return form ? typedFields(read.value as object, form) : read.value
+}
+
+const PREFIX = '/v2/'
+const Query = z.strictObject({
+  path: z.string().describe('Path of the workspace with its query, URL-encoded, such as `/v2/tools?limit=10`.'),
+})
+
+const View = z.record(z.string(), z.unknown()).or(z.array(z.unknown())).describe('As the response of the path.')
+
+/** The route that reads what the GET routes of the workspace return. */
+function workspaceViewRoute(routes: readonly Route[]): Route {
+  const readable = once(() =>
+    routes
+      .filter(({ method, path }) => method === 'get' && path.startsWith(PREFIX))
+      .map((route) => ({ route, regex: pathRegex(route.path) })),
+  )
+  return asRoute({
+    method: 'get',
+    path: '/_understudy/workspace',
+    tag: 'Emulator',
+    operationId: 'viewWorkspace',
+    summary: 'View the workspace',
+    description:
+      'The response of `GET` with a path of the workspace. Faults do not apply, and the call does not count as one of a client.',
+    query: Query,
+    response: View,
+    errors: [404],
+    handle({ request, query }) {
+      const { pathname, searchParams } = new URL(query.path, request.url)
+      const found = readable().find(({ regex }) => regex.test(pathname))
+      if (!found)
+        throw new ApiError(404, 'not_found', `${pathname} is not a GET path of the workspace`, { param: 'path' })
+      const { route } = found
+      return route.handle({
+        // Its headers name the session and the caller.
+        request: new Request(request.url, { headers: request.headers }),
+        params: paramsOf(route.path, pathname),
+        query: route.query ? parseRequest(route.query, Object.fromEntries(searchParams), { whole: 'the query' }) : {},
+        body: undefined,
+      })
+    },
+  })
+}
+
+/** The parameters of a path that matches a route. */
+function paramsOf(path: string, pathname: string): Record<string, string> {
+  const values = pathname.split('/')
+  return Object.fromEntries(
+    path
+      .split('/')
+      .flatMap((part, index) => (part.startsWith(':') ? [[part.slice(1), decoded(values[index] ?? '')]] : [])),
+  )
+}
+
+/** An invalid encoding is no valid id. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return ''
+  }
 }

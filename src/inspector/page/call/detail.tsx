@@ -29,7 +29,6 @@ import { Icon } from '../ui/icons.tsx'
 import { ActionButton, Block, CopyButton, Facts, Region, saveFile, type Tab, Table, Tabs } from '../ui/layout.tsx'
 import { useLoaded } from '../ui/loaded.ts'
 import { Code, Json, useBeginning } from './json.tsx'
-import { loadCall } from './loaded.ts'
 import { callClock, WaterfallChart } from './waterfall.tsx'
 
 /** The panel of the selected call. */
@@ -552,4 +551,23 @@ const USES = {
     'Save it in a fixture folder (serve --fixtures <folder>), or load it into a session with PUT /_understudy/fixtures.',
   scenario: 'Run it with serve --scenario <file> or exec --scenario <file>.',
   test: 'Run it with vitest against a server at UNDERSTUDY_URL.',
+}
+
+/** A call with its steps. */
+export async function loadCall(id: string): Promise<ReportCall> {
+  if (reportData) {
+    const found = reportData.calls[id]
+    if (found) return found
+    throw new Error('this report does not include the details of this call')
+  }
+  const path = `/_understudy/traces/${encodeURIComponent(id)}`
+  // The session is known for listed calls; otherwise every session is searched.
+  const row = callOf(id)
+  const [query, session] = row ? ['', row.session] : ['?all=true', undefined]
+  const [trace, waterfall, exchange] = await Promise.all([
+    askJson<ReportCall['trace']>(`${path}${query}`, { session }),
+    askJson<ReportCall['waterfall']>(`${path}/waterfall${query}`, { session }),
+    askJson<ReportCall['exchange']>(`${path}/exchange${query}`, { session }),
+  ])
+  return { trace, waterfall, exchange }
 }
