@@ -210,26 +210,16 @@ function explorationData(
   const skipped = found.skipped.filter(({ why }) => why === 'time')
   const similar = new Set(found.skipped.flatMap(({ point, why }) => (why === 'similar' ? [point] : [])))
   return {
-    ...{
-      problems: problems.map((problem) => ({ ...problem, command: problemCommand(problem, repeat) })),
-      command,
-      ...judgement,
-      notEmulated: notEmulatedLines(notEmulated),
-      baseline: baselineRun && {
-        output: shownOutput(baselineRun.output),
-        code: baselineRun.code,
-        tookMs: baselineRun.tookMs,
-      },
-      skipped,
-      similar: found.skipped.length - skipped.length,
-      dropped,
-      coverage,
-      routes,
-      runs,
-      saved,
-      quietMs,
-      limitMs,
+    problems: problems.map((problem) => ({ ...problem, command: problemCommand(problem, repeat) })),
+    command,
+    ...judgement,
+    notEmulated: notEmulatedLines(notEmulated),
+    baseline: baselineRun && {
+      output: shownOutput(baselineRun.output),
+      ...{ code: baselineRun.code, tookMs: baselineRun.tookMs },
     },
+    ...{ skipped, similar: found.skipped.length - skipped.length },
+    ...{ dropped, coverage, routes, runs, saved, quietMs, limitMs },
     fixed: fixed.map((known) => ({ point: known.injection_point, class: known.failure_mode })),
     classes: failureModes.map(({ name }) => name),
     points: points

@@ -39,11 +39,7 @@ interface ChildOptions {
 }
 
 /** Runs a command to its end. */
-export type RunChild = (
-  io: Pick<CommandIo, 'signals' | 'log'>,
-  command: readonly string[],
-  options: ChildOptions,
-) => Promise<ChildEnd>
+export type RunChild = typeof runChild
 
 /** Exit code of `timeout` of coreutils. */
 const TIMED_OUT = 124

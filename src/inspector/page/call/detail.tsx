@@ -21,7 +21,7 @@ import { toneClass } from '../calls/list.tsx'
 import { chosen, selected, toggleSelected } from '../calls/shown.ts'
 import { askJson, errorText } from '../state/api.ts'
 import { callOf, usesVirtualClock } from '../state/call-list.ts'
-import { costText, countedText, countText, instantText, spanText } from '../state/format.ts'
+import { capital, costText, countedText, countText, instantText, spanText } from '../state/format.ts'
 import { reportData } from '../state/report.ts'
 import { go, hashOf, here, narrow } from '../state/route.ts'
 import { YamlText } from '../ui/editor.tsx'
@@ -362,8 +362,6 @@ function Sent({ exchange, way: mode }: { exchange: Exchange; way: 'wire' | 'even
     </>
   )
 }
-
-const capital = (text: string) => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`
 
 /** Maximum number of events that are drawn at first. */
 const MAX_DRAWN = 300
