@@ -2,7 +2,7 @@
 import { closeSync, fstatSync, mkdirSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Config, clientEnvironment } from '../../config.ts'
+import type { Config } from '../../config.ts'
 import { storageError } from '../../contract/core/storage-error.ts'
 import type { RunFile } from '../../db/run-file.ts'
 import type { TraceStore } from '../../db/trace-store.ts'
@@ -21,10 +21,9 @@ import { type ChildEnd, type RunChild, runChild } from './child.ts'
 import { collectAfter } from './idle-collection.ts'
 import { inProcess, makeCall, postJson } from './in-process.ts'
 import { endLeftProcesses } from './left-processes.ts'
-import { listen, serverUrl } from './listen.ts'
-import { leadHere, mergeCalls, type NotEmulatedByPath, withNotEmulated } from './not-emulated.ts'
+import { mergeCalls, type NotEmulatedByPath, withNotEmulated } from './not-emulated.ts'
 import { RunActivity, withActivity } from './run-activity.ts'
-import { countingRequests, judgeSessions } from './suite.ts'
+import { judgeSessions, serveProgram } from './suite.ts'
 
 /** The session of the command if it names none. */
 export const HOME = 'explore'
@@ -164,20 +163,12 @@ export function commandProgram(
   const hidden = secretsHider(io.env, [...config.token, ...Object.keys(config.tokens)])
   let runs = 0
   return async (understudy, { limits, wait, cancels }) => {
-    const requests = new Map<string, number>()
     const activity = new RunActivity(realClock.passed)
     const refused: NotEmulatedByPath = new Map()
     const covered = withNotEmulated(withActivity(understudy, activity), refused)
-    const servers = await listen(config, countingRequests(covered, requests))
-    const url = serverUrl(config, servers[0]?.port)
-    const leads = await leadHere(covered, url, io.env, leaveEnv)
+    const { url, requests, variables, stop } = await serveProgram(covered, { io, config, home: HOME, leaveEnv })
     const scratch = scratchFolder()
-    const own = { UNDERSTUDY_RUN: String(++runs), UNDERSTUDY_RUN_DIR: scratch.folder }
-    const env = { ...clientEnvironment(io.env, url, HOME, config.token[0]), ...leads.variables, ...own }
-    const stop = () => {
-      leads.stop()
-      return Promise.all(servers.map((server) => server.stop(true)))
-    }
+    const env = { ...variables, UNDERSTUDY_RUN: String(++runs), UNDERSTUDY_RUN_DIR: scratch.folder }
     const began = realClock.now()
     const expires = new AbortController()
     let hang: Hang | undefined

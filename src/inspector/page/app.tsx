@@ -209,7 +209,6 @@ function useKeys(): void {
   }, [])
 }
 
-/** The list of shortcuts. */
 function KeyHelp() {
   if (!helpShown.value) return null
   return (

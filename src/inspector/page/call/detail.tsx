@@ -265,7 +265,6 @@ function Texts({ title, sayings, none }: { title: string; sayings: readonly Sayi
   )
 }
 
-/** The facts of a call. */
 function CallFacts({ trace }: { trace: StoredTrace }) {
   const { started_at, duration_ms, session, operation, fixture, generated, cost, thread, retry_after_ms } = trace
   const row = callOf(trace.id)
@@ -308,7 +307,6 @@ const ROUTES = {
   gateway: 'gateway: with retries, fallbacks, and other gateway features',
 } as const
 
-/** The tab. */
 function ResponseTab({ trace, exchange }: { trace: StoredTrace; exchange: Exchange }) {
   const [mode, setWay] = useState<Way>('wire')
   const modes = WAYS.filter(({ id }) => id !== 'events' || trace.stream)
@@ -480,7 +478,6 @@ const KINDS = [
   { kind: 'test', label: 'Test', none: 'No test: the request body is not JSON.' },
 ] as const
 
-/** The tab. */
 function GenerateTab({ trace }: { trace: StoredTrace }) {
   const [kind, setKind] = useState<(typeof KINDS)[number]['kind']>('fixture')
   const path = `/_understudy/traces/${encodeURIComponent(trace.id)}/reproduction`

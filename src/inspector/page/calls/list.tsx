@@ -209,7 +209,6 @@ function detailsOf(row: CallRow): string[] {
   ]
 }
 
-/** The properties of a list. */
 interface VirtualOptions {
   count: number
   rowHeight: number

@@ -293,7 +293,6 @@ const caseAddress = ({ point, class: name }: Pick<ReportedCase, 'point' | 'class
 const currentCase = ({ cells }: ExplorationData): ReportedCase | undefined =>
   cells.find((result) => caseAddress(result) === here.value.params.get('cell'))
 
-/** The panel of a case. */
 function CaseDetail({ cell, data }: { cell: ReportedCase; data: ExplorationData }) {
   const { verdict, why, point, class: name, derived, output } = cell
   return (

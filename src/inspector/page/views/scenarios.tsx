@@ -293,7 +293,6 @@ interface ScenarioState {
 const HEIGHT = 200
 const SLOTS = 120
 
-/** The chart. */
 function CallsChart({ session, state }: { session: string; state: ScenarioState | undefined }) {
   const element = useRef<HTMLDivElement>(null)
   // Colors on a canvas are those of the time when it was drawn.
