@@ -16,8 +16,6 @@ interface ErrorKind {
   code: string
   message: string
   param?: string
-  /** If it is not that of the status. */
-  type?: string
 }
 /** By status. */
 export const ERRORS: Record<number, ErrorKind> = {
@@ -165,8 +163,8 @@ const all = [...Object.entries(ERRORS), ['default', OTHER] as const]
 function errorParts(schemas: Schemas): Json {
   const schema = schemas.refer(ErrorBody, 'output', 'Error')
   const textSchema = schemas.refer(TextErrorBody, 'output', 'TextError')
-  const parts = all.map(([status, { name, description, code, message, param = null, type }]) => {
-    const example = envelope({ status: Number(status) || 529, code, message, param, type })
+  const parts = all.map(([status, { name, description, code, message, param = null }]) => {
+    const example = envelope({ status: Number(status) || 529, code, message, param })
     return [name, { description, headers: COMMON, content: { 'application/json': { schema, example } } }] as const
   })
   const { message, description } = ERRORS[404] ?? OTHER

@@ -18,8 +18,7 @@ import { drawingWidth, type Printer, paint, wrapLine } from '../print/output.ts'
 import { MANY_CALLS, overviewLines } from '../print/overview.ts'
 import { fittedReport, reportLines, verdictText } from '../print/report.ts'
 import type { RehearseJson } from '../print/report-schemas.ts'
-import { taskTree } from '../print/task-tree.ts'
-import { waterfall } from '../print/waterfall.ts'
+import { taskTree, waterfall } from '../print/waterfall.ts'
 import {
   type Ask,
   builtInCalls,

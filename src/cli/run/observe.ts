@@ -17,7 +17,7 @@ import { everySoOften, realClock } from '../../lib/clock.ts'
 import { secretsHider } from '../../lib/secrets.ts'
 import { fixedSource } from '../../scenarios/load.ts'
 import type { CommandIo } from '../io.ts'
-import { type ChildEnd, type RunChild, runChild } from './child.ts'
+import { type RunChild, runChild } from './child.ts'
 import { collectAfter } from './idle-collection.ts'
 import { inProcess, makeCall, postJson } from './in-process.ts'
 import { endLeftProcesses } from './left-processes.ts'
@@ -186,7 +186,9 @@ export function commandProgram(
       const leftProcesses = end.pid !== undefined && (await endLeftProcesses({ group: end.pid, variable }))
       const output = hidden(scratch.tail(MAX_OUTPUT))
       return {
-        ...endOf(end),
+        code: end.code,
+        stopped: end.stopped !== undefined,
+        crashed: end.code > SIGNALS && !end.timedOut && end.stopped === undefined,
         ...(end.timedOut && { hang }),
         ...{ leftProcesses, tookMs, longestPauseMs, output, url, requests, stop },
       }
@@ -235,12 +237,6 @@ function withIds(renamed: ReadonlyMap<string, string>, run: ObservedRun): Observ
 
 /** An exit code above this contains a signal's number. */
 const SIGNALS = 128
-
-const endOf = ({ code, timedOut, stopped }: ChildEnd): Pick<ObservedRun, 'code' | 'crashed' | 'stopped'> => ({
-  code,
-  stopped: stopped !== undefined,
-  crashed: code > SIGNALS && !timedOut && stopped === undefined,
-})
 
 /** A temporary folder for a run, with a file beside it for its output. */
 function scratchFolder() {
