@@ -21,18 +21,14 @@ const POLICY = /http-equiv="Content-Security-Policy" content="([^"]*)"/
 /** Compressed bytes that contain at least the head of the page. */
 const HEAD_BYTES = 4_096
 
-/** The compressed page as it is sent, its own policy for the response header, and the page itself. */
-const asFile = (compressed: Uint8Array<ArrayBuffer>) => {
+/** The page, always the same: compressed as it is sent, its own policy for the response header, and itself. */
+const pageFile = once(async () => {
+  const compressed = isCompiled ? new Uint8Array(readAsset(PAGE_FILE)) : compressPage(await bundler().bundlePage())
   // Most browsers accept it compressed, so only the head with the policy is unpacked.
   const head = gunzipSync(compressed.subarray(0, HEAD_BYTES), { finishFlush: constants.Z_SYNC_FLUSH }).toString()
   const text = once(() => gunzipSync(compressed).toString())
   return { compressed, policy: POLICY.exec(head)?.[1] ?? "default-src 'none'", text }
-}
-
-/** The page; always the same file. */
-const pageFile = once(async () =>
-  asFile(isCompiled ? new Uint8Array(readAsset(PAGE_FILE)) : compressPage(await bundler().bundlePage())),
-)
+})
 
 /** The page with embedded data, which it shows without a server. */
 export async function reportPage(data: unknown): Promise<string> {

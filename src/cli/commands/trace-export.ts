@@ -1,9 +1,6 @@
 // understudy trace export: writes calls with all details, as one page that works without a server, or as JSON.
 import { ConfigError, type Environment } from '../../config.ts'
 import type { Verification } from '../../contract/core/verification.ts'
-import { openReadOnly } from '../../db/open.ts'
-import { traceStore } from '../../db/trace-store.ts'
-import { READ_ONLY } from '../../db/writer.ts'
 import { operationNamed } from '../../endpoints/index.ts'
 import { reportPage } from '../../inspector/page-file.ts'
 import { entriesOf, type ReportEntry, type ReportParts, reportOf } from '../../inspector/report.ts'
@@ -14,7 +11,7 @@ import type { callsPage } from '../../views/calls-page.ts'
 import type { CommandIo } from '../io.ts'
 import { writeOutputFile } from '../print/output-file.ts'
 import { callServer, type ServerFlags, type ServerPlace } from '../run/server.ts'
-import { ALL_SESSIONS } from '../run/trace-source.ts'
+import { ALL_SESSIONS, openTraces } from '../run/trace-source.ts'
 
 /** Which calls are written, and where. */
 interface ExportOptions extends ServerFlags {
@@ -55,12 +52,7 @@ type Calls = Pick<ReportParts, 'entries' | 'verdicts'>
 type CallsPage = ReturnType<typeof callsPage>
 
 function ofFile(db: string, session: string | undefined): Calls {
-  const store = traceStore(openReadOnly(db), READ_ONLY)
-  const only = session === ALL_SESSIONS ? undefined : session
-  if (only !== undefined && !store.sessions().includes(only))
-    throw new ConfigError(
-      `--session ${JSON.stringify(only)} is not in ${db}, which contains ${store.sessions().join(', ') || 'no calls'}`,
-    )
+  const { store, session: only } = openTraces(db, session)
   return { entries: entriesOf({ traces: store, operation: operationNamed }, only), verdicts: [] }
 }
 

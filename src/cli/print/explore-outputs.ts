@@ -11,9 +11,7 @@ import {
 } from '../../contract/core/exploration.ts'
 import { FORMATS } from '../../contract/core/formats.ts'
 import type { StoredTrace } from '../../contract/core/trace.ts'
-import { openReadOnly } from '../../db/open.ts'
-import { type TraceStore, traceStore } from '../../db/trace-store.ts'
-import { READ_ONLY } from '../../db/writer.ts'
+import type { TraceStore } from '../../db/trace-store.ts'
 import { operationNamed } from '../../endpoints/index.ts'
 import { faultsIn, printedLines } from '../../exploration/baseline.ts'
 import type { ShownRun } from '../../exploration/baseline-runs.ts'
@@ -25,6 +23,7 @@ import { printable, printableLine } from '../../lib/printable.ts'
 import { sumOf } from '../../lib/values.ts'
 import { type ComparedCall, runDifference } from '../../views/run-difference.ts'
 import { writeReport } from '../commands/trace-export.ts'
+import { openTraces } from '../run/trace-source.ts'
 import { type ExploreReport, problemCommand } from './explore-matrix.ts'
 import { isJudgedAlone } from './explore-repeat.ts'
 import { type JunitCase, junitXml } from './junit.ts'
@@ -144,7 +143,7 @@ type PageReport = Omit<ExploreReport, 'width'> & {
 
 /** Writes the page; `db` is the file with the calls of all runs. */
 export async function writeExploration(file: string, db: string, report: PageReport): Promise<void> {
-  const store = traceStore(openReadOnly(db), READ_ONLY)
+  const { store } = openTraces(db, undefined)
   const source = { traces: store, operation: operationNamed }
   // Cases with the evidence of another run share its calls.
   const runs = new Map(report.cases.map(({ calls }) => [calls[0], calls]))
