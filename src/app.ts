@@ -41,7 +41,7 @@ import type { Session } from './sessions/sessions.ts'
 
 const routes = lazy<typeof import('./app/routes.ts')>(() => require('./app/routes.ts'))
 const verdictModule = lazy<typeof import('./app/verdicts.ts')>(() => require('./app/verdicts.ts'))
-const inspector = lazy<typeof import('./inspector/serve.ts')>(() => require('./inspector/serve.ts'))
+const inspector = lazy<typeof import('./inspector/page-file.ts')>(() => require('./inspector/page-file.ts'))
 
 /** The operation at a path. */
 interface OperationPath {

@@ -8,10 +8,10 @@ import type { TraceEvidence } from '../db/trace-evidence.ts'
 import type { TraceStore } from '../db/trace-store.ts'
 import { realClock } from '../lib/clock.ts'
 import { VERSION } from '../version.ts'
-import { callWaterfall } from '../views/call-waterfall.ts'
 import { rowOf } from '../views/calls-page.ts'
 import { exchangeOf } from '../views/exchange.ts'
 import { REQUEST_HEAD } from '../views/sayings.ts'
+import { callWaterfall } from '../views/waterfall.ts'
 import type { ReportCall, ReportData, ReportedExecution } from './report-data.ts'
 
 /** Maximum size of the details in characters: larger pages open slowly in a browser. */

@@ -9,7 +9,15 @@ import { CORE, SCHEMA_URL } from './conventions.ts'
 import { attributeList, type OtlpSpan } from './span.ts'
 
 /** Where spans are sent, and the resource. */
-export interface ExportTarget extends CollectorTarget {
+export interface ExportTarget {
+  url: string
+  /** The address without its secrets, for messages. */
+  shown: string
+  headers: Readonly<Record<string, string>>
+  /** Timeout for the collector's response, in milliseconds. */
+  timeout: number
+  /** Certificates as PEM: additional authorities, and the client certificate. */
+  tls: { ca?: string; cert?: string; key?: string } | undefined
   /** Attributes of this program, computed when there is something to send. */
   resource: () => Readonly<Record<string, string>>
 }
@@ -165,18 +173,6 @@ const exportRequest = (resource: Readonly<Record<string, string>>, spans: readon
   ],
 })
 
-/** Where spans are sent, and how. */
-interface CollectorTarget {
-  url: string
-  /** The address without its secrets, for messages. */
-  shown: string
-  headers: Readonly<Record<string, string>>
-  /** Timeout for the collector's response, in milliseconds. */
-  timeout: number
-  /** Certificates as PEM: additional authorities, and the client certificate. */
-  tls: { ca?: string; cert?: string; key?: string } | undefined
-}
-
 /**
  * The result of a batch: the number of rejected spans if it was accepted, or the error and the wait before a repeat.
  */
@@ -190,7 +186,7 @@ const MAX_RESPONSE = 64_000
 const REPEATABLE = [429, 502, 503, 504]
 
 /** Sends JSON to a collector. It never throws; `signal` ends the request. */
-async function postToCollector(target: CollectorTarget, body: string, signal: AbortSignal): Promise<Delivery> {
+async function postToCollector(target: ExportTarget, body: string, signal: AbortSignal): Promise<Delivery> {
   const { url, headers, timeout, tls } = target
   try {
     const response = await directFetch(url, {

@@ -1,7 +1,7 @@
 // late-response: what a canceled task was waiting for arrives all the same, and the task stays canceled.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { stripVTControlCharacters } from 'node:util'
-import { relatedTraces, taskTree } from '../../src/cli/print/task-tree.ts'
+import { relatedTraces, taskTree } from '../../src/cli/print/waterfall.ts'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import type { Verification } from '../../src/contract/core/verification.ts'
 import { rulesWithoutEffect } from '../../src/scenarios/load.ts'

@@ -1,7 +1,7 @@
 // The tree of an agent's task, as trace show draws it: iterations, attempts, tools, waits and sub-agents.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { stripVTControlCharacters } from 'node:util'
-import { relatedTraces, taskTree } from '../../src/cli/print/task-tree.ts'
+import { relatedTraces, taskTree } from '../../src/cli/print/waterfall.ts'
 import type { StoredTrace, TraceRecord } from '../../src/contract/core/trace.ts'
 import { agentSession, type ModelTurn, taskBody } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'

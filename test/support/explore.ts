@@ -105,4 +105,4 @@ export function reportOf(found: Exploration, refused: readonly NotEmulatedCalls[
 
 /** An exploration as `--json` says it; the scenario of a cell is in the exploration itself. */
 export const jsonOf = (found: Exploration, refused?: readonly NotEmulatedCalls[]) =>
-  reportAsJson(found, found.cases, { ...reportOf(found, refused), files: new Map() })
+  reportAsJson(reportOf(found, refused), new Map())

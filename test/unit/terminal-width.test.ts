@@ -1,10 +1,9 @@
 // Lists and drawings fit the terminal, and what matters most stays whole.
 import { expect, test } from 'bun:test'
 import { stripVTControlCharacters } from 'node:util'
-import { paint, printer, safeLine } from '../../src/cli/print/output.ts'
+import { fitText, paint, printer, safeLine, wrapText } from '../../src/cli/print/output.ts'
 import { overviewLines } from '../../src/cli/print/overview.ts'
 import { fittedReport } from '../../src/cli/print/report.ts'
-import { fitText, wrapText } from '../../src/cli/print/terminal.ts'
 import { traceLine } from '../../src/cli/print/trace-line.ts'
 import { waterfall } from '../../src/cli/print/waterfall.ts'
 import type { AttemptRecord, TraceRecord } from '../../src/contract/core/trace.ts'

@@ -7,8 +7,7 @@ import {
   type HistoryRule,
   type RequestForm,
 } from '../../providers/rules/rule.ts'
-import { block, code, meanings, page, table } from './markdown.ts'
-import { keyTable } from './schema-rows.ts'
+import { block, code, keyTable, meanings, page, table } from './markdown.ts'
 
 const FORMS: Record<RequestForm, string> = { chat: 'chat completions', responses: 'responses', messages: 'messages' }
 

@@ -8,9 +8,8 @@ import { FORMATS } from '../../contract/core/formats.ts'
 import { ToolMatch, toolCalls } from '../../contract/core/tool-fixture.ts'
 import { ErrorScript } from '../../contract/router/script.ts'
 import { fixtureSubjects } from '../../endpoints/index.ts'
-import { block, code, page, table } from './markdown.ts'
+import { block, code, keyTable, page, table } from './markdown.ts'
 import { TYPES_OF_VALUES } from './scenario-pages.ts'
-import { keyTable } from './schema-rows.ts'
 
 /** Subjects by the schema of their reply, which some share. */
 const byScript = (): [z.ZodType, FixtureSubject[]][] => [...Map.groupBy(fixtureSubjects, ({ script }) => script)]

@@ -5,8 +5,7 @@ import type { FaultKind } from '../../contract/core/fault.ts'
 import { Finding, FindingKind } from '../../contract/core/finding.ts'
 import { faultGroups, faultKinds } from '../../faults/index.ts'
 import { Expectation, Needs, Rule, RuleMatch, ScenarioFile } from '../../scenarios/schema.ts'
-import { block, code, page, sentence, table } from './markdown.ts'
-import { keyTable } from './schema-rows.ts'
+import { block, code, keyTable, page, sentence, table } from './markdown.ts'
 
 /** How the types of values that have names are written. */
 export const TYPES_OF_VALUES = table(

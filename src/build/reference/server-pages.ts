@@ -10,8 +10,7 @@ import {
 import { CassetteReport } from '../../contract/core/cassette-report.ts'
 import { Verification } from '../../contract/core/verification.ts'
 import { createUnderstudy } from '../../deps.ts'
-import { block, code, meanings, page, sentence, table } from './markdown.ts'
-import { keyTable } from './schema-rows.ts'
+import { block, code, keyTable, meanings, page, sentence, table } from './markdown.ts'
 
 /** What a server of this program says about itself. */
 type ServerFacts = Awaited<ReturnType<typeof serverFacts>>

@@ -28,11 +28,11 @@ import {
   writeScenarios,
 } from '../print/explore-outputs.ts'
 import { isJudgedAlone, repeater, scenarioRepeater, shellLine } from '../print/explore-repeat.ts'
+import { drawingWidth } from '../print/output.ts'
 import { writeOutputFile } from '../print/output-file.ts'
 import { exploreProgress } from '../print/progress.ts'
 import { fittedReport } from '../print/report.ts'
 import type { ExploreJson } from '../print/report-schemas.ts'
-import { drawingWidth } from '../print/terminal.ts'
 import { addCoverage, readCoverage } from '../run/coverage-file.ts'
 import { keptState } from '../run/explore-state.ts'
 import { announceAddresses } from '../run/listen.ts'
@@ -190,12 +190,8 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   const refused = [...notEmulated.values()]
   const { points, leftProcesses } = found
   const judgement = explorationVerdict({ cases, points, coverage, leftProcesses }, notEmulatedReasons(refused))
-  const report = {
-    ...{ found, cases, problems, fixed, coverage, judgement },
-    notEmulated: refused,
-    repeat,
-  }
-  const asJson = printableJson(reportAsJson(found, cases, { ...report, files }))
+  const report = { found, cases, problems, fixed, coverage, judgement, notEmulated: refused, repeat }
+  const asJson = printableJson(reportAsJson(report, files))
   if (json) stdout.text(asJson)
   else stdout.lines(['', ...fittedReport(exploreLines({ ...report, width: drawingWidth(stdout) }), stdout.width)])
   // If a file cannot be written, the report has been printed.

@@ -51,7 +51,7 @@ export function cassetteLines(report: CassetteReport): Line[] {
 }
 
 /** The sums of counts by their names. */
-const countsByName = (counts: readonly [name: string, count: number][]): [name: string, count: number][] =>
+export const countsByName = (counts: readonly [name: string, count: number][]): [name: string, count: number][] =>
   [...Map.groupBy(counts, ([name]) => name)].map(([name, same]) => [name, sumOf(same, ([, count]) => count)])
 
 function recordedLines({ folder, sessions }: CassetteReport): Line[] {

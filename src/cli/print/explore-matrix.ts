@@ -15,13 +15,19 @@ import type { KnownFailure } from '../../exploration/known-failures.ts'
 import { TARGET_LABELS } from '../../exploration/routes.ts'
 import type { ExplorationVerdict } from '../../exploration/verdict.ts'
 import { counted } from '../../lib/units.ts'
-import { CASE_STYLES, type CaseStyle, DERIVED, LEFT_OUT } from '../../views/case-style.ts'
-import { explorationSentence, listed, PROBLEM_TITLES } from '../../views/problem-text.ts'
+import {
+  CASE_STYLES,
+  type CaseStyle,
+  DERIVED,
+  explorationSentence,
+  LEFT_OUT,
+  listed,
+  PROBLEM_TITLES,
+} from '../../views/problem-text.ts'
 import type { NotEmulatedCalls } from '../run/not-emulated.ts'
-import { paint } from './output.ts'
+import { paint, wrapText } from './output.ts'
 import { lengthOf } from './overview.ts'
 import { notEmulatedLines } from './report.ts'
-import { wrapText } from './terminal.ts'
 
 const COLOURS: Readonly<Record<CaseStyle['tone'], Parameters<typeof paint>[0]>> = {
   good: 'green',

@@ -11,13 +11,10 @@ import {
 } from '../../contract/core/exploration.ts'
 import { FORMATS } from '../../contract/core/formats.ts'
 import type { StoredTrace } from '../../contract/core/trace.ts'
-import { openReadOnly } from '../../db/open.ts'
-import { type TraceStore, traceStore } from '../../db/trace-store.ts'
-import { READ_ONLY } from '../../db/writer.ts'
+import type { TraceStore } from '../../db/trace-store.ts'
 import { operationNamed } from '../../endpoints/index.ts'
 import { faultsIn, printedLines } from '../../exploration/baseline.ts'
 import type { ShownRun } from '../../exploration/baseline-runs.ts'
-import type { Exploration } from '../../exploration/explore.ts'
 import { failureModes } from '../../exploration/failure-modes.ts'
 import { pointParts } from '../../exploration/injection-points.ts'
 import { isError, problemKindOf } from '../../exploration/problems.ts'
@@ -26,6 +23,7 @@ import { printable, printableLine } from '../../lib/printable.ts'
 import { sumOf } from '../../lib/values.ts'
 import { type ComparedCall, runDifference } from '../../views/run-difference.ts'
 import { writeReport } from '../commands/trace-export.ts'
+import { openTraces } from '../run/trace-source.ts'
 import { type ExploreReport, problemCommand } from './explore-matrix.ts'
 import { isJudgedAlone } from './explore-repeat.ts'
 import { type JunitCase, junitXml } from './junit.ts'
@@ -73,18 +71,8 @@ export function writeScenarios(
 
 /** The report for programs. */
 export const reportAsJson = (
-  { points, skipped, dropped, runs, saved, routes, recoveryPaths, serialReason, leftProcesses }: Exploration,
-  results: readonly CaseResult[],
-  {
-    coverage,
-    files,
-    problems,
-    repeat,
-    judgement,
-    notEmulated,
-  }: Pick<ExploreReport, 'coverage' | 'problems' | 'repeat' | 'judgement' | 'notEmulated'> & {
-    files: ReadonlyMap<string, string>
-  },
+  { found, cases, coverage, problems, repeat, judgement, notEmulated }: Omit<ExploreReport, 'width'>,
+  files: ReadonlyMap<string, string>,
 ): ExploreJson => ({
   format_version: FORMATS.reports,
   ...judgement,
@@ -94,24 +82,26 @@ export const reportAsJson = (
     cases: problem.cases.map((one) => ({ injection_point: one.point, failure_mode: one.class })),
     command: problemCommand(problem, repeat),
   })),
-  injection_points: points.map(({ id, label, operation, stream, model, session, turn, nth, unstable, discovered }) => ({
-    ...{ id, label, operation, stream, model, session, turn, occurrence: nth, unstable, discovered },
-  })),
-  cases: results.map((result) => ({
+  injection_points: found.points.map(
+    ({ id, label, operation, stream, model, session, turn, nth, unstable, discovered }) => ({
+      ...{ id, label, operation, stream, model, session, turn, occurrence: nth, unstable, discovered },
+    }),
+  ),
+  cases: cases.map((result) => ({
     ...{ injection_point: result.point, failure_mode: result.class, result: result.verdict, reason: result.why },
     traces: result.traces,
     scenario: files.get(caseName(result)) ?? null,
     derived: result.derived,
   })),
-  not_run: skipped.map(({ point, class: mode, why }) => ({ injection_point: point, failure_mode: mode, reason: why })),
+  not_run: found.skipped.map(({ point, class: mode, why }) => ({
+    injection_point: point,
+    failure_mode: mode,
+    reason: why,
+  })),
   coverage: coverageAsJson(coverage),
-  recovery_paths: recoveryPaths,
-  routes,
-  not_emulated: [...notEmulated],
-  dropped,
-  runs,
-  runs_saved: saved,
-  ...{ serial_reason: serialReason, left_processes: leftProcesses },
+  ...{ recovery_paths: found.recoveryPaths, routes: found.routes, not_emulated: [...notEmulated] },
+  ...{ dropped: found.dropped, runs: found.runs, runs_saved: found.saved },
+  ...{ serial_reason: found.serialReason, left_processes: found.leftProcesses },
 })
 
 /** The three coverage numbers as `--json` prints them. */
@@ -153,7 +143,7 @@ type PageReport = Omit<ExploreReport, 'width'> & {
 
 /** Writes the page; `db` is the file with the calls of all runs. */
 export async function writeExploration(file: string, db: string, report: PageReport): Promise<void> {
-  const store = traceStore(openReadOnly(db), READ_ONLY)
+  const { store } = openTraces(db, undefined)
   const source = { traces: store, operation: operationNamed }
   // Cases with the evidence of another run share its calls.
   const runs = new Map(report.cases.map(({ calls }) => [calls[0], calls]))
@@ -219,26 +209,16 @@ function explorationData(
   const skipped = found.skipped.filter(({ why }) => why === 'time')
   const similar = new Set(found.skipped.flatMap(({ point, why }) => (why === 'similar' ? [point] : [])))
   return {
-    ...{
-      problems: problems.map((problem) => ({ ...problem, command: problemCommand(problem, repeat) })),
-      command,
-      ...judgement,
-      notEmulated: notEmulatedLines(notEmulated),
-      baseline: baselineRun && {
-        output: shownOutput(baselineRun.output),
-        code: baselineRun.code,
-        tookMs: baselineRun.tookMs,
-      },
-      skipped,
-      similar: found.skipped.length - skipped.length,
-      dropped,
-      coverage,
-      routes,
-      runs,
-      saved,
-      quietMs,
-      limitMs,
+    problems: problems.map((problem) => ({ ...problem, command: problemCommand(problem, repeat) })),
+    command,
+    ...judgement,
+    notEmulated: notEmulatedLines(notEmulated),
+    baseline: baselineRun && {
+      output: shownOutput(baselineRun.output),
+      ...{ code: baselineRun.code, tookMs: baselineRun.tookMs },
     },
+    ...{ skipped, similar: found.skipped.length - skipped.length },
+    ...{ dropped, coverage, routes, runs, saved, quietMs, limitMs },
     fixed: fixed.map((known) => ({ point: known.injection_point, class: known.failure_mode })),
     classes: failureModes.map(({ name }) => name),
     points: points

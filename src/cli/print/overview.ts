@@ -2,8 +2,7 @@
 
 import { outcomeText } from '../../contract/core/outcome-text.ts'
 import type { TraceRecord } from '../../contract/core/trace.ts'
-import { paint } from './output.ts'
-import { fitText } from './terminal.ts'
+import { fitText, paint } from './output.ts'
 
 /** Calls from which on a summary is shown. */
 export const MANY_CALLS = 24

@@ -2,8 +2,7 @@
 
 import { outcomeText } from '../../contract/core/outcome-text.ts'
 import type { TraceRecord } from '../../contract/core/trace.ts'
-import { type Format, paint } from './output.ts'
-import { fitText } from './terminal.ts'
+import { type Format, fitText, paint } from './output.ts'
 
 /** How lines are printed. */
 interface LineOptions {

@@ -116,20 +116,13 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
   const timed = withHangLimit(withClientTime(made), options.hangLimit ?? HANG_LIMIT_MS)
   const notEmulated: NotEmulatedByPath = new Map()
   const understudy = withNotEmulated(withClockUrl(timed, round.label, token), notEmulated)
-  const requests = new Map<string, number>()
   if (config.log === 'json') io.log.calls(understudy)
   const logged = config.verbose ? withRequestLog(understudy, io, true) : understudy
-  const servers = await listen(config, countingRequests(logged, requests))
-  const url = serverUrl(config, servers[0]?.port)
+  const { url, requests, variables, stop } = await serveProgram(logged, { io, config, home: round.label, leaveEnv })
   // Its scenario starts now, so that time may pass before the first call.
   understudy.runs.current(understudy.sessions.get(round.label))
   const began = realClock.now()
-  const leads = await leadHere(understudy, url, io.env, leaveEnv)
-  const env = {
-    ...clientEnvironment(io.env, url, round.label, token),
-    ...leads.variables,
-    UNDERSTUDY_CLOCK_URL: `${url}${CLOCK_PATH}`,
-  }
+  const env = { ...variables, UNDERSTUDY_CLOCK_URL: `${url}${CLOCK_PATH}` }
   try {
     const end = await (options.runChild ?? runChild)(io, command, { env, cwd, timeout, output })
     const took_ms = realClock.now() - began
@@ -145,12 +138,34 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
     const about = { recovery_paths, not_emulated, url, db: db ?? null, cassettes }
     return asRun({ ...judged, round, end, took_ms, strict: config.strict, about })
   } finally {
-    leads.stop()
-    await Promise.all(servers.map((server) => server.stop(true)))
+    await stop()
     await understudy.telemetry?.stop(FLUSH_MS)
     understudy.sessions.close()
     file?.close()
   }
+}
+
+/** How a program is served to a command. */
+interface CommandServer {
+  io: Pick<CommandIo, 'env'>
+  config: Config
+  /** The session of the command. */
+  home: string
+  leaveEnv?: readonly string[] | undefined
+}
+
+/** Serves a program to a command: its address, the requests by session, and the variables of the command. */
+export async function serveProgram(understudy: Understudy, { io, config, home, leaveEnv }: CommandServer) {
+  const requests = new Map<string, number>()
+  const servers = await listen(config, countingRequests(understudy, requests))
+  const url = serverUrl(config, servers[0]?.port)
+  const leads = await leadHere(understudy, url, io.env, leaveEnv)
+  const variables = { ...clientEnvironment(io.env, url, home, config.token[0]), ...leads.variables }
+  const stop = () => {
+    leads.stop()
+    return Promise.all(servers.map((server) => server.stop(true)))
+  }
+  return { url, requests, variables, stop }
 }
 
 const CLOCK_PATH = '/_understudy/clock'

@@ -125,16 +125,23 @@ function serverSource({ env, stderr }: Pick<CommandIo, 'env' | 'stderr'>, option
   }
 }
 
-/** A server's file contains its default session, that of an exec run all sessions that were used. */
-function fileSource(file: string, only: string | undefined): TraceSource {
+/**
+ * The traces of a file, and the selected session; undefined for all.
+ * @throws ConfigError with the `hint` if the file has no such session
+ */
+export function openTraces(file: string, only: string | undefined, hint = '') {
   const store = traceStore(openReadOnly(file), READ_ONLY)
   const session = only === ALL_SESSIONS ? undefined : only
   const names = session === undefined ? [] : store.sessions()
-  if (session !== undefined && !names.includes(session)) {
-    const there = names.length > 0 ? names.join(', ') : 'no calls'
-    const where = 'named sessions are kept by the server, or in the file of exec --db'
-    throw new ConfigError(`--session ${quote(session)} is not in ${file}, which contains ${there}; ${where}`)
-  }
+  if (session === undefined || names.includes(session)) return { store, session }
+  const there = names.join(', ') || 'no calls'
+  throw new ConfigError(`--session ${quote(session)} is not in ${file}, which contains ${there}${hint}`)
+}
+
+/** A server's file contains its default session, that of an exec run all sessions that were used. */
+function fileSource(file: string, only: string | undefined): TraceSource {
+  const hint = '; named sessions are kept by the server, or in the file of exec --db'
+  const { store, session } = openTraces(file, only, hint)
   const time = (name: string, text: string | undefined) => {
     if (text === undefined) return undefined
     const at = Date.parse(text)

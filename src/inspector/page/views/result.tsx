@@ -6,7 +6,7 @@ import type { Verification } from '../../../contract/core/verification.ts'
 import type { ReportedRun } from '../../report-data.ts'
 import { RunTimeline } from '../explore/run-timeline.tsx'
 import { allCalls, usesVirtualClock } from '../state/call-list.ts'
-import { countedText, instantText, spanText } from '../state/format.ts'
+import { capital, countedText, instantText, spanText } from '../state/format.ts'
 import { reportData } from '../state/report.ts'
 import { hashOf } from '../state/route.ts'
 import { Facts, Lines } from '../ui/layout.tsx'
@@ -112,8 +112,7 @@ function sentenceOf(
             : `${countedText(problemsIn(findings, sessions), 'problem')} found`,
         ]),
   ]
-  const text = parts.join('; ') || (verdict === 'inconclusive' ? 'nothing was proved' : 'no problems found')
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+  return capital(parts.join('; ') || (verdict === 'inconclusive' ? 'nothing was proved' : 'no problems found'))
 }
 
 /** A session: its verdict and its calls, which are drawn when it is open. */
