@@ -1,5 +1,5 @@
 // Runs evaluators on texts.
-import { SlowSchema, schemaProblems } from '../../answers/schema-problems.ts'
+import { SlowSchema, schemaProblems } from '../../answers/schemas.ts'
 import { ApiError } from '../../contract/core/error.ts'
 import type { Evaluation } from '../../contract/core/trace.ts'
 import type { EvaluatorFields } from '../../contract/workspace/evaluator.ts'
