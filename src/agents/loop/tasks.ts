@@ -21,7 +21,7 @@ import {
 import { toolFixturesOf } from '../tools/fixtures.ts'
 import { callsToDecide, cancelTask, cancelTasks, decideCalls, type ToolDecision } from './decisions.ts'
 import { createRunner, type Runner } from './runner.ts'
-import { delegateWith } from './sub-tasks.ts'
+import { delegateTask } from './sub-tasks.ts'
 import { submissionOf, type TaskCall } from './submission.ts'
 import { throughTaskFaults } from './task-faults.ts'
 import type { TurnDeps } from './turn.ts'
@@ -67,12 +67,7 @@ interface TaskDeps extends Pick<TurnDeps, 'gateway' | 'ask'> {
 export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): TaskService {
   const events = createTaskEvents(gateway.observers)
   const start = (session: Session, task: AgentTaskRecord) => void runner.run(session, task)
-  const delegate = delegateWith({
-    submit: (call) => service.submit(call),
-    settled: (...args) => service.settled(...args),
-    run: (session, task) => runner.run(session, task),
-    end: (session, id, why) => runner.end(session, id, why),
-  })
+  const delegate: TurnDeps['delegate'] = (turn, work) => delegateTask(turn, work, { ...service, runner })
   const turnDeps = { gateway, ask, fixtures: toolFixturesOf(toolAnswers), events, delegate }
   const runner: Runner = createRunner(turnDeps, ({ session, place, task }) => {
     // Its end may have woken the task itself, or its parent.
