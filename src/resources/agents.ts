@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
 import { Agent, AgentBody, AgentPatch, type AgentTool, TOOL_TIMEOUT } from '../contract/workspace/agent.ts'
 import type { Fields } from '../contract/workspace/record.ts'
+import { AgentSettingsShape } from '../contract/workspace/task-shapes.ts'
 import type { ToolParts } from '../contract/workspace/tool.ts'
 import { builtIns } from '../guardrails/index.ts'
 import { fingerprint } from '../lib/ids.ts'
@@ -34,14 +35,7 @@ const StoredAgent = z.looseObject({
   instructions: z.string(),
   model: z.union([z.string(), z.looseObject({ id: z.string() })]),
   fallback_models: z.array(z.union([z.string(), z.looseObject({ id: z.string() })])).nullish(),
-  settings: z.looseObject({
-    max_iterations: z.number(),
-    max_execution_time: z.number(),
-    max_cost: z.number(),
-    tools: z.array(z.looseObject({ type: z.string() })),
-    evaluators: z.array(z.looseObject({ id: z.string() })),
-    guardrails: z.array(z.looseObject({ id: z.string() })),
-  }),
+  settings: AgentSettingsShape.extend({ tools: z.array(z.looseObject({ type: z.string() })) }),
   memory_stores: z.array(z.string()),
   team_of_agents: z.array(z.looseObject({ key: z.string() })),
   knowledge_bases: z.array(z.looseObject({})),

@@ -57,14 +57,12 @@ export interface TaskService {
   wake(session: Session): void
 }
 
-/** The dependencies of the service. */
-interface TaskDeps extends Pick<TurnDeps, 'gateway' | 'ask'> {
-  /** Answers tool calls from fixtures. */
-  toolAnswers: ToolAnswers
-}
-
-/** The service over the gateway. */
-export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): TaskService {
+/** The service over the gateway; `toolAnswers` answers tool calls from fixtures. */
+export function createTaskService({
+  gateway,
+  ask,
+  toolAnswers,
+}: Pick<TurnDeps, 'gateway' | 'ask'> & { toolAnswers: ToolAnswers }): TaskService {
   const events = createTaskEvents(gateway.observers)
   const start = (session: Session, task: AgentTaskRecord) => void runner.run(session, task)
   const delegate: TurnDeps['delegate'] = (turn, work) => delegateTask(turn, work, { ...service, runner })

@@ -152,9 +152,7 @@ export function nextTaskNumber({ session: { records }, workspace }: TaskPlace, a
 }
 
 /** A message that a step adds. */
-export interface NewMessage {
-  role: TaskMessage['role']
-  parts: TaskPart[]
+export interface NewMessage extends Pick<TaskMessage, 'role' | 'parts'> {
   messageId?: string | undefined
   filled?: TaskPart[] | undefined
   trace?: string | null
