@@ -187,7 +187,7 @@ function allRoutes(
   return [
     ...control,
     workspaceViewRoute([...workspace, ...taskRoutes({ tasks: allTasks, callOf, receivedUrl })]),
-    ...compatApis.flatMap((api) => api.routes(deps)),
+    ...compatApis.flatMap((api) => api.routes(deps.defaultProvider)),
     ...[
       ...workspace,
       ...taskRoutes({ tasks, callOf, receivedUrl }),

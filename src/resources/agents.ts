@@ -149,34 +149,21 @@ function keptVariables(agent: AgentBody, named: Fields, before: Fields | undefin
  * @throws ApiError
  */
 function checkReferences(agent: AgentBody, work: Transaction, before: Fields | undefined): void {
-  const check = (resource: Resource, names: readonly [string, string][]) => {
-    for (const [name, param] of names)
-      if (!find(resource, work, name)) throw unknownReference(resource, work, { name, param })
-  }
-  check(
-    knowledgeBases,
-    agent.knowledge_bases.map(({ knowledge_id }, at) => [knowledge_id, `knowledge_bases[${at}].knowledge_id`]),
-  )
-  check(
-    memoryStores,
-    agent.memory_stores.map((name, at) => [name, `memory_stores[${at}]`]),
-  )
-  check(
-    agents,
-    agent.team_of_agents
-      .map(({ key }, at): [string, string] => [key, `team_of_agents[${at}].key`])
-      .filter(([key]) => key !== agent.key || before === undefined),
-  )
-  check(
-    tools,
-    agent.settings.tools.flatMap(({ key, id }, at): [string, string][] =>
-      key !== undefined
-        ? [[key, `settings.tools[${at}].key`]]
-        : id !== undefined
-          ? [[id, `settings.tools[${at}].id`]]
-          : [],
+  type Reference = [resource: Resource, name: string | undefined, param: string]
+  const references: Reference[] = [
+    ...agent.knowledge_bases.map(
+      ({ knowledge_id }, at): Reference => [knowledgeBases, knowledge_id, `knowledge_bases[${at}].knowledge_id`],
     ),
-  )
+    ...agent.memory_stores.map((name, at): Reference => [memoryStores, name, `memory_stores[${at}]`]),
+    ...agent.team_of_agents
+      .map(({ key }, at): Reference => [agents, key, `team_of_agents[${at}].key`])
+      .filter(([, key]) => key !== agent.key || before === undefined),
+    ...agent.settings.tools.map(({ key, id }, at): Reference => {
+      return [tools, key ?? id, `settings.tools[${at}].${key === undefined ? 'id' : 'key'}`]
+    }),
+  ]
+  for (const [resource, name, param] of references)
+    if (name !== undefined && !find(resource, work, name)) throw unknownReference(resource, work, { name, param })
   const guardrailIds = work.guardrailIds?.()
   const checks: [readonly { id: string }[], string, readonly string[] | undefined][] = [
     [agent.settings.evaluators, 'settings.evaluators', []],

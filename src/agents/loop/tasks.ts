@@ -12,7 +12,6 @@ import {
   messagesOf,
   placeOf,
   type TaskOwner,
-  type TaskPlace,
   taskOf,
   taskPage,
   type WholeTask,
@@ -74,8 +73,10 @@ export function createTaskService({
       if (now && now.active !== null) start(session, now)
     }
   })
-  const whole = (place: TaskPlace, id: string) => ({ task: taskOf(place, id), history: messagesOf(place, id) })
-  const get = (owner: TaskOwner, id: string): WholeTask => whole(placeOf(owner), id)
+  const get = (owner: TaskOwner, id: string): WholeTask => {
+    const place = placeOf(owner)
+    return { task: taskOf(place, id), history: messagesOf(place, id) }
+  }
   const service: TaskService = {
     async submit(call) {
       const { session, caller } = call

@@ -89,9 +89,9 @@ export function findTask(place: TaskPlace, id: string, known?: TurnBasis): Agent
  * A task by its id.
  * @throws ApiError 404 if there is none
  */
-export function taskOf(place: TaskPlace, id: string, param?: string): AgentTaskRecord {
+export function taskOf(place: TaskPlace, id: string): AgentTaskRecord {
   const found = findTask(place, id)
-  if (!found) throw taskNotFound(id, param)
+  if (!found) throw taskNotFound(id)
   return found
 }
 

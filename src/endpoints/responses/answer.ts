@@ -76,72 +76,47 @@ export const outputText = (output: readonly OutputItem[]): string =>
     .map((part) => (part.type === 'output_text' ? part.text : ''))
     .join('')
 
-interface ItemContext {
-  request: ResponsesRequest
-  answer: TextAnswer
-  answerContext: AnswerContext
-  index: number
-}
-
 /** The items in the order in which a model writes them; the last one is incomplete if the response was cut. */
-function outputOf(request: ResponsesRequest, answer: TextAnswer, answerContext: AnswerContext): OutputItem[] {
-  const kinds = [
-    ...(answer.reasoning.length > 0 ? [reasoningItem] : []),
-    ...(speaks(answer) ? [messageItem] : []),
-    ...answer.toolCalls.map((call) => callItem(call)),
-  ]
-  const output = kinds.map((item, index) => item({ request, answer, answerContext, index }))
+function outputOf(request: ResponsesRequest, answer: TextAnswer, { id: call, secret }: AnswerContext): OutputItem[] {
+  const { reasoning, content: chunks, refusal, toolCalls, finish } = answer
+  const status = 'completed' as const
+  const output: OutputItem[] = []
+  const nextId = (prefix: string) => itemId(prefix, call, output.length)
+  if (reasoning.length > 0) {
+    const id = nextId('rs')
+    const encrypted = request.include?.includes('reasoning.encrypted_content')
+    output.push({
+      id,
+      type: 'reasoning',
+      status,
+      summary: showsSummary(request) ? [{ type: 'summary_text', text: joinTokenChunks(reasoning) }] : [],
+      ...(encrypted ? { encrypted_content: encryptReasoning(secret, id) } : {}),
+    })
+  }
+  // There is no empty message next to a tool call, or when the token limit left no room for one.
+  const hasText = (chunks?.length ?? 0) + (refusal?.length ?? 0) > 0
+  if (hasText || (toolCalls.length === 0 && finish !== 'length')) {
+    const content: ContentPart[] = []
+    if (chunks && (chunks.length > 0 || !refusal)) {
+      const logprobs = withLogprobs(request) ? logprobsOf(chunks, request.top_logprobs ?? 0, call) : []
+      content.push({ type: 'output_text', text: joinTokenChunks(chunks), annotations: [], logprobs })
+    }
+    if (refusal) content.push({ type: 'refusal', refusal: joinTokenChunks(refusal) })
+    output.push({ id: nextId('msg'), type: 'message', status, role: 'assistant', content })
+  }
+  for (const { kind, name, id, arguments: input } of toolCalls) {
+    const about = { status, call_id: id ?? `call_${fingerprint(`${call}:${output.length}`)}`, name }
+    const text = joinTokenChunks(input)
+    output.push(
+      kind === 'custom'
+        ? { id: nextId('ctc'), type: 'custom_tool_call', ...about, input: text }
+        : { id: nextId('fc'), type: 'function_call', ...about, arguments: text },
+    )
+  }
   const last = output.at(-1)
   if (last && incompleteReason(answer)) last.status = 'incomplete'
   return output
 }
-
-// There is no empty message next to a tool call, or when the token limit left no room for one.
-const speaks = ({ content, refusal, toolCalls, finish }: TextAnswer): boolean =>
-  (content?.length ?? 0) + (refusal?.length ?? 0) > 0 || (toolCalls.length === 0 && finish !== 'length')
-
-function reasoningItem({ request, answer, answerContext, index }: ItemContext): OutputItem {
-  const id = itemId('rs', answerContext.id, index)
-  const encrypted = request.include?.includes('reasoning.encrypted_content')
-  return {
-    id,
-    type: 'reasoning',
-    status: 'completed',
-    summary: showsSummary(request) ? [{ type: 'summary_text', text: joinTokenChunks(answer.reasoning) }] : [],
-    ...(encrypted ? { encrypted_content: encryptReasoning(answerContext.secret, id) } : {}),
-  }
-}
-
-function messageItem({ request, answer, answerContext, index }: ItemContext): OutputItem {
-  const { content: chunks, refusal } = answer
-  const content: ContentPart[] = []
-  if (chunks && (chunks.length > 0 || !refusal)) {
-    const logprobs = withLogprobs(request) ? logprobsOf(chunks, request.top_logprobs ?? 0, answerContext.id) : []
-    content.push({ type: 'output_text', text: joinTokenChunks(chunks), annotations: [], logprobs })
-  }
-  if (refusal) content.push({ type: 'refusal', refusal: joinTokenChunks(refusal) })
-  return {
-    id: itemId('msg', answerContext.id, index),
-    type: 'message',
-    status: 'completed',
-    role: 'assistant',
-    content,
-  }
-}
-
-const callItem =
-  ({ kind, name, id, arguments: chunks }: TextAnswer['toolCalls'][number]) =>
-  ({ answerContext, index }: ItemContext): OutputItem => {
-    const text = joinTokenChunks(chunks)
-    const call = {
-      status: 'completed' as const,
-      call_id: id ?? `call_${fingerprint(`${answerContext.id}:${index}`)}`,
-      name,
-    }
-    if (kind === 'custom')
-      return { id: itemId('ctc', answerContext.id, index), type: 'custom_tool_call', ...call, input: text }
-    return { id: itemId('fc', answerContext.id, index), type: 'function_call', ...call, arguments: text }
-  }
 
 /** The fields of the request that a response repeats, with their defaults, in the forms that strict clients accept. */
 const echoOf = (request: ResponsesRequest) => ({
