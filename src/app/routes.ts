@@ -103,7 +103,7 @@ export function createRoutes(
     ...control,
     // Reads of the inspector are not noted as those of clients.
     workspaceViewRoute([...workspace, ...taskRoutes({ ...forTasks, tasks: allTasks })]),
-    ...compatApis.flatMap((api) => api.routes(deps)),
+    ...compatApis.flatMap((api) => api.routes(deps.defaultProvider)),
     // The workspace has the faults of scenarios.
     ...[...workspace, ...taskRoutes(forTasks), ...runRoutes(forTasks), ...a2aRoutes({ ...forTasks, limits: deps })].map(
       faulty,

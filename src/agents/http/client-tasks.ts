@@ -4,7 +4,7 @@ import type { TaskService } from '../loop/tasks.ts'
 import type { AgentTaskRecord } from '../store/manifest.ts'
 import type { TaskOwner, WholeTask } from '../store/store.ts'
 
-/** The service with notes about its clients. */
+/** The service with notes about its clients. A client that sees a task of a `page` reads it whole. */
 export function forClients(service: TaskService, readers: TaskReaders, turns: TurnCalls): TaskService {
   const shown = ({ session: { slot } }: TaskOwner, { _id, active }: AgentTaskRecord) =>
     readers.shown(slot, { id: _id, active: active !== null })
@@ -14,6 +14,7 @@ export function forClients(service: TaskService, readers: TaskReaders, turns: Tu
     return whole
   }
   return {
+    ...service,
     async submit(call) {
       const { client } = call
       const task = await service.submit({
@@ -34,8 +35,6 @@ export function forClients(service: TaskService, readers: TaskReaders, turns: Tu
     },
     settled: async (owner, id, signal) => showing(owner, await service.settled(owner, id, signal)),
     get: (owner, id) => showing(owner, service.get(owner, id)),
-    // A client that sees one of them reads it whole.
-    page: (...args) => service.page(...args),
     list(owner, agent, query) {
       const page = service.list(owner, agent, query)
       for (const task of page.data) shown(owner, task)
@@ -67,7 +66,5 @@ export function forClients(service: TaskService, readers: TaskReaders, turns: Tu
         left(owner, id)
       }
     },
-    sweep: (session) => service.sweep(session),
-    wake: (session) => service.wake(session),
   }
 }

@@ -83,9 +83,8 @@ export async function submitted(tasks: TaskService, call: TaskCall): Promise<[Ag
   return [task, shownTask(ended.task, ended.history)]
 }
 
-function submitRoute(deps: TaskRouteDeps): Route {
-  const { tasks } = deps
-  return asRoute({
+const submitRoute = (deps: TaskRouteDeps): Route =>
+  asRoute({
     ...about,
     method: 'post',
     path: `${PATH}/task`,
@@ -103,11 +102,10 @@ function submitRoute(deps: TaskRouteDeps): Route {
     find: findsAgent(deps),
     async handle({ request, params: { key = '' }, body }) {
       const call = await taskCallOf(deps, request, { path: `${PATH}/task`, agent: key, body })
-      const [task, answer] = await submitted(tasks(), call)
+      const [task, answer] = await submitted(deps.tasks(), call)
       return Response.json(answer, { headers: taskHeaders(call, task) })
     },
   })
-}
 
 const StreamBody = TaskBody.extend({
   stream_timeout_seconds: z
@@ -123,9 +121,8 @@ const EventOfStream = z.object({
   data: z.looseObject({}),
 })
 
-function streamRoute(deps: TaskRouteDeps): Route {
-  const { tasks } = deps
-  return asRoute({
+const streamRoute = (deps: TaskRouteDeps): Route =>
+  asRoute({
     ...about,
     method: 'post',
     path: `${PATH}/stream-task`,
@@ -143,49 +140,46 @@ function streamRoute(deps: TaskRouteDeps): Route {
       const { stream_timeout_seconds: seconds, ...taskBody } = body
       const call = await taskCallOf(deps, request, { path: `${PATH}/stream-task`, agent: key, body: taskBody })
       const headersOf = (task: AgentTaskRecord) => taskHeaders(call, task)
-      return toResponse(await streamOfTask({ tasks: tasks(), call, seconds, signal: request.signal, headersOf }))
+      return toResponse(await streamOfTask({ tasks: deps.tasks(), call, seconds, signal: request.signal, headersOf }))
     },
   })
-}
 
 const TasksQuery = pageQuery(50)
 const TaskList = listOf(Task)
 
-function readingRoutes({ tasks, callOf }: TaskRouteDeps): Route[] {
-  return [
-    asRoute({
-      ...about,
-      method: 'get',
-      path: `${PATH}/tasks`,
-      summary: 'List the tasks of an agent',
-      description: 'The tasks of the agent, newest first, a page at a time, without their messages.',
-      operationId: 'listAgentTasks',
-      query: TasksQuery,
-      response: TaskList,
-      errors: [404],
-      async handle({ request, params: { key = '' }, query }) {
-        const { data, hasMore } = tasks().list(await callOf(request), key, query)
-        return { object: 'list', data: data.map((task) => shownTask(task, [], 'without')), has_more: hasMore }
-      },
-    }),
-    asRoute({
-      ...about,
-      method: 'get',
-      path: taskPath,
-      summary: 'Get a task',
-      description: 'The task with its messages.',
-      operationId: 'getAgentTask',
-      errors: [404],
-      async handle({ request, params }) {
-        const { task, history } = ownTask(await callOf(request), params, tasks())
-        return shownTask(task, history)
-      },
-    }),
-  ]
-}
+const readingRoutes = ({ tasks, callOf }: TaskRouteDeps): Route[] => [
+  asRoute({
+    ...about,
+    method: 'get',
+    path: `${PATH}/tasks`,
+    summary: 'List the tasks of an agent',
+    description: 'The tasks of the agent, newest first, a page at a time, without their messages.',
+    operationId: 'listAgentTasks',
+    query: TasksQuery,
+    response: TaskList,
+    errors: [404],
+    async handle({ request, params: { key = '' }, query }) {
+      const { data, hasMore } = tasks().list(await callOf(request), key, query)
+      return { object: 'list', data: data.map((task) => shownTask(task, [], 'without')), has_more: hasMore }
+    },
+  }),
+  asRoute({
+    ...about,
+    method: 'get',
+    path: taskPath,
+    summary: 'Get a task',
+    description: 'The task with its messages.',
+    operationId: 'getAgentTask',
+    errors: [404],
+    async handle({ request, params }) {
+      const { task, history } = ownTask(await callOf(request), params, tasks())
+      return shownTask(task, history)
+    },
+  }),
+]
 
-function cancelRoute({ tasks, callOf }: TaskRouteDeps): Route {
-  return asRoute({
+const cancelRoute = ({ tasks, callOf }: TaskRouteDeps): Route =>
+  asRoute({
     ...about,
     method: 'post',
     path: `${taskPath}/cancel`,
@@ -200,7 +194,6 @@ function cancelRoute({ tasks, callOf }: TaskRouteDeps): Route {
       return shownTask(ended, history)
     },
   })
-}
 
 const Approval = z.strictObject({
   tool_call_id: z.string().optional().describe('Id of the tool call. Default: all pending calls.'),

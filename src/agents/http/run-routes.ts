@@ -28,9 +28,8 @@ const RunBody = z.intersection(
   }),
 )
 
-function runRoute(deps: TaskRouteDeps): Route {
-  const { tasks } = deps
-  return asRoute({
+const runRoute = (deps: TaskRouteDeps): Route =>
+  asRoute({
     ...about,
     method: 'post',
     path: '/v2/agents/run',
@@ -58,11 +57,10 @@ function runRoute(deps: TaskRouteDeps): Route {
       const call = await taskCallOf(deps, request, { path: '/v2/agents/run', agent: agent.key, body: task })
       const { session, caller } = call
       await session.transact(() => putRecord({ ...agents, upsert: true }, workOf(session, caller), agent as Fields, {}))
-      const [, answer] = await submitted(tasks(), call)
+      const [, answer] = await submitted(deps.tasks(), call)
       return answer
     },
   })
-}
 
 const ResponseBody = TaskBody.omit({ configuration: true }).extend({
   background: z.boolean().default(false).describe('Whether to return immediately, before the turn ends.'),
@@ -88,9 +86,8 @@ const AgentResponse = z.object({
   error: z.string().describe('Why the turn failed.').optional(),
 })
 
-function respondRoute(deps: TaskRouteDeps): Route {
-  const { tasks } = deps
-  return asRoute({
+const respondRoute = (deps: TaskRouteDeps): Route =>
+  asRoute({
     ...about,
     method: 'post',
     path: '/v2/agents/:key/responses',
@@ -104,14 +101,13 @@ function respondRoute(deps: TaskRouteDeps): Route {
     find: findsAgent(deps),
     async handle({ request, params: { key = '' }, body: { background, stream: _, conversation, ...body } }) {
       const call = await taskCallOf(deps, request, { path: '/v2/agents/:key/responses', agent: key, body })
-      const task = await tasks().submit({ ...call, ...(conversation && { context: conversation.id }) })
-      return shownResponse(background ? { task, history: [] } : await tasks().settled(call, task._id, call.client))
+      const task = await deps.tasks().submit({ ...call, ...(conversation && { context: conversation.id }) })
+      return shownResponse(background ? { task, history: [] } : await deps.tasks().settled(call, task._id, call.client))
     },
   })
-}
 
-function readRoute({ tasks, callOf }: TaskRouteDeps): Route {
-  return asRoute({
+const readRoute = ({ tasks, callOf }: TaskRouteDeps): Route =>
+  asRoute({
     ...about,
     method: 'get',
     path: '/v2/agents/:key/responses/:task_id',
@@ -127,7 +123,6 @@ function readRoute({ tasks, callOf }: TaskRouteDeps): Route {
       return shownResponse(ofAgent(agentOf(owner, params.key ?? ''), found))
     },
   })
-}
 
 /** A task as a response: the agent's messages since the last user message. */
 function shownResponse({ task, history }: WholeTask): object {

@@ -89,9 +89,9 @@ export function findTask(place: TaskPlace, id: string, known?: TurnBasis): Agent
  * A task by its id.
  * @throws ApiError 404 if there is none
  */
-export function taskOf(place: TaskPlace, id: string, param?: string): AgentTaskRecord {
+export function taskOf(place: TaskPlace, id: string): AgentTaskRecord {
   const found = findTask(place, id)
-  if (!found) throw taskNotFound(id, param)
+  if (!found) throw taskNotFound(id)
   return found
 }
 
@@ -152,9 +152,7 @@ export function nextTaskNumber({ session: { records }, workspace }: TaskPlace, a
 }
 
 /** A message that a step adds. */
-export interface NewMessage {
-  role: TaskMessage['role']
-  parts: TaskPart[]
+export interface NewMessage extends Pick<TaskMessage, 'role' | 'parts'> {
   messageId?: string | undefined
   filled?: TaskPart[] | undefined
   trace?: string | null

@@ -1,5 +1,5 @@
 // Tools that would leave this machine or run code: a fixture replaces them, or a result that is marked as generated.
-import { satisfying } from '../../answers/schema-sample.ts'
+import { satisfying } from '../../answers/schemas.ts'
 import { ApiError } from '../../contract/core/error.ts'
 import { builtInTool, type ToolCall, type ToolContext, type ToolKind, type ToolResult } from './define.ts'
 import { argumentsSchema, functionName, textSchema } from './schema.ts'

@@ -1,6 +1,6 @@
 // Runs one tool call: validates its arguments first, and applies its timeout.
 
-import { SlowSchema, schemaProblems } from '../../answers/schema-problems.ts'
+import { SlowSchema, schemaProblems } from '../../answers/schemas.ts'
 import { TOOL_TIMEOUT } from '../../contract/workspace/agent.ts'
 import { startDeadline, unlessAborted } from '../../lib/deadline.ts'
 import { SchemaError } from '../../lib/json-schema/index.ts'

@@ -1,6 +1,6 @@
 // The conversation of a call for a response. Each stored response has a summary of all steps before it, so that calls
 // take the same time in a long chain as in a short one.
-import { checkSchemaField } from '../../answers/schema-sample.ts'
+import { checkSchemaField } from '../../answers/schemas.ts'
 import type { ModelConversation } from '../../contract/core/history.ts'
 import type { KeyValueEntry } from '../../contract/core/key-value.ts'
 import type { AnswerContext, CountTokens } from '../../contract/core/operation.ts'

@@ -35,8 +35,8 @@ const originOf = ({ session, caller }: CallContext, { headers, url }: Request, s
 })
 
 /** `POST /_understudy/evaluators/:id/run`: evaluates a text with one evaluator. */
-export function evaluatorRunRoute({ callOf, guardrails, ask }: ResourceDeps): Route {
-  return asRoute({
+export const evaluatorRunRoute = ({ callOf, guardrails, ask }: ResourceDeps): Route =>
+  asRoute({
     method: 'post',
     path: '/_understudy/evaluators/:id/run',
     tag: 'Evaluators',
@@ -71,7 +71,6 @@ export function evaluatorRunRoute({ callOf, guardrails, ask }: ResourceDeps): Ro
       })
     },
   })
-}
 
 /**
  * The route that invokes an evaluator.

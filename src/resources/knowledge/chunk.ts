@@ -164,14 +164,15 @@ const process: EventHandler = async (data, session, work) => {
   }
 }
 
-/** The result of an attempt to read a document, and the number of its stored chunks. */
-interface Try {
-  result: NewChunk[] | UnreadableDocument
-  stored: number
-}
-
-/** One attempt, counted before it starts, so that a document that crashes the process is not read at every start. */
-async function tried(session: Session, work: () => Transaction, data: Fields): Promise<Try> {
+/**
+ * The result of an attempt to read a document, and the number of its stored chunks. It is counted before it starts, so
+ * that a document that crashes the process is not read at every start.
+ */
+async function tried(
+  session: Session,
+  work: () => Transaction,
+  data: Fields,
+): Promise<{ result: NewChunk[] | UnreadableDocument; stored: number }> {
   const { ended } = session
   const count = (by: 1 | -1) =>
     session.transact(() => {

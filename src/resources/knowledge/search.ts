@@ -15,14 +15,9 @@ import type { Transaction } from '../define.ts'
 import { type ResourceDeps, recordRoute } from '../routes.ts'
 import { datasources, knowledgeBases, rejectExternal } from './knowledge.ts'
 
+type SearchRequest = z.infer<typeof SearchBody>
 /** The parameters of a search. */
-interface Search {
-  query: string
-  top_k?: number | undefined
-  threshold?: number | undefined
-  search_type?: 'vector_search' | 'keyword_search' | 'hybrid_search' | undefined
-  filter_by?: FilterBy | undefined
-}
+type Search = Pick<SearchRequest, 'query' | 'top_k' | 'threshold' | 'search_type' | 'filter_by'>
 
 const TOP_K = 5
 /** Maximum number of word matches: far more than any caller requests. */
@@ -132,7 +127,6 @@ interface FoundRecord {
   score: number
   chunk: Fields
 }
-type SearchRequest = z.infer<typeof SearchBody>
 
 /** The reranked results: no model is called, so the scores stay. */
 function ranked(found: readonly FoundRecord[], { rerank_config: rerank }: SearchRequest): readonly FoundRecord[] {
