@@ -19,11 +19,7 @@ import { useLoaded } from '../ui/loaded.ts'
 import { SessionChoice, sessionHere } from './session-choice.tsx'
 import { Verdict } from './verdict.tsx'
 
-interface KnownScenario {
-  name: string
-  description: string | null
-  from: string
-}
+type KnownScenario = { name: string; description: string | null }
 
 /** A session with more calls is verified once, and then only on request. */
 const MANY_CALLS = 20_000
