@@ -31,17 +31,9 @@ import { UnusableSession } from '../sessions/refusals.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { type RouteHandler, routerOf } from './router.ts'
 import { withTurnExchange } from './turn-exchange.ts'
-import type { App, AppDeps, RouteContext } from './types.ts'
+import type { AppDeps, RouteContext } from './types.ts'
 import { answerUnrouted, pathRegex } from './unrouted.ts'
 import { type NoteCall, type SentParts, workspaceNotes } from './workspace-notes.ts'
-
-/** The routes as an application. */
-interface Routes extends Pick<App, 'fetch'> {
-  /** Whether a request for a path needs no token: a browser that opens a page has none to send. */
-  isPublic(pathname: string): boolean
-  /** All paths, with parameters as `:name`. */
-  readonly paths: readonly string[]
-}
 
 /** The documentation of the compatible APIs. */
 const documentedApis = {
@@ -61,10 +53,7 @@ const documentedApis = {
 const apiPaths = compatApis.flatMap(({ paths }) => Object.keys(paths))
 
 /** Mounts every route that is no router operation. */
-export function createRoutes(
-  deps: AppDeps,
-  { sessionOf: find, render, responses, mark, verdicts }: RouteContext,
-): Routes {
+export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses, mark, verdicts }: RouteContext) {
   const sessionOf = sessionPerRequest(find)
   const turns: TurnCalls = new WeakMap()
   const kept = withTurnExchange({ turns, asReceived, mark })
@@ -150,15 +139,17 @@ export function createRoutes(
     { version, anyToken },
   )
   return {
-    async fetch(request) {
+    async fetch(request: Request): Promise<Response> {
       const response = await kept(request, () => router.fetch(request))
       // What a page of ours may do, no page of others may have done by a frame with ours in it.
       const { headers } = response
       if (headers.get('content-type')?.startsWith('text/html') && !headers.has(POLICY)) headers.set(POLICY, NO_FRAMES)
       return response
     },
+    /** All paths, with parameters as `:name`. */
     paths: [...endpoints, ...routes].map(({ path }) => path).concat(apiPaths),
-    isPublic: (pathname) => isSitePath(pathname) || publicPaths.some((path) => path.test(pathname)),
+    /** Whether a request for a path needs no token: a browser that opens a page has none to send. */
+    isPublic: (pathname: string) => isSitePath(pathname) || publicPaths.some((path) => path.test(pathname)),
   }
 }
 

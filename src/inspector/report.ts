@@ -55,9 +55,7 @@ export async function reportOf(parts: ReportParts): Promise<ReportData> {
 }
 
 /** The details of as many calls as fit: failed ones first, then the newest. */
-export async function inFull(
-  entries: readonly ReportEntry[],
-): Promise<{ row: CallRow; call: ReportCall | undefined }[]> {
+export async function inFull(entries: readonly ReportEntry[]) {
   const rank = ({ row }: ReportEntry) => (row.outcome === 'succeeded' ? 0 : 1)
   const ordered = entries.toSorted((one, other) => rank(other) - rank(one) || other.row.arrived - one.row.arrived)
   let remaining = MAX_CHARACTERS

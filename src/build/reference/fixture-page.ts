@@ -16,21 +16,18 @@ const byScript = (): [z.ZodType, FixtureSubject[]][] => [...Map.groupBy(fixtureS
 
 const names = (subjects: readonly FixtureSubject[]) => subjects.map(({ name }) => name).join(', ')
 
+const FIXTURE = `# fixtures/chat.completions/weather.yaml
+match: { user: { contains: weather }, tools: [get_weather], tool_result: false }
+reply:
+  tool_calls:
+    - { name: get_weather, arguments: { city: Paris } }`
+
 /** Every key of a fixture file. */
 export const fixtureFilesPage = (): string =>
   page(
     'Fixture files',
     'A fixture file says which calls get which response. This page lists every matcher, every key of a reply, and what templates can contain.',
-    block(
-      'yaml',
-      [
-        '# fixtures/chat.completions/weather.yaml',
-        'match: { user: { contains: weather }, tools: [get_weather], tool_result: false }',
-        'reply:',
-        '  tool_calls:',
-        '    - { name: get_weather, arguments: { city: Paris } }',
-      ].join('\n'),
-    ),
+    block('yaml', FIXTURE),
     '[Fixtures](../fixtures.md) is the guide. `understudy schema fixture` prints the same as JSON Schema, for your editor.',
     '## Keys of a fixture',
     table(

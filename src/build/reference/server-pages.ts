@@ -127,18 +127,14 @@ const REPORTS = {
   rehearse: '`understudy rehearse --json`',
 }
 
+const JSON_REPORT = 'understudy exec --scenario rate-limit-burst --json-file report.json -- npm test'
+
 /** Every key of the JSON reports. */
 export const reportsPage = (): string =>
   page(
     'JSON reports',
     '`verify`, `exec`, `explore` and `rehearse` report as JSON for programs. This page lists every key.',
-    block(
-      'sh',
-      [
-        'understudy exec --scenario rate-limit-burst --json-file report.json -- npm test',
-        'understudy schema exec-report',
-      ].join('\n'),
-    ),
+    block('sh', `${JSON_REPORT}\nunderstudy schema exec-report`),
     table(
       ['report', 'from', 'JSON Schema'],
       [

@@ -70,6 +70,12 @@ const OWN = [
   ...['scenario', 'seed', 'strict', 'db', 'port', 'json', 'ready_file', 'stop_with_stdin', 'clock'],
   ...['otlp', 'otlp_content'],
 ]
+const EXIT_CODES = `
+Exit code: that of the command if it fails without a fault, 130 after Ctrl-C,
+otherwise
+  0  PASS: no problem, apart from warnings and accepted cases
+  3  FAIL: at least one problem
+  3  INCONCLUSIVE: no fault was injected, or an API was called that is not emulated`
 const MAX_JOBS = 16
 /** The folder in `--out` of a single case. */
 const ONE_CASE = 'case'
@@ -105,17 +111,7 @@ export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
     .option('--html <FILE>', 'write the matrix and the calls of each run as a self-contained HTML page')
   addSettingFlags(addReportOptions(command), OWN)
   return command
-    .addHelpText(
-      'after',
-      [
-        '',
-        'Exit code: that of the command if it fails without a fault, 130 after Ctrl-C,',
-        'otherwise',
-        '  0  PASS: no problem, apart from warnings and accepted cases',
-        '  3  FAIL: at least one problem',
-        '  3  INCONCLUSIVE: no fault was injected, or an API was called that is not emulated',
-      ].join('\n'),
-    )
+    .addHelpText('after', EXIT_CODES)
     .action(exiting((typed: string[], options: Options) => exploration(io, typed, options)))
 }
 

@@ -39,6 +39,11 @@ interface Options {
   calls?: string
   json?: boolean
 }
+const EXIT_CODES = `
+Exit code:
+  0  PASS
+  3  FAIL: an expectation of the scenario was not met
+  3  INCONCLUSIVE: no fault was injected`
 const STANDARD_CALLS = 6
 const MAX_CALLS = 200
 
@@ -54,16 +59,7 @@ export function rehearseCommand(io: CommandIo, exiting: Exiting): Command {
     .option('--token <TOKEN>', 'token for that server')
     .option('--calls <NUMBER>', `number of calls to make (default: ${STANDARD_CALLS})`)
     .option('--json', 'print the traces and the report as JSON')
-    .addHelpText(
-      'after',
-      [
-        '',
-        'Exit code:',
-        '  0  PASS',
-        '  3  FAIL: an expectation of the scenario was not met',
-        '  3  INCONCLUSIVE: no fault was injected',
-      ].join('\n'),
-    )
+    .addHelpText('after', EXIT_CODES)
     .action(exiting((scenario: string, options: Options) => rehearse(io, scenario, options)))
 }
 

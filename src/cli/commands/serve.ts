@@ -31,18 +31,15 @@ const LEAVE_MS = 250
 /** One signal may arrive twice within this time: to the process group, and from our launcher. */
 const TWICE_MS = 1_000
 
+const ABOUT_FLAGS = `
+Every flag can also be set as UNDERSTUDY_<FLAG> in the environment and as <flag>
+in understudy.yaml, with _ for -.`
+
 /** `understudy serve`: runs the server until it is stopped. */
 export function serveCommand(io: CommandIo, exiting: Exiting): Command {
   const command = new Command('serve').description('start the server and run until stopped')
   addSettingFlags(command)
-  command.addHelpText(
-    'after',
-    [
-      '',
-      'Every flag can also be set as UNDERSTUDY_<FLAG> in the environment and as <flag>',
-      'in understudy.yaml, with _ for -.',
-    ].join('\n'),
-  )
+  command.addHelpText('after', ABOUT_FLAGS)
   return command.action(
     exiting(async (options: Record<string, unknown>) => serve(io, readConfig(settingsByKey(options), io.env))),
   )

@@ -88,14 +88,9 @@ async function tail(io: CommandIo, options: Options): Promise<void> {
   // Reports invalid options and a missing server at once.
   const first = await from.list({ ...options, limit: String(PAGE) })
   const saved = from.follow()
-  for await (const record of saved ? selected(saved, options) : polled(from, first, options)) {
-    print(io, record, { ...options, sessions })
-  }
-}
-
-/** The traces that the options select. */
-async function* selected(traces: AsyncIterable<TraceRecord>, options: Options): AsyncGenerator<TraceRecord> {
-  for await (const record of traces) if (isSelected(record, options)) yield record
+  // What is polled is selected already.
+  for await (const record of saved ?? polled(from, first, options))
+    if (!saved || isSelected(record, options)) print(io, record, { ...options, sessions })
 }
 
 /** Traces found by polling. */

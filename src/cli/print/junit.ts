@@ -25,13 +25,8 @@ export const junit = (runs: readonly SuiteRun[]): string =>
     runs.map((run) => ({ name: run.name, took: run.took_ms, cases: casesOf(run) })),
   )
 
-/** A suite of JUnit. */
-interface JunitSuite {
-  name: string
-  /** Milliseconds. */
-  took: number
-  cases: readonly JunitCase[]
-}
+/** A suite of JUnit; `took` in milliseconds. */
+type JunitSuite = Pick<JunitCase, 'name' | 'took'> & { cases: readonly JunitCase[] }
 
 /** Suites as JUnit XML, under the name of the command. */
 export function junitXml(program: string, suites: readonly JunitSuite[]): string {

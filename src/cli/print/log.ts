@@ -19,7 +19,7 @@ export type Log = ReturnType<typeof createLog>
 export function createLog(makeWriter: MakeLineWriter) {
   const plainLines = once(() => makeWriter((count) => `understudy: ${count} log lines dropped`))
   // All lines of JSON share one writer: two would interleave.
-  const jsonLines = once(() => makeWriter(leftOut))
+  const jsonLines = once(() => makeWriter((count) => jsonLine('warn', `${count} log lines dropped`)))
   let isJson = false
   /** Prints a human-readable line, whatever the format. */
   const plain = (line: string) => plainLines().add(line)
@@ -113,6 +113,3 @@ function lineOf(trace: TraceRecord, call: number) {
     fixture: brief(fixture),
   }
 }
-
-/** The line that reports the number of dropped lines. */
-const leftOut = (count: number) => jsonLine('warn', `${count} log lines dropped`)

@@ -117,8 +117,8 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
   const notEmulated: NotEmulatedByPath = new Map()
   const understudy = withNotEmulated(withClockUrl(timed, round.label, token), notEmulated)
   if (config.log === 'json') io.log.calls(understudy)
-  const logged = config.verbose ? withRequestLog(understudy, io, true) : understudy
-  const { url, requests, variables, stop } = await serveProgram(logged, { io, config, home: round.label, leaveEnv })
+  const served = { io, config, home: round.label, leaveEnv, verbose: config.verbose }
+  const { url, requests, variables, stop } = await serveProgram(understudy, served)
   // Its scenario starts now, so that time may pass before the first call.
   understudy.runs.current(understudy.sessions.get(round.label))
   const began = realClock.now()
@@ -147,17 +147,20 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
 
 /** How a program is served to a command. */
 interface CommandServer {
-  io: Pick<CommandIo, 'env'>
+  io: CommandIo
   config: Config
   /** The session of the command. */
   home: string
   leaveEnv?: readonly string[] | undefined
+  /** Whether every request has a line. */
+  verbose?: boolean
 }
 
 /** Serves a program to a command: its address, the requests by session, and the variables of the command. */
-export async function serveProgram(understudy: Understudy, { io, config, home, leaveEnv }: CommandServer) {
+export async function serveProgram(understudy: Understudy, { io, config, home, leaveEnv, verbose }: CommandServer) {
   const requests = new Map<string, number>()
-  const servers = await listen(config, countingRequests(understudy, requests))
+  const logged = verbose ? withRequestLog(understudy, io, true) : understudy
+  const servers = await listen(config, countingRequests(logged, requests))
   const url = serverUrl(config, servers[0]?.port)
   const leads = await leadHere(understudy, url, io.env, leaveEnv)
   const variables = { ...clientEnvironment(io.env, url, home, config.token[0]), ...leads.variables }

@@ -16,13 +16,11 @@ import { exchangeOf } from '../../views/exchange.ts'
 import { numberOf } from '../commands/command-flags.ts'
 import { ServerError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
+import type { ServerFlags } from './server.ts'
 
 /** Selects traces. */
-export interface TraceOptions {
-  url?: string
-  token?: string
+export interface TraceOptions extends ServerFlags {
   db?: string
-  session?: string
   model?: string
   status?: string
   thread?: string

@@ -26,9 +26,21 @@ import { reportData } from '../state/report.ts'
 import { go, hashOf, here, narrow } from '../state/route.ts'
 import { YamlText } from '../ui/editor.tsx'
 import { Icon } from '../ui/icons.tsx'
-import { ActionButton, Block, CopyButton, Facts, Region, saveFile, type Tab, Table, Tabs } from '../ui/layout.tsx'
+import {
+  ActionButton,
+  Block,
+  Code,
+  CopyButton,
+  Facts,
+  Json,
+  Region,
+  saveFile,
+  type Tab,
+  Table,
+  Tabs,
+  useBeginning,
+} from '../ui/layout.tsx'
 import { useLoaded } from '../ui/loaded.ts'
-import { Code, Json, useBeginning } from './json.tsx'
 import { callClock, WaterfallChart } from './waterfall.tsx'
 
 /** The panel of the selected call. */

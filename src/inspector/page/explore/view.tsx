@@ -9,7 +9,7 @@ import {
   PROBLEM_TITLES,
 } from '../../../views/problem-text.ts'
 import { CallDetail } from '../call/detail.tsx'
-import { Code } from '../call/json.tsx'
+import { RunTimeline } from '../call/waterfall.tsx'
 import { chosen } from '../calls/shown.ts'
 import { callOf } from '../state/call-list.ts'
 import { countedText, instantText, spanText } from '../state/format.ts'
@@ -17,9 +17,8 @@ import { reportData } from '../state/report.ts'
 import { hashOf, here, narrow } from '../state/route.ts'
 import { TextChanges, YamlText } from '../ui/editor.tsx'
 import { Icon } from '../ui/icons.tsx'
-import { Block, CopyButton, Lines, Region, saveFile } from '../ui/layout.tsx'
-import { VERDICT_TONES } from '../views/verdict.tsx'
-import { RunTimeline } from './run-timeline.tsx'
+import { Block, Code, CopyButton, Lines, Region, saveFile } from '../ui/layout.tsx'
+import { VERDICT_TONES } from '../views/result.tsx'
 
 /** The view, which only exploration reports have. */
 export function ExploreView() {

@@ -9,7 +9,7 @@ import { sessionChanges, taskChanges } from '../state/live.ts'
 import { hashOf, here } from '../state/route.ts'
 import { ActionButton, Page, TextField } from '../ui/layout.tsx'
 import { type LoadedWhen, useLoaded } from '../ui/loaded.ts'
-import { SessionChoice, sessionHere, withSession } from './session-choice.tsx'
+import { SessionChoice, sessionHere, withSession } from './sessions.tsx'
 
 const listOf = async <Value,>(path: string, session: string) =>
   (await askWorkspace<{ data: Value[] }>(path, session)).data

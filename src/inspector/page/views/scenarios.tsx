@@ -16,14 +16,10 @@ import { theme } from '../state/theme.ts'
 import { chart, editor } from '../ui/editor.tsx'
 import { ActionButton, Lines, Page, Region, saveFile, Table } from '../ui/layout.tsx'
 import { useLoaded } from '../ui/loaded.ts'
-import { SessionChoice, sessionHere } from './session-choice.tsx'
-import { Verdict } from './verdict.tsx'
+import { Verdict } from './result.tsx'
+import { SessionChoice, sessionHere } from './sessions.tsx'
 
-interface KnownScenario {
-  name: string
-  description: string | null
-  from: string
-}
+type KnownScenario = { name: string; description: string | null }
 
 /** A session with more calls is verified once, and then only on request. */
 const MANY_CALLS = 20_000

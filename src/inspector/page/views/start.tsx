@@ -1,10 +1,9 @@
 // The start page: variables for an unchanged app, a test call, links, and a snippet for each client.
 import { useState } from 'preact/hooks'
-import { Code } from '../call/json.tsx'
 import { askJson, errorText, token } from '../state/api.ts'
 import { here } from '../state/route.ts'
 import { Icon } from '../ui/icons.tsx'
-import { Block, CopyButton, Tabs } from '../ui/layout.tsx'
+import { Block, Code, CopyButton, Tabs } from '../ui/layout.tsx'
 
 type Text = (where: { url: string; key: string }) => string
 
