@@ -4,6 +4,9 @@ import { Duration } from '../core/duration.ts'
 import { rules } from '../core/rules.ts'
 import { FinishReason } from './finish-reason.ts'
 
+/** A file of a fixture. */
+export const FileName = z.strictObject({ file: z.string().min(1).describe('Name of a file beside the fixture.') })
+
 /** Timing of a reply, on the session's clock. */
 export const Timing = z.strictObject({
   first_token: Duration.optional().describe('Wait before the first token: 300ms, 2s, or a number of milliseconds.'),
@@ -62,7 +65,7 @@ export const TextScript = z
       .describe('Tools that the model calls.'),
     refusal: z.string().optional().describe('Text with which the model refuses.'),
     audio: z
-      .union([z.base64(), z.strictObject({ file: z.string().min(1).describe('Name of a file beside the fixture.') })])
+      .union([z.base64(), FileName])
       .optional()
       .describe('The sound of `content`, for calls that want audio: a file as base64, or by name beside the fixture.'),
     reasoning: z.string().optional().describe('Thinking that precedes the response.'),
