@@ -2,7 +2,10 @@
 import { z } from 'zod'
 import { Duration } from '../core/duration.ts'
 import { rules } from '../core/rules.ts'
-import { FinishReason } from './finish-reason.ts'
+
+/** Why a choice ended. */
+export const FinishReason = z.enum(['stop', 'length', 'tool_calls', 'content_filter', 'function_call'])
+export type FinishReason = z.infer<typeof FinishReason>
 
 /** A file of a fixture. */
 export const FileName = z.strictObject({ file: z.string().min(1).describe('Name of a file beside the fixture.') })

@@ -47,9 +47,7 @@ const RetrievalSettings = describedObject('Default search settings.', {
     top_k: topK.describe('Maximum number of chunks after reranking.').default(5),
     rerank_threshold: score.describe('Minimum score after reranking.').default(0.5),
   }).nullish(),
-  agentic_rag_config: describedObject('An agentic search model. Stored, but not called.', {
-    model: ModelId,
-  }).nullish(),
+  agentic_rag_config: describedObject('An agentic search model. Stored, but not called.', { model: ModelId }).nullish(),
 })
 
 const ExternalConfig = describedObject('A knowledge base somewhere else: kept, and never called.', {
@@ -81,11 +79,7 @@ export const InternalKnowledgeBody = z.object({
 /** The body that creates a knowledge base. */
 export const KnowledgeBody = z.discriminatedUnion('type', [
   InternalKnowledgeBody,
-  z.object({
-    type: z.literal('external'),
-    ...withDefaults,
-    external_config: ExternalConfigBody,
-  }),
+  z.object({ type: z.literal('external'), ...withDefaults, external_config: ExternalConfigBody }),
 ])
 /** The body that changes one. The type cannot change. */
 export const KnowledgePatch = z
