@@ -6,7 +6,7 @@ import { emptySteps } from '../gateway/record/recording.ts'
 import { sessionPart } from '../gateway/record/trace-record.ts'
 import { realClock } from '../lib/clock.ts'
 import { ulidOf } from '../lib/ids.ts'
-import { likelyPath } from '../lib/likely-path.ts'
+import { likelyPath } from '../lib/likely-name.ts'
 import type { Session } from '../sessions/sessions.ts'
 
 /** Maximum number of sessions with counts. */

@@ -40,15 +40,6 @@ const partId = (name: string, part: number) => `${name}/${part}`
 
 type Row = Pick<KeyValueEntry, 'kind' | 'id'> & { value: string; expires: number | null }
 
-/** Writes one part. Its row is created just before it is written: all of them at once would block other calls. */
-function partWrite(
-  { id, part, expires }: Pick<Row, 'id' | 'expires'> & { part: string },
-  rowOf: (row: Row) => { run(): void },
-) {
-  const row = once(() => rowOf({ kind: PART_KIND, id, value: JSON.stringify(part), expires }))
-  return () => row().run()
-}
-
 const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0)
 
 /** The stored values of a database. */
@@ -120,9 +111,14 @@ export function keptStore(
         return queue(rowOf({ kind, id, value: text, expires }))
       }
       const name = `${kind}/${id}/${fingerprint(text)}`
-      const parts = textParts(text)
-      const partWrites = parts.map((part, number) => partWrite({ id: partId(name, number), part, expires }, rowOf))
-      return queue({ ...rowOf({ kind, id, value: partsNote(parts.length, name), expires }), steps: partWrites })
+      // The row of a part is created just before it is written: all of them at once would block other calls.
+      const steps = textParts(text).map((part, number) => {
+        const row = once(() =>
+          rowOf({ kind: PART_KIND, id: partId(name, number), value: JSON.stringify(part), expires }),
+        )
+        return () => row().run()
+      })
+      return queue({ ...rowOf({ kind, id, value: partsNote(steps.length, name), expires }), steps })
     },
     size: budget.size,
   }

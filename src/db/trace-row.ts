@@ -156,20 +156,13 @@ const EXCHANGE: Form<ExchangeNote> = {
   },
 }
 
-/** What is stored beside the record of a call. */
-export interface TraceNotes {
-  /** When the call arrived and when its response was sent; null for a call of another process. */
-  arrived: number | null
-  left: number | null
-  client: ClientNote | null
-}
-
 /** The columns that are needed to read a record. */
 export interface RecordRow {
   seq: number
   id: string
   session: string
   started: number
+  /** When the call arrived and when its response was sent; null for a call of another process. */
   arrived: number | null
   left: number | null
   model: string | null
@@ -270,17 +263,11 @@ export function withoutUsage(answer: string, usage: Usage): string {
 export const withUsage = (stored: string, usage: Usage): string =>
   stored.endsWith(',') ? `${stored}${BEFORE}${JSON.stringify(usage)}}` : stored
 
-/** A record and its notes. */
-interface UnpackedRow {
-  trace: TraceRecord
-  notes: TraceNotes
-}
-
 /**
  * The record of a row, and its notes.
  * @throws DamagedRow 507 if the row is invalid
  */
-export const unpackedRow = (row: RecordRow, database: DatabaseName): UnpackedRow =>
+export const unpackedRow = (row: RecordRow, database: DatabaseName) =>
   readRow(database, { table: 'trace_rows', row: row.seq }, () => {
     const { id, session, model, status, started, arrived, left } = row
     const columns = { id, session, model, status, started_at: new Date(started).toISOString() }

@@ -44,21 +44,6 @@ export interface CallTimes {
   left: number
 }
 
-/** Writes the traces of one session, and reports their size. */
-export interface TraceWrites {
-  /** Resolves when the trace is committed. */
-  record(seq: number, trace: TraceRecord, stored: TraceTexts & CallTimes): Promise<void>
-  /** The same synchronously. Call it inside a transaction. */
-  insert(seq: number, trace: TraceRecord, stored: TraceTexts & CallTimes): void
-  /** Replaces a trace by its final form. Does nothing if it was deleted. Call it inside a transaction. */
-  replace(trace: TraceRecord, answer: string): void
-  /** Adds the wire data of a call to its trace. Does nothing if that was deleted. Call it inside a transaction. */
-  connect(id: string, exchange: ExchangeNote): void
-  size(): StoreSize
-  /** Number of traces that newer ones replaced since the start: all, or those of calls after a number. */
-  dropped(after?: number): number
-}
-
 /** Where traces are written. */
 interface TraceTarget {
   connection: Database
@@ -180,13 +165,14 @@ function traceRetention({ connection, writer, limits, numbers }: TraceTarget) {
       const all = budget.size()
       return { ...all, entries: all.entries - count, bytes: all.bytes - bytes, dropped: all.dropped + count }
     },
+    /** Number of traces that newer ones replaced since the start: all, or those of calls after a number. */
     dropped: (after?: number): number =>
       after === undefined ? dropped.count + hidden()[0] : Math.max(0, dropped.last - after),
   }
 }
 
-/** Writes traces, and drops the oldest. */
-export function traceWrites(target: TraceTarget): TraceWrites {
+/** Writes the traces of one session, drops the oldest, and reports their size. */
+export function traceWrites(target: TraceTarget) {
   const { connection, writer, limits, long, numbers } = target
   const statements = once(() => statementsOf(connection))
   const { added, changed, doubt, hasRoom, size, dropped } = traceRetention(target)
@@ -250,20 +236,25 @@ export function traceWrites(target: TraceTarget): TraceWrites {
     changed(before, bytes())
   }
   return {
-    record: (...made) => queue(writeOf(...made)),
-    insert(...made) {
-      const write = writeOf(...made)
+    /** Resolves when the trace is committed. */
+    record: (...written: Parameters<typeof writeOf>): Promise<void> => queue(writeOf(...written)),
+    /** The same synchronously. Call it inside a transaction. */
+    insert(...written: Parameters<typeof writeOf>): void {
+      const write = writeOf(...written)
       for (const step of write.steps ?? []) step()
       put([write])
     },
-    replace: (trace, answer) =>
+    /** Replaces a trace by its final form. Does nothing if it was deleted. Call it inside a transaction. */
+    replace: (trace: TraceRecord, answer: string): void =>
       change(trace.id, (seq) => {
         const { one, update } = statements()
         const { notes } = unpackedRow(one().get(seq) as RecordRow, connection)
         const record = packedRecord(trace, notes.client)
         update().run(trace.model, trace.status, record, withoutUsage(answer, trace.usage), seq)
       }),
-    connect: (id, exchange) => change(id, (seq) => statements().connect().run(packedExchange(exchange), seq)),
+    /** Adds the wire data of a call to its trace. Does nothing if that was deleted. Call it inside a transaction. */
+    connect: (id: string, exchange: ExchangeNote): void =>
+      change(id, (seq) => statements().connect().run(packedExchange(exchange), seq)),
     size,
     dropped,
   }

@@ -12,3 +12,7 @@ export const describedLoose = <Shape extends z.ZodRawShape>(description: string,
 /** A list of objects with its description. */
 export const describedList = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
   z.array(z.object(shape)).describe(description)
+
+/** An object with its description, or null. */
+export const describedOrNull = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
+  z.object(shape).nullable().describe(description)

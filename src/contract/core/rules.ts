@@ -2,7 +2,7 @@
 // to these. Others work as well, but load zod for the first value that they apply to.
 import { boundedRegex, RegexLimit } from '../../lib/bounded-regex.ts'
 import { parseDuration, parseSize } from '../../lib/units.ts'
-import { chatProblems } from '../router/chat-rules.ts'
+import { chatProblems } from '../router/chat-tools.ts'
 import { parseFieldPath } from './volatile-rule.ts'
 
 /** Maximum number of pairs in a call's metadata. */

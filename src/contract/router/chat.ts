@@ -1,7 +1,7 @@
 // Responses of chat completions on the wire, whole and as chunks, and their parts that legacy completions share.
 import { z } from 'zod'
 import { describedList, describedObject } from '../core/described.ts'
-import { FinishReason } from './finish-reason.ts'
+import { FinishReason } from './script.ts'
 
 const integer = z.int().min(0)
 /** Token counts of a chat or legacy completion. */

@@ -160,16 +160,8 @@ export const ResponseEvent = z.discriminatedUnion('type', [
   event('response.output_item.done', wholeItem),
   event('response.content_part.added', wholePart),
   event('response.content_part.done', wholePart),
-  event('response.output_text.delta', {
-    ...inPart,
-    delta,
-    logprobs,
-  }),
-  event('response.output_text.done', {
-    ...inPart,
-    text: text.describe('The whole text.'),
-    logprobs,
-  }),
+  event('response.output_text.delta', { ...inPart, delta, logprobs }),
+  event('response.output_text.done', { ...inPart, text: text.describe('The whole text.'), logprobs }),
   event('response.refusal.delta', { ...inPart, delta }),
   event('response.refusal.done', { ...inPart, refusal: text.describe('The whole refusal.') }),
   event('response.function_call_arguments.delta', { ...inItem, delta }),

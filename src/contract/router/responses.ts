@@ -94,11 +94,7 @@ export const InputItem = z.discriminatedUnion('type', [
     id: earlierId,
     status: earlierStatus,
   }),
-  z.looseObject({
-    type: z.literal('function_call_output').describe(KIND),
-    ...toolOutput,
-    status: earlierStatus,
-  }),
+  z.looseObject({ type: z.literal('function_call_output').describe(KIND), ...toolOutput, status: earlierStatus }),
   z.looseObject({
     type: z.literal('reasoning').describe(KIND),
     id: earlierId,

@@ -194,14 +194,12 @@ const who = {
 /** Routing fields at the top level of every router operation. */
 export const Routing = { ...routing, cache: Cache.nullish() }
 
+const serviceOptions = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  describedLoose('Service options. The same fields at the top level take precedence.', shape)
 /** The service options of image and embedding calls. */
-export const ServiceOptions = z
-  .looseObject({ ...Routing, ...who })
-  .describe('Service options. The same fields at the top level take precedence.')
+export const ServiceOptions = serviceOptions({ ...Routing, ...who })
 /** The service options of audio calls. */
-export const ServiceOptionsUncached = z
-  .looseObject({ ...routing, ...who })
-  .describe('Service options. The same fields at the top level take precedence.')
+export const ServiceOptionsUncached = serviceOptions({ ...routing, ...who })
 /** Who calls, and the values for templates in `where`. */
 export const promptFields = (where: string) => ({
   identity: Identity.nullish(),
@@ -215,19 +213,17 @@ export const CallFields = { ...about, ...Routing, svc: ServiceOptions.nullish() 
 /** The same for audio calls. */
 export const CallFieldsUncached = { ...about, ...routing, svc: ServiceOptionsUncached.nullish() }
 /** The service options of calls with a prompt: chat, legacy completions, responses. */
-export const PromptServiceOptions = z
-  .looseObject({
-    ...Routing,
-    ...who,
-    prompt: z
-      .unknown()
-      .optional()
-      .refine(rules.isNothing, {
-        error: 'is not emulated: stored prompts live in the hosted workspace; send their messages instead',
-      })
-      .optional()
-      .meta({ description: 'Not emulated. A value causes an error.' }),
-    inputs: Inputs.nullish(),
-    knowledge_bases: KnowledgeBases.nullish(),
-  })
-  .describe('Service options. The same fields at the top level take precedence.')
+export const PromptServiceOptions = serviceOptions({
+  ...Routing,
+  ...who,
+  prompt: z
+    .unknown()
+    .optional()
+    .refine(rules.isNothing, {
+      error: 'is not emulated: stored prompts live in the hosted workspace; send their messages instead',
+    })
+    .optional()
+    .meta({ description: 'Not emulated. A value causes an error.' }),
+  inputs: Inputs.nullish(),
+  knowledge_bases: KnowledgeBases.nullish(),
+})

@@ -36,18 +36,18 @@ export const FileRecord = z.object({
   ...common,
 })
 
+const topK = z.int().min(1).max(100)
+const score = z.number().min(0).max(1)
 const RetrievalSettings = describedObject('Default search settings.', {
   retrieval_type: SearchType.default('hybrid_search'),
-  top_k: z.int().min(1).max(100).default(5).describe('Maximum number of chunks.'),
-  threshold: z.number().min(0).max(1).default(0).describe('Minimum score of a chunk.'),
+  top_k: topK.default(5).describe('Maximum number of chunks.'),
+  threshold: score.default(0).describe('Minimum score of a chunk.'),
   rerank_config: describedObject('A reranking model. Stored, but not called.', {
     rerank_model: ModelId,
-    top_k: z.int().min(1).max(100).describe('Maximum number of chunks after reranking.').default(5),
-    rerank_threshold: z.number().min(0).max(1).describe('Minimum score after reranking.').default(0.5),
+    top_k: topK.describe('Maximum number of chunks after reranking.').default(5),
+    rerank_threshold: score.describe('Minimum score after reranking.').default(0.5),
   }).nullish(),
-  agentic_rag_config: describedObject('An agentic search model. Stored, but not called.', {
-    model: ModelId,
-  }).nullish(),
+  agentic_rag_config: describedObject('An agentic search model. Stored, but not called.', { model: ModelId }).nullish(),
 })
 
 const ExternalConfig = describedObject('A knowledge base somewhere else: kept, and never called.', {
@@ -79,11 +79,7 @@ export const InternalKnowledgeBody = z.object({
 /** The body that creates a knowledge base. */
 export const KnowledgeBody = z.discriminatedUnion('type', [
   InternalKnowledgeBody,
-  z.object({
-    type: z.literal('external'),
-    ...withDefaults,
-    external_config: ExternalConfigBody,
-  }),
+  z.object({ type: z.literal('external'), ...withDefaults, external_config: ExternalConfigBody }),
 ])
 /** The body that changes one. The type cannot change. */
 export const KnowledgePatch = z
@@ -175,18 +171,8 @@ export const Datasource = z.object({
 /** The body that searches a knowledge base. */
 export const SearchBody = z.object({
   query: z.string().min(1).describe('Search query.'),
-  top_k: z
-    .int()
-    .min(1)
-    .max(100)
-    .optional()
-    .describe('Maximum number of chunks. Default: the setting of the knowledge base, or 5.'),
-  threshold: z
-    .number()
-    .min(0)
-    .max(1)
-    .optional()
-    .describe('Minimum score. Default: the setting of the knowledge base, or 0.'),
+  top_k: topK.optional().describe('Maximum number of chunks. Default: the setting of the knowledge base, or 5.'),
+  threshold: score.optional().describe('Minimum score. Default: the setting of the knowledge base, or 0.'),
   search_type: SearchType.optional(),
   filter_by: FilterBy.optional(),
   search_options: z
