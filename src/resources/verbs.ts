@@ -18,21 +18,15 @@ import { addVersion } from './versions.ts'
 /** Path parameters by name. */
 export type PathParams = Record<string, string>
 
-/** The parent resources, outermost first. */
-const ancestorsOf = (resource: Resource): readonly Resource[] =>
-  resource.parent ? [...ancestorsOf(resource.parent), resource.parent] : []
-
 /**
- * Ids of the parent records in a path.
+ * Ids of the parent records in a path, outermost first.
  * @throws ApiError 404 if one is missing, or has another parent
  */
-export function parentsOf(resource: Resource, work: Reading, params: PathParams): string[] {
-  const ids: string[] = []
-  for (const ancestor of ancestorsOf(resource)) {
-    const found = recordIn(ancestor, work, { parent: ids.at(-1) ?? '', name: params[ancestor.param] ?? '' })
-    ids.push(String(found._id))
-  }
-  return ids
+export function parentsOf({ parent }: Resource, work: Reading, params: PathParams): string[] {
+  if (!parent) return []
+  const above = parentsOf(parent, work, params)
+  const found = recordIn(parent, work, { parent: above.at(-1) ?? '', name: params[parent.param] ?? '' })
+  return [...above, String(found._id)]
 }
 
 /**

@@ -5,7 +5,6 @@ import {
   type ListTasksResponse,
   type SendMessageRequest,
   type StreamResponse,
-  type SubscribeToTaskRequest,
   TaskState,
 } from '@a2a-js/sdk'
 import { ExtendedAgentCardNotConfiguredError } from '@a2a-js/sdk/errors'
@@ -51,11 +50,20 @@ export function requestHandler(call: AgentCall): A2ARequestHandler {
         const whole = returnImmediately ? tasks.get(owner, _id) : await tasks.settled(owner, _id, signal)
         return taskShapeOf(whole, historyLength)
       }),
-    sendMessageStream: (params) => streamed(call, params),
+    async *sendMessageStream(params) {
+      const { _id } = await inA2aTerms(() => submitted(call, params))
+      yield* updatesOf(call, _id, params.configuration?.historyLength)
+    },
     getTask: ({ id, historyLength }) => inA2aTerms(() => taskShapeOf(taskOf(id), historyLength)),
     listTasks: (params) => inA2aTerms(() => listedTasks(call, params)),
     cancelTask: ({ id }) => inA2aTerms(async () => taskShapeOf(await tasks.cancel(owner, taskOf(id).task._id))),
-    resubscribe: (params) => followed(call, params),
+    async *resubscribe({ id }) {
+      await inA2aTerms(() => {
+        const { state } = taskOf(id).task
+        if (ENDED.includes(state)) throw unsupported(`The task ${id} is ${state}: read it with GetTask`)
+      })
+      yield* updatesOf(call, id)
+    },
     createTaskPushNotificationConfig: refusePush,
     getTaskPushNotificationConfig: refusePush,
     listTaskPushNotificationConfigs: refusePush,
@@ -84,22 +92,6 @@ function checkGoesOn({ _id, state, context_id }: AgentTaskRecord, context: strin
     throw malformed(`'message.contextId' must be that of the task ${_id}, ${context_id}, or left out`)
   if (ENDED.includes(state))
     throw unsupported(`The task ${_id} is ${state}: send the message without 'taskId' to begin a new one`)
-}
-
-async function* streamed(call: AgentCall, params: SendMessageRequest): AsyncGenerator<StreamResponse, void, undefined> {
-  const { _id } = await inA2aTerms(() => submitted(call, params))
-  yield* updatesOf(call, _id, params.configuration?.historyLength)
-}
-
-async function* followed(
-  call: AgentCall,
-  { id }: SubscribeToTaskRequest,
-): AsyncGenerator<StreamResponse, void, undefined> {
-  await inA2aTerms(() => {
-    const { task } = ownTask(call, id)
-    if (ENDED.includes(task.state)) throw unsupported(`The task ${id} is ${task.state}: read it with GetTask`)
-  })
-  yield* updatesOf(call, id)
 }
 
 const MAX_COUNT = 100

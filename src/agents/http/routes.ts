@@ -23,8 +23,7 @@ export interface TaskRouteDeps {
   receivedUrl(request: Request): string
 }
 
-const Task = AgentTask
-const about = { tag: 'Agents', response: Task }
+const about = { tag: 'Agents', response: AgentTask }
 const PATH = '/v2/agents/:key'
 const taskPath = `${PATH}/tasks/:task_id`
 
@@ -139,13 +138,10 @@ const streamRoute = (deps: TaskRouteDeps): Route =>
     async handle({ request, params: { key = '' }, body }) {
       const { stream_timeout_seconds: seconds, ...taskBody } = body
       const call = await taskCallOf(deps, request, { path: `${PATH}/stream-task`, agent: key, body: taskBody })
-      const headersOf = (task: AgentTaskRecord) => taskHeaders(call, task)
-      return toResponse(await streamOfTask({ tasks: deps.tasks(), call, seconds, signal: request.signal, headersOf }))
+      const options = { tasks: deps.tasks(), call, seconds, signal: request.signal }
+      return toResponse(await streamOfTask({ ...options, headersOf: (task) => taskHeaders(call, task) }))
     },
   })
-
-const TasksQuery = pageQuery(50)
-const TaskList = listOf(Task)
 
 const readingRoutes = ({ tasks, callOf }: TaskRouteDeps): Route[] => [
   asRoute({
@@ -155,8 +151,8 @@ const readingRoutes = ({ tasks, callOf }: TaskRouteDeps): Route[] => [
     summary: 'List the tasks of an agent',
     description: 'The tasks of the agent, newest first, a page at a time, without their messages.',
     operationId: 'listAgentTasks',
-    query: TasksQuery,
-    response: TaskList,
+    query: pageQuery(50),
+    response: listOf(AgentTask),
     errors: [404],
     async handle({ request, params: { key = '' }, query }) {
       const { data, hasMore } = tasks().list(await callOf(request), key, query)

@@ -70,7 +70,21 @@ function modelCall(turn: Turn): CallUnderWay<ModelAnswer> & { failed(error: ApiE
       const parts = partsOf(reply, turn)
       return { trace, parts, evaluations: await evaluationsOf(turn, parts, { iteration, origin, key }) }
     },
-    change: (answer) => answerChange(turn, answer, { started, iteration }),
+    change:
+      ({ trace, parts, evaluations }) =>
+      ({ turn: use, totals, manifest }) => {
+        const { usage = null, cost = null, model: answering } = session.traces.get(trace) ?? {}
+        const name = answering ?? manifest.model
+        const about = { kind: 'model', name, iteration, outcome: 'succeeded', trace, usage, cost } as const
+        return {
+          task: {
+            turn: { ...use, iterations: iteration, cost: use.cost + (cost ?? 0) },
+            totals: { ...totals, iterations: totals.iterations + 1, cost: totals.cost + (cost ?? 0) },
+          },
+          messages: [{ role: 'agent', parts, trace }],
+          steps: [journalStep(turn, started, { ...about, ...(evaluations.length > 0 && { evaluations }) })],
+        }
+      },
     failed({ message, headers }) {
       const trace = headers[TRACE_ID] ?? null
       const about = { kind: 'model', name: model, iteration, outcome: 'failed', error: message, trace } as const
@@ -104,29 +118,6 @@ interface ModelAnswer {
   evaluations: NonNullable<TaskStep['evaluations']>
 }
 
-const answerChange =
-  (
-    turn: Turn,
-    { trace, parts, evaluations }: ModelAnswer,
-    { started, iteration }: { started: number; iteration: number },
-  ): TurnChange =>
-  ({ turn: use, totals, manifest }) => {
-    const { usage = null, cost = null, model } = turn.session.traces.get(trace) ?? {}
-    return {
-      task: {
-        turn: { ...use, iterations: iteration, cost: use.cost + (cost ?? 0) },
-        totals: { ...totals, iterations: totals.iterations + 1, cost: totals.cost + (cost ?? 0) },
-      },
-      messages: [{ role: 'agent', parts, trace }],
-      steps: [
-        journalStep(turn, started, {
-          ...{ kind: 'model', name: model ?? manifest.model, iteration, outcome: 'succeeded', trace, usage, cost },
-          ...(evaluations.length > 0 && { evaluations }),
-        }),
-      ],
-    }
-  }
-
 interface Choice {
   message?: {
     content?: string | null
@@ -140,10 +131,8 @@ function partsOf({ body }: Reply, { history }: Turn): TaskPart[] {
   const value = body.kind === 'value' ? (body.value as { choices?: readonly Choice[] }) : {}
   const { content, refusal, tool_calls } = value.choices?.[0]?.message ?? {}
   const toolCalls = (tool_calls ?? []).map(toolCallPart)
-  const calls = withOwnIds(
-    toolCalls,
-    history.map(({ message }) => message),
-  )
+  const messages = history.map(({ message }) => message)
+  const calls = withOwnIds(toolCalls, messages)
   const text = content ?? refusal ?? ''
   return [...(text === '' && calls.length > 0 ? [] : [{ kind: 'text' as const, text }]), ...calls]
 }
@@ -190,7 +179,9 @@ interface RequestParts {
 export function chatRequestOf({ manifest, says, history, offered, guardrails }: RequestParts): object {
   const { model, parameters, retry, system, key } = manifest
   const fallbacks = fallbackModels(manifest).map((fallback) => ({ model: fallback.model }))
-  const checks = joined((parameters.guardrails ?? []) as RequestParts['guardrails'], guardrails)
+  const all = [...((parameters.guardrails ?? []) as RequestParts['guardrails']), ...guardrails]
+  // Each guardrail once per stage.
+  const checks = [...new Map(all.map((one) => [`${one.execute_on} ${one.id}`, one])).values()]
   const tools = [...offered.values()].map(({ definition }) => ({ type: 'function', function: definition }))
   return {
     name: key,
@@ -207,11 +198,6 @@ export function chatRequestOf({ manifest, says, history, offered, guardrails }: 
     ...(says.metadata && { metadata: chatMetadata(says.metadata) }),
   }
 }
-
-/** Each guardrail once per stage. */
-const joined = (...lists: RequestParts['guardrails'][]): RequestParts['guardrails'] => [
-  ...new Map(lists.flat().map((one) => [`${one.execute_on} ${one.id}`, one])).values(),
-]
 
 /** The part of a task's metadata that chat accepts: a few short texts. */
 const chatMetadata = (metadata: Record<string, unknown>) =>

@@ -69,14 +69,13 @@ export async function submissionOf(call: TaskCall): Promise<Submission> {
   if (body.message.role === 'tool') checkResults(body.message, before?.history ?? [])
   const filled = filledParts(parts, fill)
   const message: NewMessage = { role: body.message.role, parts, messageId: body.message.messageId, filled }
-  const abandoned = body.message.role === 'user' && before ? waitingChildren(before) : []
+  const open = openCalls((before?.history ?? []).map((one) => one.message))
+  const waiting = open.flatMap(({ tool_call_id }) => before?.task.children[tool_call_id] ?? [])
+  const abandoned = body.message.role === 'user' ? waiting : []
   const submission = { agent, manifest, options, message, abandoned, ...(before && { before }) }
   await checkRequest(submission, session)
   return submission
 }
-
-const waitingChildren = ({ task, history }: NonNullable<Submission['before']>): string[] =>
-  openCalls(history.map(({ message }) => message)).flatMap(({ tool_call_id }) => task.children[tool_call_id] ?? [])
 
 /** The 400 for an agent of type `a2a`, which is stored here, but not called. */
 export const externalAgent = ({ key }: Fields) =>

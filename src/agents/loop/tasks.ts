@@ -17,7 +17,7 @@ import {
   type WholeTask,
   wholeTasks,
 } from '../store/store.ts'
-import { toolFixturesOf } from '../tools/fixtures.ts'
+import { toolFixturesOf } from '../tools/run.ts'
 import { callsToDecide, cancelTask, cancelTasks, decideCalls, type ToolDecision } from './decisions.ts'
 import { createRunner, type Runner } from './runner.ts'
 import { delegateTask } from './sub-tasks.ts'

@@ -55,12 +55,6 @@ export const closedCalls = (
   }),
 })
 
-/** How a turn ends, if it can still end. */
-function endOf(turn: Turn): TurnOutcome | undefined {
-  const next = nextStep(turn)
-  return next.do === 'end' ? next : undefined
-}
-
 /** The change of a task by the end of its turn. */
 function endChange(turn: Turn, { state, reason, error = null, open = [], pending = [] }: TurnOutcome): TaskChange {
   const { session, history, task } = turn
@@ -88,8 +82,8 @@ function endChange(turn: Turn, { state, reason, error = null, open = [], pending
  */
 export function endTurn(turn: Turn, outcome?: TurnOutcome): Promise<boolean> {
   const change = () => {
-    const ending = outcome ?? endOf(turn)
-    return ending && endChange(turn, ending)
+    const ending = outcome ?? nextStep(turn)
+    return 'state' in ending ? endChange(turn, ending) : undefined
   }
   return commitStep(turn, change, { guard() {}, also: ({ task }) => wakeParent(turn.place, task) })
 }

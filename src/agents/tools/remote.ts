@@ -10,20 +10,15 @@ const MADE_UP = {
   note: 'This result is made up: nothing was called or run. A fixture in fixtures/agents.tools gives another.',
 }
 
-/** The reply of a fixture, or the result of `make`. */
-async function standIn(call: ToolCall, context: ToolContext, make: () => Record<string, unknown>): Promise<ToolResult> {
-  return (await context.fixtures.answer(call, context)) ?? { result: { ...MADE_UP, ...make() } }
-}
-
 /** The reply of a fixture, a value of the output schema if there is one, or the result of `make`. */
-export async function standInBySchema(
+export async function standIn(
   call: ToolCall,
   context: ToolContext,
-  { schema, make }: { schema: object | undefined; make: () => Record<string, unknown> },
+  { schema, make }: { schema?: object | undefined; make: () => Record<string, unknown> },
 ): Promise<ToolResult> {
-  if (!schema) return standIn(call, context, make)
   const reply = await context.fixtures.answer(call, context)
   if (reply) return reply
+  if (!schema) return { result: { ...MADE_UP, ...make() } }
   try {
     const result = await context.session.clock.work(
       satisfying(schema, 'output_schema', { signal: context.signal, jobLimits: context.session.jobLimits }),
@@ -42,16 +37,15 @@ export const googleSearch = builtInTool({
   type: 'google_search',
   description: 'Searches the web and gives titles, addresses and snippets.',
   arguments: () => ({ query: textSchema('What to search for.') }),
-  run: (call, context) =>
-    standIn(call, context, () => {
-      const query = String(call.arguments.query)
-      const results = Array.from({ length: RESULTS }, (_, index) => ({
-        title: `${query} (made-up result ${index + 1})`,
-        url: `https://example.com/${functionName(query).toLowerCase()}/${index + 1}`,
-        snippet: `Nobody searched for this: a made-up snippet about ${query}.`,
-      }))
-      return { query, results }
-    }),
+  run(call, context) {
+    const query = String(call.arguments.query)
+    const results = Array.from({ length: RESULTS }, (_, index) => ({
+      title: `${query} (made-up result ${index + 1})`,
+      url: `https://example.com/${functionName(query).toLowerCase()}/${index + 1}`,
+      snippet: `Nobody searched for this: a made-up snippet about ${query}.`,
+    }))
+    return standIn(call, context, { make: () => ({ query, results }) })
+  },
 })
 
 /** Reads a web page. No request leaves the program: a fixture or a generated text is the result. */
@@ -59,11 +53,11 @@ export const webScraper = builtInTool({
   type: 'web_scraper',
   description: 'Gives the text of a page of the web.',
   arguments: () => ({ url: textSchema('Address of the page.') }),
-  run: (call, context) =>
-    standIn(call, context, () => {
-      const url = String(call.arguments.url)
-      return { url, title: `Made-up page ${url}`, content: `Nobody fetched this page: a made-up text for ${url}.` }
-    }),
+  run(call, context) {
+    const url = String(call.arguments.url)
+    const page = { url, title: `Made-up page ${url}`, content: `Nobody fetched this page: a made-up text for ${url}.` }
+    return standIn(call, context, { make: () => page })
+  },
 })
 
 /** The argument of each tool of a provider, the first that matches. */
@@ -84,5 +78,6 @@ export const providerTool: ToolKind = {
     const parameters = argumentsSchema({ [name]: textSchema(description) })
     return [{ name: functionName(`${provider}_${tool}`), description: `The tool ${tool} of ${provider}.`, parameters }]
   },
-  run: (call, context) => standIn(call, context, () => ({ tool: call.entry.type, arguments: call.arguments })),
+  run: (call, context) =>
+    standIn(call, context, { make: () => ({ tool: call.entry.type, arguments: call.arguments }) }),
 }

@@ -1,7 +1,7 @@
 // The kinds of tools that the workspace stores. None of them calls a server or executes code.
 import type { ToolParts } from '../../contract/workspace/tool.ts'
 import type { ToolCall, ToolEntry, ToolKind } from './define.ts'
-import { standInBySchema } from './remote.ts'
+import { standIn } from './remote.ts'
 import { ANY_ARGUMENTS, argumentsSchema, functionName } from './schema.ts'
 
 /** The fields of a stored tool; empty if it was deleted. */
@@ -67,7 +67,7 @@ export const httpTool: ToolKind = {
     const { http } = storedTool(call.entry)
     const { method, url } = http?.blueprint ?? {}
     const make = () => ({ status: 200, request: { method, url }, arguments: call.arguments })
-    return standInBySchema(call, context, { schema: http?.output_schema, make })
+    return standIn(call, context, { schema: http?.output_schema, make })
   },
 }
 
@@ -78,7 +78,7 @@ export const codeTool: ToolKind = {
   run(call, context) {
     const { code_tool } = storedTool(call.entry)
     const make = () => ({ language: code_tool?.language, arguments: call.arguments, output: '' })
-    return standInBySchema(call, context, { schema: code_tool?.output_schema, make })
+    return standIn(call, context, { schema: code_tool?.output_schema, make })
   },
 }
 
@@ -95,6 +95,6 @@ export const mcpTool: ToolKind = {
   },
   run(call, context) {
     const make = () => ({ content: [{ type: 'text', text: `${call.name} gave nothing.` }], arguments: call.arguments })
-    return standInBySchema(call, context, { schema: serverTool(call.entry)?.output_schema, make })
+    return standIn(call, context, { schema: serverTool(call.entry)?.output_schema, make })
   },
 }

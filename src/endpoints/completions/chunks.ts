@@ -100,25 +100,11 @@ export function completionAssembly(): AnswerAssembly {
   }
 }
 
-/** A choice, or the part that a chunk adds. */
-interface NormalCompletionChoice {
-  index: number
-  /** Undefined when it is missing. */
-  text?: string | undefined
-  /** The finish reason; undefined until it arrives. */
-  finish?: string | undefined
-}
-
-/** A legacy completion, or one of its chunks. */
-interface NormalCompletion {
-  /** All fields other than choices and usage. */
-  frame: JsonObject
-  choices: NormalCompletionChoice[]
-  usage?: JsonObject | undefined
-}
-
-/** Reads a completion or a chunk; invalid parts are left out. */
-function normalizeCompletion(value: unknown): NormalCompletion {
+/**
+ * Reads a completion or a chunk; invalid parts are left out. `frame` are all fields other than choices and usage; the
+ * finish reason is undefined until it arrives.
+ */
+function normalizeCompletion(value: unknown) {
   const { choices, usage, ...frame } = asObject(value) ?? {}
   return {
     frame,

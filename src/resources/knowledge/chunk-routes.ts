@@ -125,8 +125,6 @@ const deleteRoute = (deps: ResourceDeps): Route =>
     },
   })
 
-const ChunkList = listOf(Chunk)
-
 const searchRoute = (deps: ResourceDeps): Route =>
   recordRoute(datasources, deps, {
     method: 'post',
@@ -136,7 +134,7 @@ const searchRoute = (deps: ResourceDeps): Route =>
     operationId: 'findChunks',
     examples: { returns: { q: 'returns', limit: 10 } },
     body: ChunkSearch,
-    response: ChunkList,
+    response: listOf(Chunk),
     handle({ body: { limit, page, ...filter }, session, caller, record }) {
       const found = chunksIn(session, caller, record).filter((chunk) => includesChunk(chunk, filter))
       const data = found.slice((page - 1) * limit, page * limit).map((chunk) => shown(chunks, chunk))

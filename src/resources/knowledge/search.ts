@@ -165,25 +165,16 @@ function meets(chunk: Filterable, { and = [], or, ...conditions }: FilterBy): bo
 
 /** Whether a condition holds for a value. For a missing value, only `exists: false` and inequalities hold. */
 function holds(value: Value | undefined, condition: Condition): boolean {
-  const {
-    eq,
-    ne,
-    gt,
-    gte,
-    lt,
-    lte,
-    in: among,
-    nin,
-    exists,
-  } = typeof condition === 'object' ? condition : { eq: condition }
+  const operators: Exclude<Condition, Value> = typeof condition === 'object' ? condition : { eq: condition }
+  const { ne, in: among, nin, exists } = operators
   const is = (limit: Value | undefined, test: (value: Value, limit: Value) => boolean) =>
     limit === undefined || (value !== undefined && test(value, limit))
   return (
-    is(eq, (one, limit) => one === limit) &&
-    is(gt, (one, limit) => one > limit) &&
-    is(gte, (one, limit) => one >= limit) &&
-    is(lt, (one, limit) => one < limit) &&
-    is(lte, (one, limit) => one <= limit) &&
+    is(operators.eq, (one, limit) => one === limit) &&
+    is(operators.gt, (one, limit) => one > limit) &&
+    is(operators.gte, (one, limit) => one >= limit) &&
+    is(operators.lt, (one, limit) => one < limit) &&
+    is(operators.lte, (one, limit) => one <= limit) &&
     (ne === undefined || value !== ne) &&
     (among === undefined || (value !== undefined && among.includes(value))) &&
     (nin === undefined || value === undefined || !nin.includes(value)) &&
