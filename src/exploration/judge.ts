@@ -338,15 +338,11 @@ function found({ exploreCase: cell, baseline, findings }: CaseRun): Mistake[] {
 
 const idsOf = (calls: readonly ObservedCall[]) => calls.map(({ trace }) => trace.id)
 
-/** An affected call, with those that repeat its request and are not in the baseline. */
-interface Repeated {
-  /** The affected calls, in order of arrival. */
-  first: ObservedCall[]
-  again: ObservedCall[]
-}
-
-/** The repetitions: if the baseline makes a request as well, the latest calls are its repetitions. */
-function repetitions({ baseline, calls, hit }: CaseRun): Repeated[] {
+/**
+ * The affected calls, in order of arrival, with those that repeat their request and are not in the baseline: if that makes
+ * the request as well, the latest calls are its repetitions.
+ */
+function repetitions({ baseline, calls, hit }: CaseRun) {
   const byRequest = Map.groupBy(calls, requestName)
   return [...Map.groupBy(hit, requestName)].flatMap(([name, first]) => {
     const same = byRequest.get(name) ?? []

@@ -228,13 +228,8 @@ export interface SessionData extends Stores {
 export const resetError = (what = 'the session was reset'): ApiError =>
   new ApiError(409, 'session_reset', `${what} during this call: repeat it`)
 
-interface OpenData {
-  database: Database
-  writer: Writer
-  stores: OpenStores
-  dropped: DataHistory['dropped']
-}
-const opened = (database: Database, options: DataOptions, continued: DataHistory): OpenData => {
+type OpenData = ReturnType<typeof opened>
+const opened = (database: Database, options: DataOptions, continued: DataHistory) => {
   const writer = createWriter(database)
   const stores = storesOver(database, writer, { ...options, ...continued })
   return { database, writer, stores, dropped: continued.dropped }
