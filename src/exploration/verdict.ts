@@ -10,12 +10,9 @@ import type { RecoveryPathCounts } from './recovery-paths.ts'
 export type ExplorationVerdict = ReturnType<typeof explorationVerdict>
 
 /** What the verdict depends on. */
-interface Explored {
-  cases: readonly CaseResult[]
+type Explored = Pick<Exploration, 'cases' | 'leftProcesses'> & {
   points: readonly unknown[]
   coverage: Pick<CoverageNumbers, 'delivered'>
-  /** Whether the command left processes running. */
-  leftProcesses: boolean
 }
 
 const NO_CALL =
