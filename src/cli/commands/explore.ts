@@ -1,49 +1,38 @@
 // understudy explore: injects every applicable failure into each call of a command, and reports which ones it does not
 // handle.
-
+import { Command } from 'commander'
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { Command } from 'commander'
-import { type Config, ConfigError, type Environment } from '../../config.ts'
-import { caseName, FAILURE_MODES, type FailureModeName } from '../../contract/core/exploration.ts'
-import { FORMATS } from '../../contract/core/formats.ts'
-import { openRunFile } from '../../db/run-file.ts'
-import { MAX_TIMEOUT_MS } from '../../exploration/baseline.ts'
-import { type Exploration, explore } from '../../exploration/explore.ts'
-import { acceptKnownFailures, isKnownFailure, KNOWN_FILE, readKnownFailures } from '../../exploration/known-failures.ts'
-import { exploreProblems } from '../../exploration/problems.ts'
-import { coverageOf, type ExplorationVerdict, explorationVerdict } from '../../exploration/verdict.ts'
-import { realClock } from '../../lib/clock.ts'
-import { suggestion } from '../../lib/likely-name.ts'
-import { printableJson } from '../../lib/printable.ts'
+import { type ReportOptions, addReportOptions, commandConfig, durationOf, numberOf, rejectUnusedReplaySettings, rejectUnwritable, seedOf } from './command-flags.ts'
+import { addSettingFlags, repeated } from './setting-flags.ts'
 import type { CommandIo, Exiting } from '../io.ts'
 import { writeExploration } from '../print/explore-html.ts'
 import { exploreLines } from '../print/explore-matrix.ts'
-import { coverageAsJson, exploreJunit, RUNS, reportAsJson, writeScenarios } from '../print/explore-outputs.ts'
+import { RUNS, coverageAsJson, exploreJunit, reportAsJson, writeScenarios } from '../print/explore-outputs.ts'
 import { isJudgedAlone, repeater, scenarioRepeater, shellLine } from '../print/explore-repeat.ts'
 import { writeOutputFile } from '../print/output-file.ts'
 import { exploreProgress } from '../print/progress.ts'
-import { fittedReport } from '../print/report.ts'
 import type { ExploreJson } from '../print/report-schemas.ts'
+import { fittedReport } from '../print/report.ts'
 import { drawingWidth } from '../print/terminal.ts'
 import { addCoverage, readCoverage } from '../run/coverage-file.ts'
 import { keptState } from '../run/explore-state.ts'
 import { announceAddresses } from '../run/listen.ts'
-import { leftVariables, type NotEmulatedByPath, notEmulatedReasons } from '../run/not-emulated.ts'
+import { type NotEmulatedByPath, leftVariables, notEmulatedReasons } from '../run/not-emulated.ts'
 import { commandProgram, observer, routeRunner } from '../run/observe.ts'
 import { NOT_PASSED, STOPPED } from '../run/suite-run.ts'
-import {
-  addReportOptions,
-  commandConfig,
-  durationOf,
-  numberOf,
-  type ReportOptions,
-  rejectUnusedReplaySettings,
-  rejectUnwritable,
-  seedOf,
-} from './command-flags.ts'
-import { addSettingFlags, repeated } from './setting-flags.ts'
+import { type Config, ConfigError, type Environment } from '../../config.ts'
+import { FAILURE_MODES, type FailureModeName, caseName } from '../../contract/core/exploration.ts'
+import { FORMATS } from '../../contract/core/formats.ts'
+import { openRunFile } from '../../db/run-file.ts'
+import { MAX_TIMEOUT_MS } from '../../exploration/baseline.ts'
+import { type Exploration, type ExplorationVerdict, coverageOf, explorationVerdict, explore } from '../../exploration/explore.ts'
+import { KNOWN_FILE, acceptKnownFailures, isKnownFailure, readKnownFailures } from '../../exploration/known-failures.ts'
+import { exploreProblems } from '../../exploration/problems.ts'
+import { realClock } from '../../lib/clock.ts'
+import { suggestion } from '../../lib/likely-name.ts'
+import { printableJson } from '../../lib/printable.ts'
 
 interface Options extends ReportOptions {
   failureMode?: string[]

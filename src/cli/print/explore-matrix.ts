@@ -1,27 +1,17 @@
 // The text report of an exploration: its problems, its figures, and the matrix of injection points and failure modes.
-import {
-  type CaseResult,
-  type CaseVerdict,
-  type CoverageNumbers,
-  caseName,
-  type ExploreProblem,
-  type InjectionPoint,
-  ROUTE_TARGETS,
-  type RouteTable,
-} from '../../contract/core/exploration.ts'
-import type { Exploration } from '../../exploration/explore.ts'
-import { failureModes } from '../../exploration/failure-modes.ts'
-import type { KnownFailure } from '../../exploration/known-failures.ts'
-import { TARGET_LABELS } from '../../exploration/routes.ts'
-import type { ExplorationVerdict } from '../../exploration/verdict.ts'
-import { counted } from '../../lib/units.ts'
-import { CASE_STYLES, type CaseStyle, DERIVED, LEFT_OUT } from '../../views/case-style.ts'
-import { explorationSentence } from '../../views/problem-text.ts'
-import type { NotEmulatedCalls } from '../run/not-emulated.ts'
 import { problemLines } from './explore-problems.ts'
 import { paint } from './output.ts'
 import { lengthOf } from './overview.ts'
 import { notEmulatedLines } from './report.ts'
+import type { NotEmulatedCalls } from '../run/not-emulated.ts'
+import { type CaseResult, type CaseVerdict, type CoverageNumbers, type ExploreProblem, type InjectionPoint, ROUTE_TARGETS, type RouteTable, caseName } from '../../contract/core/exploration.ts'
+import type { Exploration, ExplorationVerdict } from '../../exploration/explore.ts'
+import { failureModes } from '../../exploration/failure-modes.ts'
+import type { KnownFailure } from '../../exploration/known-failures.ts'
+import { TARGET_LABELS } from '../../exploration/routes.ts'
+import { counted } from '../../lib/units.ts'
+import { CASE_STYLES, type CaseStyle, DERIVED, LEFT_OUT } from '../../views/case-style.ts'
+import { explorationSentence } from '../../views/problem-text.ts'
 
 const COLOURS: Readonly<Record<CaseStyle['tone'], Parameters<typeof paint>[0]>> = {
   good: 'green',
