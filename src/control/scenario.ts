@@ -76,8 +76,36 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers, earlier
     }
   }
   return [
-    knownRoute(runs),
-    scenarioCheckRoute(operations),
+    controlRoute({
+      path: '/_understudy/scenarios',
+      session: 'none',
+      operationId: 'listScenarios',
+      summary: 'List scenarios',
+      description: 'The scenarios that can be activated by name: those passed at startup and the built-in ones.',
+      response: Known,
+      handle: (): z.infer<typeof Known> => ({
+        object: 'list',
+        data: runs.all().map(({ name, description, location, rules }) => ({
+          name,
+          description: description ?? null,
+          from: location,
+          rules: rules.map((rule) => rule.name),
+        })),
+      }),
+    }),
+    controlRoute({
+      method: 'post',
+      path: '/_understudy/scenario/check',
+      session: 'none',
+      operationId: 'checkScenario',
+      summary: 'Check a scenario',
+      description:
+        'Validates the text of a scenario and reports problems by line, as `understudy check` does. Does not activate it.',
+      body: CheckBody,
+      examples: { typo: { text: 'name: busy\nrules:\n  - name: often\n    fault: { type: http-errr }\n' } },
+      response: Checked,
+      handle: ({ body: { text } }): z.infer<typeof Checked> => check(text, operations()),
+    }),
     controlRoute({
       ...shared,
       operationId: 'getScenario',
@@ -119,25 +147,6 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers, earlier
     }),
   ]
 }
-
-const knownRoute = (runs: ControlDeps['runs']): Route =>
-  controlRoute({
-    path: '/_understudy/scenarios',
-    session: 'none',
-    operationId: 'listScenarios',
-    summary: 'List scenarios',
-    description: 'The scenarios that can be activated by name: those passed at startup and the built-in ones.',
-    response: Known,
-    handle: (): z.infer<typeof Known> => ({
-      object: 'list',
-      data: runs.all().map(({ name, description, location, rules }) => ({
-        name,
-        description: description ?? null,
-        from: location,
-        rules: rules.map((rule) => rule.name),
-      })),
-    }),
-  })
 
 /**
  * The known scenario of a name, or the one in the body.
@@ -208,22 +217,6 @@ function scenarioOfText(text: string, param = ''): Scenario {
 }
 
 const CheckBody = z.strictObject({ text: z.string().describe('The text of a scenario, in YAML or JSON.') })
-
-/** The route; `operations` are the names of the router's operations. */
-const scenarioCheckRoute = (operations: () => readonly string[]): Route =>
-  controlRoute({
-    method: 'post',
-    path: '/_understudy/scenario/check',
-    session: 'none',
-    operationId: 'checkScenario',
-    summary: 'Check a scenario',
-    description:
-      'Validates the text of a scenario and reports problems by line, as `understudy check` does. Does not activate it.',
-    body: CheckBody,
-    examples: { typo: { text: 'name: busy\nrules:\n  - name: often\n    fault: { type: http-errr }\n' } },
-    response: Checked,
-    handle: ({ body: { text } }): z.infer<typeof Checked> => check(text, operations()),
-  })
 
 function check(text: string, operations: readonly string[]): z.infer<typeof Checked> {
   try {

@@ -157,20 +157,6 @@ const all = z.enum(['true', 'false']).default('false').describe('All sessions in
 const path = '/_understudy/sessions'
 const one = { answerName: 'Session', response: Info }
 
-/** A session in a response. */
-const infoOf =
-  ({ runs, fixtures }: ControlDeps) =>
-  (session: Session): z.infer<typeof Info> => ({
-    name: session.name,
-    seed: session.seed,
-    clock: clockOf(session),
-    scenario: runs.current(session)?.name ?? null,
-    approvals: session.approvals,
-    fixtures: fixtures.given(session.name).map(({ name }) => name),
-    calls: session.calls,
-    origin: session.slot.origin,
-  })
-
 const SessionList = z.object({
   object: z.literal('list'),
   instance: InstanceName,
@@ -180,8 +166,25 @@ const SessionList = z.object({
 
 /** `/_understudy/sessions`: lists, creates, resets and deletes sessions. */
 export function sessionRoutes(deps: ControlDeps): Route[] {
-  const { about, sessions, earlier } = deps
-  const info = infoOf(deps)
+  const { about, sessions, sessionOf, runs, fixtures, observers, earlier } = deps
+  /** A session in a response. */
+  const info = (session: Session): z.infer<typeof Info> => ({
+    name: session.name,
+    seed: session.seed,
+    clock: clockOf(session),
+    scenario: runs.current(session)?.name ?? null,
+    approvals: session.approvals,
+    fixtures: fixtures.given(session.name).map(({ name }) => name),
+    calls: session.calls,
+    origin: session.slot.origin,
+  })
+  const reset = async (session: Session): Promise<Session> => {
+    const keep = earlier.before(session, 'reset')
+    const next = runs.enter(await session.slot.reset())
+    keep()
+    observers.notify({ type: 'session-changed', session: session.name, change: 'reset' })
+    return next
+  }
   /** An unreadable session has no evidence, and can be deleted all the same. */
   const evidenceOf = (session: Session) => {
     try {
@@ -274,23 +277,6 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
         return { sessions: [name] }
       },
     }),
-    ...resetRoutes(deps, info),
-    clockRoute(deps),
-  ]
-}
-
-function resetRoutes(
-  { sessions, sessionOf, runs, observers, earlier }: ControlDeps,
-  info: (session: Session) => z.infer<typeof Info>,
-): Route[] {
-  const reset = async (session: Session): Promise<Session> => {
-    const keep = earlier.before(session, 'reset')
-    const next = runs.enter(await session.slot.reset())
-    keep()
-    observers.notify({ type: 'session-changed', session: session.name, change: 'reset' })
-    return next
-  }
-  return [
     controlRoute({
       method: 'post',
       path: `${path}/:name/reset`,
@@ -338,6 +324,7 @@ function resetRoutes(
         return { sessions: names, ...(problems.length > 0 && { problems }) }
       },
     }),
+    clockRoute(deps),
   ]
 }
 

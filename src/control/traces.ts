@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
 import { Exchange } from '../contract/core/exchange.ts'
-import type { Route } from '../contract/core/route.ts'
+import type { Route, RouteInput } from '../contract/core/route.ts'
 import { StoredTrace, TraceRecord } from '../contract/core/trace.ts'
 import { Waterfall } from '../contract/core/waterfall.ts'
 import { isActive } from '../contract/workspace/agent-task.ts'
@@ -129,11 +129,7 @@ export function traceRoutes(deps: ControlDeps): Route[] {
   ]
 }
 
-interface TraceRequest {
-  request: Request
-  params: Record<string, string>
-  query: { all: 'true' | 'false' }
-}
+type TraceRequest = RouteInput<z.infer<typeof OneQuery>>
 
 /**
  * The trace that a request names, and its session.

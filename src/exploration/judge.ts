@@ -210,14 +210,6 @@ function countsOf({ baseline, calls, dropped }: BrokenRun) {
   }
 }
 
-/** A replacement of an affected call. */
-interface StandIn {
-  /** The call; undefined if several calls replace it in parts. */
-  call: ObservedCall | undefined
-  /** Whether it tells the model about the error. */
-  corrects: boolean
-}
-
 /** Calls that may replace affected ones: each for one of them. */
 function standInsOf({ baseline, calls }: BrokenRun) {
   const answered = calls.filter(isAnswered)
@@ -244,12 +236,16 @@ function standInsOf({ baseline, calls }: BrokenRun) {
   }
   const correctionOf = (hit: ObservedCall): ObservedCall | undefined =>
     nextAfter(answered, hit).find((call) => isLater(hit)(call) && corrects(call, hit, baseline))
-  const take = (call: ObservedCall, isCorrection: boolean): StandIn => {
+  const take = (call: ObservedCall, isCorrection: boolean) => {
     free.delete(call)
     return { call, corrects: isCorrection }
   }
   return {
-    take(hit: ObservedCall): StandIn | undefined {
+    /**
+     * The replacement of an affected call, and whether it tells the model about the error; without a call if several calls
+     * replace it in parts.
+     */
+    take(hit: ObservedCall) {
       const same = byQuestion.get(hit.client.question.id)?.find(isLater(hit)) ?? repetitionOf(hit)
       if (same) return take(same, false)
       if (inParts(hit)) return { call: undefined, corrects: false }
@@ -338,15 +334,11 @@ function found({ exploreCase: cell, baseline, findings }: CaseRun): Mistake[] {
 
 const idsOf = (calls: readonly ObservedCall[]) => calls.map(({ trace }) => trace.id)
 
-/** An affected call, with those that repeat its request and are not in the baseline. */
-interface Repeated {
-  /** The affected calls, in order of arrival. */
-  first: ObservedCall[]
-  again: ObservedCall[]
-}
-
-/** The repetitions: if the baseline makes a request as well, the latest calls are its repetitions. */
-function repetitions({ baseline, calls, hit }: CaseRun): Repeated[] {
+/**
+ * The affected calls, in order of arrival, with those that repeat their request and are not in the baseline: if that makes
+ * the request as well, the latest calls are its repetitions.
+ */
+function repetitions({ baseline, calls, hit }: CaseRun) {
   const byRequest = Map.groupBy(calls, requestName)
   return [...Map.groupBy(hit, requestName)].flatMap(([name, first]) => {
     const same = byRequest.get(name) ?? []

@@ -1,8 +1,8 @@
 // Names the call site of a call: which of the calls in a program it is, regardless of the user's input.
-import type { Operation, Prompt } from '../contract/core/operation.ts'
 import { type ByteCache, byteCache } from '../lib/byte-cache.ts'
 import { fingerprint } from '../lib/ids.ts'
 import type { Session } from '../sessions/session.ts'
+import type { CallContext } from './types.ts'
 
 /** How often each kind of call occurred in a generation of a session; the oldest kinds are dropped. */
 const occurrences = new WeakMap<Session, ByteCache<{ count: number }>>()
@@ -20,18 +20,14 @@ export function callSiteOf(session: Session, kind: string): string {
   return `${kind}.${nth}${session.isHome ? '' : `@${session.name}`}`
 }
 
-/** A call to a model. */
-interface ModelCall {
-  operation: Pick<Operation, 'name' | 'model'>
-  /** The name of the operation in the API of the client, if it differs. */
-  name: string | undefined
-  request: object
-  stream: boolean
-  prompt: Prompt
-}
-
-/** The kind of a call: operation, stream, model, system prompt, tool names, response format, turn. */
-export function callKind({ operation, name = operation.name, request, stream, prompt }: ModelCall): string {
+/**
+ * The kind of a call: operation, stream, model, system prompt, tool names, response format, turn.
+ * @param name the name of the operation in the API of the client, if it differs
+ */
+export function callKind(
+  { operation, request, stream, prompt }: Pick<CallContext, 'operation' | 'request' | 'stream' | 'prompt'>,
+  name = operation.name,
+): string {
   const { system, tools, answer = 'text', turn } = prompt
   const shape = `${stream}\n${operation.model(request)}\n${tools.join()}\n${answer}\n${turn}\n${system}`
   return injectionPointKind(name, shape)

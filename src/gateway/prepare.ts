@@ -134,7 +134,7 @@ function contextOf(planned: PlannedCall, request: object): CallContext {
   const sitePrompt = recording.rendered === 'null' ? prompt : { ...operation.prompt(parsed), turn: prompt.turn }
   recording.point = call.inner
     ? undefined
-    : callSiteOf(session, callKind({ operation, name: call.wire?.operation, request, stream, prompt: sitePrompt }))
+    : callSiteOf(session, callKind({ operation, request, stream, prompt: sitePrompt }, call.wire?.operation))
   return {
     call,
     operation,

@@ -13,17 +13,11 @@ import { SentBody, sentWhole } from './stream/sent-body.ts'
 import { bodyEnd, breakOf, endOfAborted, sentAs } from './stream/sent-end.ts'
 import type { CallContext, CallEnd } from './types.ts'
 
-interface FaultyCall {
-  answer(): Promise<Reply>
-  end: CallEnd
-  connection: Connection | undefined
-}
-
 /** The response to the client; `answer` produces the reply unless a fault prevents it. */
 export async function respondThroughFaults(
   faults: MatchedFaults,
   { recording, call }: CallContext,
-  { answer, end, connection }: FaultyCall,
+  { answer, end, connection }: { answer(): Promise<Reply>; end: CallEnd; connection: Connection | undefined },
 ): Promise<Response> {
   const { signal, wire } = call
   const form = wire && { ...wire, put: (reply: Reply) => wire.put(reply, call) }

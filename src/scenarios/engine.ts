@@ -17,6 +17,7 @@ import { chance } from '../lib/chance.ts'
 import { fingerprint } from '../lib/ids.ts'
 import { globRegex, inRange } from '../lib/match.ts'
 import { sumOf } from '../lib/values.ts'
+import type { Session } from '../sessions/session.ts'
 import { matches, pointOf } from './rule-match.ts'
 import type { Phase, Rule, ScenarioFile } from './schema.ts'
 
@@ -55,21 +56,11 @@ interface Counters extends Omit<RuleReport, 'not_triggered'> {
 
 const START_STATE = 'start'
 
-/** The session and time of a start. */
-interface ScenarioStart {
-  /** Seed of its random numbers, together with the session's name. */
-  seed: number
-  session: string
-  /** Time of the session's clock, in ms since the epoch. */
-  now: number
-  /** Elapsed time of the session's clock, in ms. */
-  passed: number
-  /** Number of calls of the session so far. */
-  calls: number
-}
-
-/** Starts a run of a scenario. */
-export function startRun(scenario: Scenario, { seed, session, now, passed, calls }: ScenarioStart): ScenarioRun {
+/** Starts a run of a scenario. Its random numbers depend on the seed and the name of the session. */
+export function startRun(
+  scenario: Scenario,
+  { name: session, seed, clock: sessionClock, calls }: Pick<Session, 'name' | 'seed' | 'clock' | 'calls'>,
+): ScenarioRun {
   const rules = scenario.rules.filter(
     ({ match }) => match.session === undefined || globRegex(match.session).test(session),
   )
@@ -77,6 +68,7 @@ export function startRun(scenario: Scenario, { seed, session, now, passed, calls
   // Counts each request body. The oldest are dropped, and start again from 0.
   const occurrences = byteCache<number>(8 << 20)
   const usedSeed = scenario.seed ?? seed
+  const passed = sessionClock.passed()
   let state = START_STATE
   /** The first model that was called. */
   let firstModel: string | undefined
@@ -105,7 +97,7 @@ export function startRun(scenario: Scenario, { seed, session, now, passed, calls
     history: scenario.history,
     name: scenario.name,
     scenario,
-    started: now,
+    started: sessionClock.now(),
     calls,
     keyOf(text) {
       const print = fingerprint(text)

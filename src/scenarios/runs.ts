@@ -28,8 +28,7 @@ interface GenerationRuns {
   named: Map<string, SourcedRun>
 }
 
-const beginIn = ({ name, seed, clock, calls }: Session, scenario: Scenario): ScenarioRun =>
-  engine().startRun(scenario, { seed, session: name, now: clock.now(), passed: clock.passed(), calls })
+const beginIn = (session: Session, scenario: Scenario): ScenarioRun => engine().startRun(scenario, session)
 
 /**
  * Creates the active scenarios.

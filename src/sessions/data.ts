@@ -67,14 +67,6 @@ export interface DataCounts {
   keyValues: StoreSize
 }
 
-/** Stores that are created on first use: their statements are most of a small session's memory. */
-interface OpenStores extends Stores {
-  /** Their sizes; for those that were not created, the last known ones. */
-  counts(): DataCounts
-  /** The last record number, if it cannot be derived from the stored rows. */
-  lastNumber(): number | undefined
-}
-
 /** What the stores have dropped. */
 interface DroppedData {
   traces: DroppedRows
@@ -92,35 +84,37 @@ interface DataHistory {
   counts?: DataCounts | undefined
 }
 
-/** Stores over a database. */
+/** Stores over a database, created on first use: their statements are most of a small session's memory. */
 const storesOver = (
   database: Database,
   writer: Writes,
   { keep, now, shapes, number, dropped, counts }: DataOptions & DataHistory,
-): OpenStores => {
+) => {
   const made: { -readonly [Name in keyof Stores]?: Stores[Name] } = {}
   const limits = {
     traces: { keep: keep.traces, bytes: keep.traceBytes, dropped: dropped.traces, counted: counts?.traces },
     keyValues: { now, bytes: keep.answerBytes, dropped: dropped.keyValues, counted: counts?.keyValues },
   }
   const stores = {
-    get traces() {
+    get traces(): Stores['traces'] {
       return (made.traces ??= traceStore(database, writer, limits.traces))
     },
-    get keyValues() {
+    get keyValues(): Stores['keyValues'] {
       return (made.keyValues ??= keyValueStore().keptStore(database, writer, limits.keyValues))
     },
     get records() {
       return (made.records ??= recordStore().recordStore(database, { last: number, shapes, writes: writer }))
     },
-    get contents() {
+    get contents(): Stores['contents'] {
       return (made.contents ??= contentStore().contentStore(database))
     },
-    get sequences() {
+    get sequences(): Stores['sequences'] {
       return (made.sequences ??= sequences().sequenceStore(database, writer))
     },
+    /** The last record number, if it cannot be derived from the stored rows. */
     lastNumber: () => (made.records ? made.records.lastNumber() : number),
-    counts: () => ({
+    /** Their sizes; for those that were not created, the last known ones. */
+    counts: (): DataCounts => ({
       traces: (!made.traces && counts?.traces) || stores.traces.size(),
       keyValues: (!made.keyValues && counts?.keyValues) || stores.keyValues.size(),
     }),
@@ -227,13 +221,8 @@ export interface SessionData extends Stores {
 export const resetError = (what = 'the session was reset'): ApiError =>
   new ApiError(409, 'session_reset', `${what} during this call: repeat it`)
 
-interface OpenData {
-  database: Database
-  writer: Writer
-  stores: OpenStores
-  dropped: DataHistory['dropped']
-}
-const opened = (database: Database, options: DataOptions, continued: DataHistory): OpenData => {
+type OpenData = ReturnType<typeof opened>
+const opened = (database: Database, options: DataOptions, continued: DataHistory) => {
   const writer = createWriter(database)
   const stores = storesOver(database, writer, { ...options, ...continued })
   return { database, writer, stores, dropped: continued.dropped }

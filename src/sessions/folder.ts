@@ -75,7 +75,7 @@ export function openFolder(folder: string, { db, empty, loaded: awake }: FolderO
   }
   const storedSettings = (name: string): string | undefined => {
     checkState(name, fileOf(name))
-    return withRoom(() => settingsText(name, fileOf(name)))
+    return withRoom(() => refusing(name, () => readSettings(fileOf(name))))
   }
   return {
     /**
@@ -87,8 +87,7 @@ export function openFolder(folder: string, { db, empty, loaded: awake }: FolderO
       const restored = has(name)
       try {
         if (!restored) withRoom(() => write(name, made))
-        const check = () => checkState(name, fileOf(name))
-        return restingData({ name, file: fileOf(name), restored, check, withRoom }, options)
+        return restingData({ name, file: fileOf(name), restored, withRoom }, options)
       } catch (error) {
         if (!restored) remove(name)
         throw error
@@ -176,9 +175,10 @@ function refusalOf(name: string, error: unknown): unknown {
   return isDamage(error) ? unrestorable(name, `its file cannot be read: ${(error as Error).message}`) : error
 }
 
-function settingsText(name: string, file: string): string | undefined {
+/** Works on the database of a session; its errors are those of the session. */
+function refusing<Result>(name: string, run: () => Result): Result {
   try {
-    return readSettings(file)
+    return run()
   } catch (error) {
     throw refusalOf(name, error)
   }
@@ -277,8 +277,6 @@ interface SessionFile {
   name: string
   file: string
   restored: boolean
-  /** @throws ApiError 507 if it is not as it was left */
-  check(): void
   /** Runs work that opens files, once there is room for them. */
   withRoom: Guard
 }
@@ -290,18 +288,23 @@ const openData = (source: SessionFile, options: DataOptions, wasDamaged = false)
  * Opens the file of a session. One that `wasDamaged` is read as a whole, which takes long, to see whether it still is.
  */
 function openFile(
-  { name, file, restored, check, withRoom }: SessionFile,
+  { name, file, restored, withRoom }: SessionFile,
   options: DataOptions,
   wasDamaged: boolean,
 ): SessionData {
-  check()
+  checkState(name, file)
   let database: Database | undefined
   try {
     const opened = openOften(file)
     database = opened
     const found = wasDamaged ? String(opened.pragma('quick_check(1)', { simple: true })) : HEALTHY
     if (found !== HEALTHY) throw unrestorable(name, `what is in ${file} cannot be read: ${found}`)
-    const openBeside = () => withRoom(() => openAgain(name, file))
+    /** Opens a second connection. */
+    const openBeside = () =>
+      withRoom(() => {
+        checkState(name, file)
+        return refusing(name, () => openSecond(file))
+      })
     return fileData(
       { database, restored, openBeside, closing: () => closesAtOnce(opened), release: () => syncLater(file) },
       options,
@@ -312,32 +315,16 @@ function openFile(
   }
 }
 
-/** A second connection to the file of a session. */
-function openAgain(name: string, file: string): Database {
-  checkState(name, file)
-  try {
-    return openSecond(file)
-  } catch (error) {
-    throw refusalOf(name, error)
-  }
-}
-
 /** SQLite's report on an intact database. */
 const HEALTHY = 'ok'
-
-/** The known counts of an unloaded session. */
-interface RestingCounts {
-  counts: DataCounts
-  keyedKinds: readonly string[]
-  calls: number
-}
 
 /** Data in a file that is open only while it is used. */
 function restingData(source: SessionFile, options: DataOptions, begun?: SessionData): SessionData {
   const { name } = source
   // Opened at once: a file that cannot be opened is no session to count and list.
   let loaded: SessionData | undefined = begun ?? openData(source, options)
-  let lastKnown: RestingCounts = { counts: nothingStored(options.keep), keyedKinds: [], calls: 0 }
+  /** What is known while it is closed. */
+  let lastKnown = { counts: nothingStored(options.keep), keyedKinds: [] as readonly string[], calls: 0 }
   /** Why it could not be opened the last time, and why something in it could not be read. */
   let [closedBy, spoiledBy]: (UnusableSession | undefined)[] = []
   const use = (): SessionData => {
@@ -385,8 +372,8 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
     if (spoiledBy) rest()
     return use()
   }
-  const countsOf = (data: SessionData) => readOr(() => data.counts(), lastKnown.counts)
-  const kindsOf = (data: SessionData) => readOr(() => data.keyedKinds(), lastKnown.keyedKinds)
+  const countsOf = (data: SessionData): DataCounts => readOr(() => data.counts(), lastKnown.counts)
+  const kindsOf = (data: SessionData): readonly string[] => readOr(() => data.keyedKinds(), lastKnown.keyedKinds)
   return {
     ...storesOnUse(use, (store) => guardedOnUse(store, guard)),
     transact: (run) => use().transact(run),
@@ -416,7 +403,7 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
     check() {
       const { traces } = useAgain()
       try {
-        source.check()
+        checkState(name, source.file)
         guard(() => traces.list({ limit: 1 }))
       } catch (error) {
         // The next use fails for the same reason, until it is repaired.

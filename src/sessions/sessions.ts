@@ -157,7 +157,7 @@ function continueIn(
  */
 export function createSessions(options: SessionsOptions) {
   const registry = registryOf(options)
-  const { sessions, peeked: transients, realNow, create, restore, remove } = registry
+  const { sessions, peeked: transients, folder, realNow, create, restore, remove } = registry
   const use = (entry: SessionEntry): Session => {
     entry.used = realNow()
     return entry.handle.current
@@ -168,34 +168,28 @@ export function createSessions(options: SessionsOptions) {
   const list = () => [...sessions.values()].map(({ handle }) => handle.current)
   const isLeft = (name: string): boolean => {
     try {
-      return registry.folder?.has(name) ?? false
+      return folder?.has(name) ?? false
     } catch {
       return true
     }
   }
-  const expire = (name: string, why: string) => {
-    const entry = sessions.get(name)
+  const unlessUnusable = (run: () => void) => {
     try {
-      if (entry) for (const listener of registry.listeners) listener.expiring?.(entry.handle.current)
+      run()
     } catch (error) {
-      // An unreadable session has no evidence.
-      if (!(error instanceof UnusableSession)) throw error
-    }
-    try {
-      remove(name, why)
-    } catch (error) {
-      // What remains of it in the folder is listed among the problems.
       if (!(error instanceof UnusableSession)) throw error
     }
   }
-  const idle = watchIdle({
-    sessions,
-    transients,
-    folder: registry.folder,
-    realNow,
-    ttl: options.ttl,
-    remove: expire,
-  })
+  const expire = (name: string, why: string) => {
+    const entry = sessions.get(name)
+    // An unreadable session has no evidence.
+    unlessUnusable(() => {
+      if (entry) for (const listener of registry.listeners) listener.expiring?.(entry.handle.current)
+    })
+    // What remains of it in the folder is listed among the problems.
+    unlessUnusable(() => remove(name, why))
+  }
+  const idle = watchIdle({ sessions, transients, folder, realNow, ttl: options.ttl, remove: expire })
   return {
     /**
      * The session of a name, created on first use.
@@ -217,7 +211,7 @@ export function createSessions(options: SessionsOptions) {
      * What to wait for before a session is used: its turn, if its file must be opened or created, which takes some
      * milliseconds: hundreds at once would block all others. Absent if sessions have no files.
      */
-    turn: registry.folder && ((name: string) => (isOpen(name) ? undefined : next())),
+    turn: folder && ((name: string) => (isOpen(name) ? undefined : next())),
     /**
      * The existing session of a name.
      * @throws ApiError 404 if there is none
@@ -297,9 +291,9 @@ export function createSessions(options: SessionsOptions) {
       sumOf([...new Set([...sessions.values()].map(({ handle }) => handle.current.clock))], ({ endless }) => endless),
     watch: registry.watch,
     /** The sessions of an earlier process that were not used since. */
-    left: () => registry.folder?.names().filter((name) => !sessions.has(name)) ?? [],
+    left: () => folder?.names().filter((name) => !sessions.has(name)) ?? [],
     /** Deletes the data of one of those without restoring it; its settings stay. */
-    clearLeft: (name: string): void => registry.folder?.clear(name),
+    clearLeft: (name: string): void => folder?.clear(name),
     /** Number of sessions dropped since the start because they were unused. */
     dropped: idle.dropped,
     /** Unloads idle sessions, and drops expired ones. Call it every few seconds. */

@@ -16,28 +16,13 @@ import {
   sameRequest,
   stepsOf,
 } from './client-call.ts'
-import { requestedDifferently, requestedWithOtherTools, type SettledCalls, settledByOthers } from './settled.ts'
+import { requestedDifferently, requestedWithOtherTools, settledByOthers } from './settled.ts'
 
 /** Pairs of calls and their retries. Each call repeats at most one other and is repeated at most once. */
-export interface Pairing {
-  /** All pairs, in order of arrival of the second call. */
-  pairs: readonly Pair[]
-  /** The calls that declare that they are retries. */
-  declared: ReadonlySet<ClientCall>
-  /** Early retries, which no other pairing avoids. */
-  early: readonly Pair[]
-  /** Retries of final errors. */
-  ignored: readonly Pair[]
-  /** Retries during the first call, which was never canceled. */
-  uncancelled: readonly Pair[]
-  /** Each request with its retries, in order. */
-  chains: readonly (readonly ClientCall[])[]
-  /** Failed calls without a retry that the client handled in another way. */
-  settled: SettledCalls
-}
+export type Pairing = ReturnType<typeof pairCalls>
 
 /** Pairs calls, given in order of arrival. */
-export function pairCalls(calls: readonly ClientCall[], options: PairingOptions): Pairing {
+export function pairCalls(calls: readonly ClientCall[], options: PairingOptions) {
   const found: JudgedPair[] = []
   const { certain, possible, continued } = settledByOthers(calls)
   const costOf = (call: ClientCall) => (certain.has(call) ? 0 : options.costOf(call))
@@ -47,7 +32,8 @@ export function pairCalls(calls: readonly ClientCall[], options: PairingOptions)
     found.push(...pairUndeclared(group, matcher, { ...options, costOf }).pairs)
   }
   found.sort((one, other) => one.again.number - other.again.number)
-  const withVerdict = (expected: JudgedPair['verdict']) => found.filter(({ verdict }) => verdict === expected)
+  const withVerdict = (expected: JudgedPair['verdict']): readonly Pair[] =>
+    found.filter(({ verdict }) => verdict === expected)
   const chains = chainsOf(calls, found)
   const lasts = chains.flatMap((chain) => chain.slice(-1))
   const unresolved = lasts.filter((call) => natureOf(call) === 'retryable' && !certain.has(call))
@@ -59,12 +45,19 @@ export function pairCalls(calls: readonly ClientCall[], options: PairingOptions)
     unresolved,
   })
   return {
-    pairs: found,
-    declared,
+    /** All pairs, in order of arrival of the second call. */
+    pairs: found as readonly Pair[],
+    /** The calls that declare that they are retries. */
+    declared: declared as ReadonlySet<ClientCall>,
+    /** Early retries, which no other pairing avoids. */
     early: withVerdict('early'),
+    /** Retries of final errors. */
     ignored: withVerdict('ignored'),
+    /** Retries during the first call, which was never canceled. */
     uncancelled: withVerdict('uncancelled'),
-    chains,
+    /** Each request with its retries, in order. */
+    chains: chains as readonly (readonly ClientCall[])[],
+    /** Failed calls without a retry that the client handled in another way. */
     settled: {
       certain: certain.union(inOtherForm),
       possible: possible.union(requestedWithOtherTools({ roots, unresolved })),
@@ -379,15 +372,11 @@ function rearranged(group: readonly ClientCall[], matcher: Matcher, costOf: Pair
 }
 
 /** The pair before and the pair after each call. */
-interface Links {
-  before: Map<ClientCall, JudgedPair>
-  after: Map<ClientCall, JudgedPair>
-}
-
-const linksOf = (pairs: readonly JudgedPair[]): Links => ({
+const linksOf = (pairs: readonly JudgedPair[]) => ({
   before: new Map(pairs.map((pair) => [pair.again, pair])),
   after: new Map(pairs.map((pair) => [pair.first, pair])),
 })
+type Links = ReturnType<typeof linksOf>
 
 /** The chain of retries that ends with a call. */
 function chainTo(last: ClientCall, { before }: Links): ClientCall[] {

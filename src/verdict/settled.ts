@@ -14,20 +14,10 @@ import {
   type Pair,
 } from './client-call.ts'
 
-/** Failed calls that other calls made up for. */
-export interface SettledCalls {
-  /** Those that are certain. */
-  certain: ReadonlySet<ClientCall>
-  /** Those that are possible. */
-  possible: ReadonlySet<ClientCall>
-  /** Truncated streams with the calls that continued their text. */
-  continued: readonly Pair[]
-}
-
 const fails = (call: ClientCall): boolean => natureOf(call) === 'retryable'
 
 /** Finds losers of races and continued streams. Calls are given in order of arrival. */
-export function settledByOthers(calls: readonly ClientCall[]): SettledCalls {
+export function settledByOthers(calls: readonly ClientCall[]) {
   const continued = continuedIn(calls)
   const certain = new Set(continued.map(({ first }) => first))
   const possible = new Set<ClientCall>()
@@ -39,7 +29,14 @@ export function settledByOthers(calls: readonly ClientCall[]): SettledCalls {
       if (end === 'open') possible.add(call)
     }
   }
-  return { certain, possible, continued }
+  return {
+    /** Failed calls that other calls certainly made up for. */
+    certain: certain as ReadonlySet<ClientCall>,
+    /** Those that other calls may have made up for. */
+    possible: possible as ReadonlySet<ClientCall>,
+    /** Truncated streams with the calls that continued their text. */
+    continued,
+  }
 }
 
 /** Maximum copies in a race. More equal calls at once are separate requests or several races. */

@@ -141,13 +141,10 @@ function withHeaders(init: RequestInit, added: Readonly<Record<string, string>>)
   return { ...init, headers }
 }
 
-const notForwarded = (model: string, names: readonly string[]) =>
-  new ApiError(
-    400,
-    'provider_not_forwarded',
-    `calls to ${JSON.stringify(model)} are not forwarded: its provider is not one of ${names.join(', ')}`,
-    { param: 'model' },
-  )
+function notForwarded(model: string, names: readonly string[]): ApiError {
+  const message = `calls to ${JSON.stringify(model)} are not forwarded: its provider is not one of ${names.join(', ')}`
+  return new ApiError(400, 'provider_not_forwarded', message, { param: 'model' })
+}
 
 function unsupported(
   { name }: Upstream,
@@ -159,7 +156,6 @@ function unsupported(
     .map((one) => one.name)
   const hint =
     supporting.length > 0 ? `of those forwarded to, ${supporting.join(', ')} can` : 'none of those forwarded to can'
-  return new ApiError(400, 'unsupported_operation', `${name} does not support ${operation.name}; ${hint}`, {
-    param: 'model',
-  })
+  const message = `${name} does not support ${operation.name}; ${hint}`
+  return new ApiError(400, 'unsupported_operation', message, { param: 'model' })
 }

@@ -103,28 +103,22 @@ function onUsage(reply: Reply, notify: (usage: JsonObject | null) => void): void
 
 const decoder = new TextDecoder()
 
-/** Finds token counts in bytes as they pass. */
-interface UsageCounter {
-  add(bytes: Uint8Array): void
-  usage(): JsonObject | undefined
-}
-
-/** Keeps only the last token counts of a stream. */
-function eventCounter(): UsageCounter {
+/** Finds token counts in the bytes of a stream as they pass. Keeps only the last ones. */
+function eventCounter() {
   const reader = sseReader()
   let last: JsonObject | undefined
   return {
-    add(bytes) {
+    add(bytes: Uint8Array): void {
       for (const { event } of reader.read(bytes)) last = (event && usageInText(event.data)) ?? last
     },
     usage: () => last,
   }
 }
 
-function wholeCounter(): UsageCounter {
+function wholeCounter() {
   const pieces: Uint8Array[] = []
   return {
-    add: (bytes) => void pieces.push(bytes),
+    add: (bytes: Uint8Array) => void pieces.push(bytes),
     usage: () => usageInText(decoder.decode(Buffer.concat(pieces))),
   }
 }

@@ -1,4 +1,5 @@
 // understudy drift: asks providers recorded requests again, and reports how their responses have changed.
+
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
@@ -8,8 +9,7 @@ import { readCassette } from '../../cassettes/read.ts'
 import { AnthropicEvent, AnthropicMessage } from '../../compat/anthropic/response-schema.ts'
 import { ConfigError, readConfig } from '../../config.ts'
 import type { Cassette, UpstreamRequest } from '../../contract/core/cassette.ts'
-import { askProviders } from '../../drift/ask.ts'
-import { costLimit } from '../../drift/cost.ts'
+import { askProviders, costLimit } from '../../drift/ask.ts'
 import { driftExit, findDrift } from '../../drift/drift.ts'
 import type { ResponseSchemas } from '../../drift/known-fields.ts'
 import { operationNamed } from '../../endpoints/index.ts'

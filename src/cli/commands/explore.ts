@@ -10,10 +10,15 @@ import { caseName, FAILURE_MODES, type FailureModeName } from '../../contract/co
 import { FORMATS } from '../../contract/core/formats.ts'
 import { openRunFile } from '../../db/run-file.ts'
 import { MAX_TIMEOUT_MS } from '../../exploration/baseline.ts'
-import { type Exploration, explore } from '../../exploration/explore.ts'
+import {
+  coverageOf,
+  type Exploration,
+  type ExplorationVerdict,
+  explorationVerdict,
+  explore,
+} from '../../exploration/explore.ts'
 import { acceptKnownFailures, isKnownFailure, KNOWN_FILE, readKnownFailures } from '../../exploration/known-failures.ts'
 import { exploreProblems } from '../../exploration/problems.ts'
-import { coverageOf, type ExplorationVerdict, explorationVerdict } from '../../exploration/verdict.ts'
 import { realClock } from '../../lib/clock.ts'
 import { suggestion } from '../../lib/likely-name.ts'
 import { printableJson } from '../../lib/printable.ts'

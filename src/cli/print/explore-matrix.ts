@@ -9,11 +9,10 @@ import {
   ROUTE_TARGETS,
   type RouteTable,
 } from '../../contract/core/exploration.ts'
-import type { Exploration } from '../../exploration/explore.ts'
+import type { Exploration, ExplorationVerdict } from '../../exploration/explore.ts'
 import { failureModes } from '../../exploration/failure-modes.ts'
 import type { KnownFailure } from '../../exploration/known-failures.ts'
 import { TARGET_LABELS } from '../../exploration/routes.ts'
-import type { ExplorationVerdict } from '../../exploration/verdict.ts'
 import { counted } from '../../lib/units.ts'
 import {
   CASE_STYLES,

@@ -168,7 +168,12 @@ function readEvent(
 
 /** Parses JSON; throws `Unreadable`. */
 function parsed(text: string, what: string): unknown {
-  const value = jsonOf(text, what)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw notJson(error, what)
+  }
   const nested = mayNestTooDeep(text) ? nestingProblem(value) : undefined
   if (nested) throw new Unreadable(`${what} of the provider ${nested}`)
   return value
@@ -186,14 +191,6 @@ async function parsedInSlices(text: string, what: string): Promise<unknown> {
 
 const notJson = (error: unknown, what: string) =>
   new Unreadable(`${what} of the provider is not valid JSON: ${(error as Error).message}`)
-
-function jsonOf(text: string, what: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw notJson(error, what)
-  }
-}
 
 const textOf = ({ bytes }: BytesBody, { signal }: ReadOptions): string | Promise<string> =>
   bytes instanceof Uint8Array
