@@ -1,6 +1,7 @@
 // The report of `understudy drift`: what has changed, grouped by change, and what could not be compared, by its reason.
+
+import type { costLimit } from '../../drift/ask.ts'
 import { CHANGES, type Change, DRIFT_SEVERITIES } from '../../drift/compare.ts'
-import type { costLimit } from '../../drift/drift.ts'
 import { DRIFT_RESULTS, type DriftRecord, type DriftResult, driftExit } from '../../drift/drift.ts'
 import { counted } from '../../lib/units.ts'
 import { paint } from './output.ts'
