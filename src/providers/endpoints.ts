@@ -1,6 +1,7 @@
 // Endpoints of configured providers, and what is missing in their configuration.
 import type { ProviderEndpoint } from './define.ts'
 import { listedProvider, PROVIDERS } from './index.ts'
+import { FAMILY_API } from './openai-family.ts'
 
 /** The wire format of OpenAI, which most providers use. */
 const COMPATIBLE = 'openai-compatible'
@@ -30,7 +31,7 @@ export function endpointOf(name: string, kind: string | undefined): ProviderEndp
 
 /** The compatible API that a provider implements. Undefined if it has none. */
 export const apiOf = ({ api, modelPackage }: ProviderEndpoint): ProviderEndpoint['api'] =>
-  api ?? (modelPackage ? undefined : 'openai')
+  api ?? (modelPackage ? undefined : FAMILY_API)
 
 /** A configured provider to which calls are forwarded. */
 export interface Upstream extends ProviderEndpoint {

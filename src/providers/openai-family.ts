@@ -1,10 +1,14 @@
 // Errors and quota headers of OpenAI and compatible providers.
 
+import type { CompatibleApi } from '../contract/core/wire.ts'
 import { errorFormat, seconds } from './error-messages.ts'
 import type { QuotaCountdown } from './quota-headers.ts'
 
 /** The provider of models without one. */
 export const ASSUMED_PROVIDER = 'openai'
+
+/** Their compatible API. */
+export const FAMILY_API: CompatibleApi = 'openai'
 
 /** Creates an error response in their format. */
 export const openaiError = errorFormat(({ problem, model, limit, requested, retryAfter, unit, id }) => {
