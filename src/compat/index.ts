@@ -5,7 +5,7 @@ import type { Route } from '../contract/core/route.ts'
 import type { Wire } from '../contract/core/wire.ts'
 import { countEndpoint, type Endpoint, endpoints } from '../endpoints/index.ts'
 import { lazy } from '../lib/lazy.ts'
-import { likelyPath } from '../lib/likely-path.ts'
+import { likelyPath } from '../lib/likely-name.ts'
 import { isOfAnthropic } from './names.ts'
 
 /** A compatible API. */

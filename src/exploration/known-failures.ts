@@ -1,5 +1,4 @@
 // The file of known failures: accepted ones, each with a reason. Only new failures are reported.
-
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { type CaseResult, FAILURE_MODES, VERDICTS } from '../contract/core/exploration.ts'
@@ -8,7 +7,7 @@ import { suggestion } from '../lib/likely-name.ts'
 import { globRegex } from '../lib/match.ts'
 import { FileError, parseSource } from '../schema/source.ts'
 import { problemsOf, safeParse } from '../schema/validation.ts'
-import { problemKindOf } from './severity.ts'
+import { problemKindOf } from './problems.ts'
 
 /** Default name of the file. */
 export const KNOWN_FILE = 'explore.yaml'
@@ -38,7 +37,13 @@ export type KnownFailure = z.infer<typeof KnownFailure>
  * @throws FileError with all problems
  */
 export function readKnownFailures(path: string): KnownFailure[] {
-  const source = parseSource(path, readText(path))
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new FileError(`cannot read the known cases: ${(error as Error).message}`)
+  }
+  const source = parseSource(path, text)
   const result = safeParse(KnownFailures, source.value)
   if (result.success) return result.data.accepted
   const problems = problemsOf(result.error, source.value)
@@ -49,14 +54,6 @@ export function readKnownFailures(path: string): KnownFailure[] {
 export function knownProblems(value: unknown): Problem[] {
   const result = safeParse(KnownFailures, value)
   return result.success ? [] : problemsOf(result.error, value)
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    throw new FileError(`cannot read the known cases: ${(error as Error).message}`)
-  }
 }
 
 const isAbout = (known: KnownFailure, cell: CaseResult): boolean =>

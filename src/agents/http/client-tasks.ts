@@ -1,6 +1,5 @@
 // The task service for clients, over HTTP or A2A, which notes who has read the end of the turns it started.
-import type { TaskReaders } from '../../observers/task-readers.ts'
-import type { TurnCalls } from '../../observers/turn-calls.ts'
+import type { TaskReaders, TurnCalls } from '../../observers/task-readers.ts'
 import type { TaskService } from '../loop/tasks.ts'
 import type { AgentTaskRecord } from '../store/manifest.ts'
 import type { TaskOwner, WholeTask } from '../store/store.ts'

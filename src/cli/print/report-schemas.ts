@@ -15,8 +15,8 @@ import { Finding } from '../../contract/core/finding.ts'
 import { ReportVersion } from '../../contract/core/format-version.ts'
 import { OutcomeKind, TraceRecord } from '../../contract/core/trace.ts'
 import { EarlierVerdict, VerdictResult, Verification } from '../../contract/core/verification.ts'
+import { CHANGE_KINDS, DRIFT_SEVERITIES } from '../../drift/compare.ts'
 import { DRIFT_RESULTS } from '../../drift/drift.ts'
-import { CHANGE_KINDS, DRIFT_SEVERITIES } from '../../drift/severities.ts'
 
 const count = z.int().min(0)
 const recoveryPaths = z
