@@ -1,19 +1,14 @@
 // Everything beside the router operations: the workspace, the control API, Swagger UI, and what no route takes.
 import { asReceived, callerOf, checkSeen, hasToken, sessionName, tokenOf } from '../access.ts'
-import { a2aRoutes } from '../agents/a2a/routes.ts'
-import { forClients } from '../agents/http/client-tasks.ts'
-import { taskRoutes } from '../agents/http/routes.ts'
-import { runRoutes } from '../agents/http/run-routes.ts'
 import type { TaskService } from '../agents/loop/tasks.ts'
 import { compatApis } from '../compat/index.ts'
 import { ApiError } from '../contract/core/error.ts'
-import { needsNoBody, type Route } from '../contract/core/route.ts'
+import { needsNoBody, type Route, type RouteGroup } from '../contract/core/route.ts'
 import { EVENT } from '../contract/workspace/record.ts'
 import { AGENT_TASK } from '../contract/workspace/task-record.ts'
-import { controlRoutes } from '../control/index.ts'
+import { controlGroups } from '../control/index.ts'
 import type { ControlDeps } from '../control/types.ts'
-import { isSitePath, siteHandlers } from '../docs/site.ts'
-import { docHandlers, docPaths } from '../docs/swagger.ts'
+import { isSitePath, SITE, SITE_PATHS, siteHandlers } from '../docs/site.ts'
 import { type BodyLimits, RECORD_VALUES, readAnyJson, readBody, readForm } from '../endpoints/body.ts'
 import { typedFields } from '../endpoints/form.ts'
 import { allOperations, endpoints, operationNamed, operationNames } from '../endpoints/index.ts'
@@ -21,18 +16,16 @@ import { toNamespace } from '../endpoints/namespace.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
 import type { TurnCalls } from '../observers/turn-calls.ts'
-import { eventHandlers, resourceRoutes } from '../resources/index.ts'
-import { createEventQueue, type EventQueue } from '../resources/knowledge/events.ts'
-import { throughFaults } from '../resources/through-scenario.ts'
+import type { EventQueue } from '../resources/knowledge/events.ts'
 import { parseRequest } from '../schema/validation.ts'
 import { UnusableSession } from '../sessions/refusals.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { type RouteHandler, routerOf } from './router.ts'
+import { type RouteHandler, type Router, routerOf } from './router.ts'
 import { withTurnExchange } from './turn-exchange.ts'
 import type { App, AppDeps, RouteContext, Verdicts } from './types.ts'
 import { answerUnrouted, pathRegex } from './unrouted.ts'
 import { type NoteCall, type SentParts, workspaceNotes } from './workspace-notes.ts'
-import { workspaceViewRoute } from './workspace-view.ts'
+import type { WorkspaceDeps } from './workspace-routes.ts'
 
 /** The routes as an application. */
 interface Routes extends Pick<App, 'fetch'> {
@@ -59,6 +52,15 @@ const documentedApis = {
 }
 const apiPaths = compatApis.flatMap(({ paths }) => Object.keys(paths))
 
+/** What takes the requests for the paths under some segments, loaded by the first of them. */
+interface Mountable extends Pick<RouteGroup, 'under'> {
+  routes(): readonly (Pick<Route, 'path' | 'public'> & { method: string })[]
+  /** By method and path. */
+  handlers(): readonly (readonly [string, RouteHandler])[]
+  /** Whether Swagger UI is there. */
+  hasPage?: boolean
+}
+
 /** Mounts every route that is no router operation. */
 export function createRoutes(
   deps: AppDeps,
@@ -68,25 +70,14 @@ export function createRoutes(
   const turns: TurnCalls = new WeakMap()
   const kept = withTurnExchange({ turns, asReceived, mark })
   let service: TaskService | undefined
-  const allTasks = once(() => agents().createTaskService(deps))
-  const tasks = once(() => (service = forClients(allTasks(), verdicts.readers, turns)))
-  const queue = startWork(deps, tasks)
+  const allTasks = once(() => agents.loop().createTaskService(deps))
+  const tasks = once(() => (service = agents.clients().forClients(allTasks(), verdicts.readers, turns)))
+  const { queue, counts } = startWork(deps, tasks)
   const wake = (session: Session) => {
-    queue.wake(session)
+    queue().wake(session)
     service?.sweep(session)
   }
-  const routes = allRoutes(deps, {
-    ...verdicts,
-    sessionOf,
-    responses,
-    queue,
-    wake,
-    tasks,
-    allTasks,
-  })
-  const open = routes.filter((route) => route.public).map(({ path }) => path)
-  const publicPaths = [...open, ...docPaths].map(pathRegex)
-  const posted = [...endpoints.map(({ path }) => path), ...apiPaths].map((path) => ({ path, method: 'POST' }))
+  const groups = routeGroups(deps, { ...verdicts, sessionOf, responses, events: counts, wake, tasks, allTasks })
   const noted = workspaceNotes({
     calls: verdicts.workspaceCalls,
     sessions: deps.sessions,
@@ -95,73 +86,125 @@ export function createRoutes(
   })
   const anyToken = deps.access.token.length === 0
   const { version } = deps.about
-  const docs = docHandlers({
-    documented: { operations: allOperations, routes, ...documentedApis, version },
-    rename: (text) => toNamespace(text, deps.namespace),
-    anyToken,
-  })
-  const handlers = new Map<string, RouteHandler>([
-    ...routes.map(
-      (route) => [`${route.method.toUpperCase()} ${route.path}`, handlerOf(route, { ...deps, noted })] as const,
+  const mountable: readonly Mountable[] = [
+    ...groups.map(
+      ({ under, routes }): Mountable => ({
+        under,
+        routes,
+        handlers: () =>
+          routes().map((route) => [
+            `${route.method.toUpperCase()} ${route.path}`,
+            handlerOf(route, { ...deps, noted }),
+          ]),
+      }),
     ),
-    ...[...docs, ...siteHandlers((request) => asReceived(request).url)].map(
-      ([path, handler]) => [`GET ${path}`, handler] as const,
-    ),
-  ])
-  const router = routerOf(
     {
-      handlers,
-      refuse(thrown, request, isUnrouted) {
-        if (!isUnrouted) return render(thrown, request)
-        try {
-          return answerUnrouted(request, {
-            paths: () => [...posted, ...router.routes],
-            unknownPaths: verdicts.unknownPaths,
-            sessionOf,
-          })
-        } catch (refusal) {
-          return render(refusal, request)
-        }
-      },
+      under: ['/swagger', '/favicon.ico'],
+      routes: () => swagger().docPaths.map((path) => ({ method: 'get', path, public: true })),
+      handlers: () =>
+        gets(
+          swagger().docHandlers({
+            documented: () => ({
+              ...{ operations: allOperations, ...documentedApis, version },
+              routes: groups.flatMap((group) => group.routes()),
+            }),
+            rename: (text) => toNamespace(text, deps.namespace),
+            anyToken,
+          }),
+        ),
+      hasPage: true,
     },
-    { version, anyToken },
-  )
+    {
+      under: [SITE],
+      routes: () => SITE_PATHS.map((path) => ({ method: 'get', path, public: true })),
+      handlers: () => gets(siteHandlers((request) => asReceived(request).url)),
+    },
+  ]
+  const refuse = (request: Request) => {
+    try {
+      return answerUnrouted(request, {
+        paths: () => [
+          ...posted,
+          ...mountable.flatMap(({ routes }) =>
+            routes().map(({ method, path }) => ({ method: method.toUpperCase(), path })),
+          ),
+        ],
+        unknownPaths: verdicts.unknownPaths,
+        sessionOf,
+      })
+    } catch (refusal) {
+      return render(refusal, request)
+    }
+  }
+  const prefixes = new Set(mountable.flatMap(({ under }) => under))
+  const routers = new Map<string, MountedGroups>()
+  const mountedAt = (pathname: string): MountedGroups | undefined => {
+    const [two = '', one = ''] = SEGMENTS.exec(pathname) ?? []
+    const prefix = [two, one].find((start) => prefixes.has(start))
+    if (prefix === undefined) return undefined
+    return routers.getOrInsertComputed(prefix, () => {
+      const taking = mountable.filter(({ under }) => under.includes(prefix))
+      const open = taking.flatMap(({ routes }) => routes().filter((route) => route.public))
+      const router = routerOf(
+        {
+          handlers: new Map(taking.flatMap(({ handlers }) => handlers())),
+          refuse: (thrown, request, isUnrouted) => (isUnrouted ? refuse(request) : render(thrown, request)),
+        },
+        taking.some(({ hasPage }) => hasPage) ? { version, anyToken } : undefined,
+      )
+      return { router, publicPaths: open.map(({ path }) => pathRegex(path)) }
+    })
+  }
   return {
     async fetch(request) {
-      const response = await kept(request, () => router.fetch(request))
+      const mounted = mountedAt(new URL(request.url).pathname)
+      const response = await kept(request, () => (mounted ? mounted.router.fetch(request) : refuse(request)))
       // What a page of ours may do, no page of others may have done by a frame with ours in it.
       const { headers } = response
       if (headers.get('content-type')?.startsWith('text/html') && !headers.has(POLICY)) headers.set(POLICY, NO_FRAMES)
       return response
     },
-    paths: [...endpoints, ...routes].map(({ path }) => path).concat(apiPaths),
-    isPublic: (pathname) => isSitePath(pathname) || publicPaths.some((path) => path.test(pathname)),
+    get paths() {
+      const routes = groups.flatMap((group) => group.routes())
+      return [...endpoints, ...routes].map(({ path }) => path).concat(apiPaths)
+    },
+    isPublic: (pathname) =>
+      isSitePath(pathname) || (mountedAt(pathname)?.publicPaths.some((path) => path.test(pathname)) ?? false),
   }
 }
 
-/** The control API, and the workspace with the faults of scenarios. */
-function allRoutes(
+/** The mounted groups of a prefix. */
+interface MountedGroups {
+  router: Router
+  publicPaths: readonly RegExp[]
+}
+/** The first two segments of a path, and the first one. */
+const SEGMENTS = /^(\/[^/]*)(?:\/[^/]*)?/
+const posted = [...endpoints.map(({ path }) => path), ...apiPaths].map((path) => ({ path, method: 'POST' }))
+const gets = (handlers: ReadonlyMap<string, RouteHandler>) =>
+  [...handlers].map(([path, handler]) => [`GET ${path}`, handler] as const)
+
+/** The control API, the compatible APIs, and the workspace with the faults of scenarios. */
+function routeGroups(
   deps: AppDeps,
   {
-    queue,
     wake,
     tasks,
     allTasks,
     ...shared
   }: {
-    queue: EventQueue
     wake(session: Session): void
     /** The tasks for clients, and those for others, whose reads are not noted. */
     tasks(): TaskService
     allTasks(): TaskService
-  } & Pick<ControlDeps, 'sessionOf' | 'responses'> &
+  } & Pick<ControlDeps, 'sessionOf' | 'responses' | 'events'> &
     Verdicts,
-): Route[] {
+): RouteGroup[] {
   const { sessionOf } = shared
   const { access, ask, gateway, sessions, strict } = deps
   const { guardrails, observers, runs } = gateway
   const sessionNameOf = (request: Request) => sessionName(request, tokenOf(request))
-  const control = controlRoutes({
+  const control = controlGroups({
     ...deps,
     ...shared,
     sessionNameOf,
@@ -171,31 +214,37 @@ function allRoutes(
     hasToken: (request) => hasToken(request, access),
     operations: operationNames,
     operation: operationNamed,
-    events: queue.counts,
   })
-  const receivedUrl = (request: Request) => asReceived(request).url
   const callOf = async (request: Request) => {
     const session = sessionOf(request)
     await deps.prepare(session)
     return { session, caller: callerOf(tokenOf(request), access) }
   }
-  const workspace = resourceRoutes({
-    ...{ callOf, wake, strict, sessionOf, observers, guardrails, ask },
-    replacing: (session) => shared.earlier.before(session, 'snapshot'),
-  })
-  const faulty = throughFaults({ runs, sessionOf, count: ({ name }) => void sessions.get(name) })
-  return [
+  const workspaceDeps: WorkspaceDeps = {
+    resources: {
+      ...{ callOf, wake, strict, sessionOf, observers, guardrails, ask },
+      replacing: (session) => shared.earlier.before(session, 'snapshot'),
+    },
+    tasks,
+    allTasks,
+    callOf,
+    receivedUrl: (request) => asReceived(request).url,
+    limits: deps,
+    faults: { runs, sessionOf, count: ({ name }) => void sessions.get(name) },
+  }
+  const groups: RouteGroup[] = [
     ...control,
-    workspaceViewRoute([...workspace, ...taskRoutes({ tasks: allTasks, callOf, receivedUrl })]),
-    ...compatApis.flatMap((api) => api.routes(deps)),
-    ...[
-      ...workspace,
-      ...taskRoutes({ tasks, callOf, receivedUrl }),
-      ...runRoutes({ tasks, callOf, receivedUrl }),
-      ...a2aRoutes({ tasks, callOf, receivedUrl, limits: deps }),
-    ].map(faulty),
+    { under: ['/_understudy/workspace'], routes: () => [workspace().workspaceViewRoute(workspaceDeps)] },
+    { under: ['/v1'], routes: () => compatApis.flatMap((api) => api.routes(deps)) },
+    { under: WORKSPACE, routes: () => workspace().workspaceRoutes(workspaceDeps) },
   ]
+  return groups.map(({ under, routes }) => ({ under, routes: once(routes) }))
 }
+const WORKSPACE = [
+  '/v2',
+  '/a2a',
+  ...['tasks', 'events', 'evaluators', 'snapshot', 'records', 'seed'].map((name) => `/_understudy/${name}`),
+]
 
 /** A request keeps the generation of its session in which it started. */
 function sessionPerRequest(find: RouteContext['sessionOf']): ControlDeps['sessionOf'] {
@@ -208,13 +257,14 @@ function sessionPerRequest(find: RouteContext['sessionOf']): ControlDeps['sessio
 }
 
 /** The event queue of all sessions. Events and agent tasks of an earlier process or generation continue. */
-function startWork({ sessions, fixtures, gateway, report }: AppDeps, tasks: () => TaskService): EventQueue {
-  const queue = createEventQueue(eventHandlers, report)
+function startWork({ sessions, fixtures, gateway, report }: AppDeps, tasks: () => TaskService) {
+  let created: EventQueue | undefined
+  const queue = once(() => (created = workspace().createQueue(report)))
   const wake = (session: Session) => {
     // Checked first, since there may be a thousand unloaded sessions.
     const waiting = session.keyedKinds()
     try {
-      if (waiting.includes(EVENT)) queue.wake(session)
+      if (waiting.includes(EVENT)) queue().wake(session)
       if (waiting.includes(AGENT_TASK)) tasks().wake(session)
     } catch (error) {
       // An unreadable session waits until it is used, and reports the error then.
@@ -229,10 +279,15 @@ function startWork({ sessions, fixtures, gateway, report }: AppDeps, tasks: () =
       gateway.observers.notify({ type: 'session-changed', session: name, change: 'deleted' })
     },
   })
-  return queue
+  return { queue, counts: () => created?.counts() ?? { waiting: 0, failed: 0 } }
 }
 
-const agents = lazy<typeof import('../agents/loop/tasks.ts')>(() => require('../agents/loop/tasks.ts'))
+const agents = {
+  loop: lazy<typeof import('../agents/loop/tasks.ts')>(() => require('../agents/loop/tasks.ts')),
+  clients: lazy<typeof import('../agents/http/client-tasks.ts')>(() => require('../agents/http/client-tasks.ts')),
+}
+const workspace = lazy<typeof import('./workspace-routes.ts')>(() => require('./workspace-routes.ts'))
+const swagger = lazy<typeof import('../docs/swagger.ts')>(() => require('../docs/swagger.ts'))
 const READS = new Set(['GET', 'HEAD'])
 const POLICY = 'content-security-policy'
 const NO_FRAMES = "frame-ancestors 'none'"

@@ -14,7 +14,7 @@ const Query = z.strictObject({
 const View = z.record(z.string(), z.unknown()).or(z.array(z.unknown())).describe('As the response of the path.')
 
 /** The route that reads what the GET routes of the workspace return. */
-export function workspaceViewRoute(routes: readonly Route[]): Route {
+export function viewRoute(routes: readonly Route[]): Route {
   const readable = once(() =>
     routes
       .filter(({ method, path }) => method === 'get' && path.startsWith(PREFIX))
