@@ -16,6 +16,7 @@ import { bundlePage } from '../inspector/bundle.ts'
 import { compressPage, PAGE_FILE } from '../inspector/page-file.ts'
 import { STARTING_POLICY } from '../lib/jit-policy.ts'
 import { PLACES_FILE } from '../lib/paged-asset.ts'
+import { SEED_FILE, seedAsJson } from '../resources/seeds/seed-file.ts'
 import { compiledSchemaFile } from '../schema/embedded.ts'
 import { type ArchiveEntry, gzip, tar } from './archive.ts'
 import { NO_PLACES, writePlaces } from './asset-places.ts'
@@ -62,6 +63,7 @@ const made: Record<string, Uint8Array | string> = {
   ...Object.fromEntries(outlineFiles),
   ...libraryFiles,
   [basename(SHIPPED)]: JSON.stringify(embeddedFixtures(fixtureSubjects)),
+  [basename(SEED_FILE)]: seedAsJson(),
   [basename(PAGE_FILE)]: inspector,
   ...(site && { [basename(SITE_FILE)]: site }),
 }
