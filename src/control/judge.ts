@@ -1,8 +1,8 @@
 // The verdict on a session, from its calls, its tasks and its workspace.
 import type { TaskStep } from '../contract/core/trace.ts'
 import type { SessionVerdict, Verification } from '../contract/core/verification.ts'
-import { isActive } from '../contract/workspace/agent-task.ts'
 import { AGENT_STEP, AGENT_TASK, type TaskRecord } from '../contract/workspace/task-record.ts'
+import { isActive } from '../contract/workspace/task-state.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
 import type { TaskReaders } from '../observers/task-readers.ts'
 import type { Session } from '../sessions/sessions.ts'

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
 import { asRoute, type Route } from '../contract/core/route.ts'
-import { RuleReport } from '../contract/core/verification.ts'
+import { RuleReport } from '../contract/core/rule-report.ts'
 import { yaml } from '../lib/yaml.ts'
 import type { Scenario } from '../scenarios/engine.ts'
 import { fixedSource, rulesWithoutEffect, type ScenarioSource, scenarioIn } from '../scenarios/load.ts'

@@ -1,6 +1,7 @@
 // Names of shared schemas, for clients that are generated from the document.
 import type { z } from 'zod'
 import { Finding } from '../contract/core/finding.ts'
+import { RuleReport } from '../contract/core/rule-report.ts'
 import {
   AttemptRecord,
   Evaluation,
@@ -11,7 +12,7 @@ import {
   TaskTrace,
   TraceRecord,
 } from '../contract/core/trace.ts'
-import { ExpectationReport, RuleReport, Verification } from '../contract/core/verification.ts'
+import { ExpectationReport, Verification } from '../contract/core/verification.ts'
 import { TokenLogprob, Usage } from '../contract/router/chat.ts'
 import { Message } from '../contract/router/chat-request.ts'
 import { InputItem } from '../contract/router/responses.ts'

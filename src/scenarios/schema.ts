@@ -4,9 +4,9 @@ import { Duration } from '../contract/core/duration.ts'
 import { FAULT_POINTS } from '../contract/core/fault.ts'
 import { FindingKind } from '../contract/core/finding.ts'
 import { statedVersion } from '../contract/core/format-version.ts'
-import { HistoryModeSchema } from '../contract/core/history.ts'
-import { OutcomeKind } from '../contract/core/trace.ts'
-import { TASK_STATES } from '../contract/workspace/agent-task.ts'
+import { HISTORY_MODES } from '../contract/core/history-mode.ts'
+import { OutcomeKind } from '../contract/core/outcome-kind.ts'
+import { TASK_STATES } from '../contract/workspace/task-state.ts'
 import { faultKinds } from '../faults/index.ts'
 import { suggestion } from '../lib/likely-name.ts'
 import { Amount, Position, Range, RuleMatch } from './match-schema.ts'
@@ -220,9 +220,12 @@ export const ScenarioFile = z
       .describe(
         'Whether injected latency, such as a delay or a slow stream, takes real time on a virtual clock or is skipped; `real` by default.',
       ),
-    history: HistoryModeSchema.optional().describe(
-      'Whether conversations that their providers would reject are rejected (`strict`), only reported (`lenient`), or not checked (`off`).',
-    ),
+    history: z
+      .enum(HISTORY_MODES)
+      .optional()
+      .describe(
+        'Whether conversations that their providers would reject are rejected (`strict`), only reported (`lenient`), or not checked (`off`).',
+      ),
     needs: Needs.optional(),
     rules: z
       .array(Rule)

@@ -1,7 +1,8 @@
 // The timeline of a call as data, which the terminal, JSON and the page render.
 
+import type { OutcomeKind } from '../contract/core/outcome-kind.ts'
 import { outcomeText } from '../contract/core/outcome-text.ts'
-import type { AttemptRecord, GuardrailRecord, OutcomeKind, TraceRecord } from '../contract/core/trace.ts'
+import type { AttemptRecord, GuardrailRecord, TraceRecord } from '../contract/core/trace.ts'
 import type { WaterfallRow, WaterfallTone } from '../contract/core/waterfall.ts'
 import { counted } from '../lib/units.ts'
 

@@ -1,8 +1,8 @@
 // The only way to change a task: from its current state, in one transaction, and reported to all listeners after the
 // commit.
 
-import { isActive } from '../../contract/workspace/agent-task.ts'
 import type { MessageRecord } from '../../contract/workspace/task-record.ts'
+import { isActive } from '../../contract/workspace/task-state.ts'
 import type { TaskEvents } from './events.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { messagesOf, type TaskChange, type TaskPlace, type WrittenTask, writeChange } from './store.ts'

@@ -2,13 +2,8 @@
 import { stripVTControlCharacters } from 'node:util'
 import { EMULATED_APIS } from '../../compat/not-emulated.ts'
 import type { Finding } from '../../contract/core/finding.ts'
-import type {
-  ExpectationReport,
-  Paths,
-  RuleReport,
-  TaskCounts,
-  Verification,
-} from '../../contract/core/verification.ts'
+import type { RuleReport } from '../../contract/core/rule-report.ts'
+import type { ExpectationReport, Paths, TaskCounts, Verification } from '../../contract/core/verification.ts'
 import { counted } from '../../lib/units.ts'
 import { sumOf } from '../../lib/values.ts'
 import { recoveryPathLines } from '../run/coverage-file.ts'

@@ -1,6 +1,6 @@
 // Agent calls of a rehearsal, if rules of its scenario concern agents: an agent, a model that calls its tools, and
 // tasks.
-import { isActive } from '../../contract/workspace/agent-task.ts'
+import { isActive } from '../../contract/workspace/task-state.ts'
 import { realClock } from '../../lib/clock.ts'
 import type { Scenario } from '../../scenarios/engine.ts'
 import { pointOf } from '../../scenarios/rule-match.ts'
