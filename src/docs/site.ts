@@ -1,8 +1,11 @@
 // The documentation site at /docs, every byte of it from the executable.
 import { ApiError } from '../contract/core/error.ts'
 import { readAsset } from '../lib/assets.ts'
+import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
-import { readSite, SITE_FILE, type Site } from './site-file.ts'
+import type { Site } from './site-file.ts'
+
+const file = lazy<typeof import('./site-file.ts')>(() => require('./site-file.ts'))
 
 /** The path of the site. */
 export const SITE = '/docs'
@@ -17,6 +20,7 @@ const FINGERPRINTED = 'assets/'
 // Read when somebody first opens it: a start needs none of it.
 const shipped = once((): Site => {
   try {
+    const { readSite, SITE_FILE } = file()
     return readSite(readAsset(SITE_FILE))
   } catch {
     throw new ApiError(404, 'docs_not_built', 'the documentation is not built: run npm run docs')

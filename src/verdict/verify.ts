@@ -1,6 +1,7 @@
 // Reports on a session from its traces: counts, order, waits, expectations, findings, and the verdict.
 import type { FindingKind } from '../contract/core/finding.ts'
-import { NO_OPERATION, type TraceRecord } from '../contract/core/trace.ts'
+import { NO_OPERATION } from '../contract/core/operation.ts'
+import type { TraceRecord } from '../contract/core/trace.ts'
 import type { ExpectationReport, SessionVerdict, UnknownPath, Verification } from '../contract/core/verification.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
 import type { ScenarioRun } from '../scenarios/engine.ts'

@@ -120,9 +120,6 @@ export const TaskTrace = z.object({
 })
 export type TaskTrace = z.infer<typeof TaskTrace>
 
-/** The operation of a call to an unknown path. */
-export const NO_OPERATION = 'none'
-
 /** Everything about a call except its request and response, which are stored as their texts on the wire. */
 export const TraceRecord = z.object({
   id: z.string().describe('Id of the trace, as in the response header `x-understudy-trace`.'),
