@@ -5,13 +5,16 @@ import { agentSubject } from '../contract/core/agent-subjects.ts'
 import type { Problem } from '../contract/core/problem.ts'
 import { listAssets, readAsset } from '../lib/assets.ts'
 import { fileVersion } from '../lib/file-version.ts'
+import { lazy } from '../lib/lazy.ts'
 import { suggestion } from '../lib/likely-name.ts'
 import { globRegex } from '../lib/match.ts'
 import { FileError, parseSource, problemsIn, type SourceFile } from '../schema/source.ts'
 import { problemsOf, safeParse } from '../schema/validation.ts'
 import type { Scenario } from './engine.ts'
 import { isOfRouter, pointOf } from './rule-match.ts'
-import { type Rule, ScenarioFile } from './schema.ts'
+import type { Rule } from './schema.ts'
+
+const format = lazy<typeof import('./schema.ts')>(() => require('./schema.ts'))
 
 const decoder = new TextDecoder()
 const nameOf = (path: string) => basename(path, extname(path))
@@ -40,7 +43,7 @@ const MAX_PROBLEMS = 100
  * @throws FileError with all problems.
  */
 export function scenarioIn(source: SourceFile, text: string): Scenario {
-  const result = safeParse(ScenarioFile, source.value)
+  const result = safeParse(format().ScenarioFile, source.value)
   if (!result.success) {
     const problems = problemsOf(result.error, source.value)
     throw new FileError(problems.slice(0, MAX_PROBLEMS).map((problem) => source.line(problem, 'the scenario')))
@@ -50,7 +53,7 @@ export function scenarioIn(source: SourceFile, text: string): Scenario {
 
 /** The problems in the value of a scenario file. */
 export function scenarioProblems(value: unknown): Problem[] {
-  const result = safeParse(ScenarioFile, value)
+  const result = safeParse(format().ScenarioFile, value)
   return result.success ? [] : problemsOf(result.error, value)
 }
 

@@ -9,6 +9,7 @@ import { OutcomeKind } from '../contract/core/outcome-kind.ts'
 import { TASK_STATES } from '../contract/workspace/task-state.ts'
 import { faultKinds } from '../faults/index.ts'
 import { suggestion } from '../lib/likely-name.ts'
+import { MAX_RULES } from './limits.ts'
 import { Amount, Position, Range, RuleMatch } from './match-schema.ts'
 
 /** The needs of a scenario. A run that does not meet them is inconclusive. */
@@ -200,9 +201,6 @@ export const Expectation = CallConditions.extend({
   }
 })
 export type Expectation = z.infer<typeof Expectation>
-
-/** Maximum number of rules, and of expectations, in a scenario. */
-export const MAX_RULES = 1_000
 
 /** A scenario file. */
 export const ScenarioFile = z
