@@ -20,10 +20,11 @@ import type { EventQueue } from '../resources/knowledge/events.ts'
 import { parseRequest } from '../schema/validation.ts'
 import { UnusableSession } from '../sessions/refusals.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { type RouteHandler, type Router, routerOf } from './router.ts'
+import { createMounts, type Mountable } from './mounts.ts'
+import type { RouteHandler } from './router.ts'
 import { withTurnExchange } from './turn-exchange.ts'
 import type { App, AppDeps, RouteContext, Verdicts } from './types.ts'
-import { answerUnrouted, pathRegex } from './unrouted.ts'
+import { answerUnrouted } from './unrouted.ts'
 import { type NoteCall, type SentParts, workspaceNotes } from './workspace-notes.ts'
 import type { WorkspaceDeps } from './workspace-routes.ts'
 
@@ -32,7 +33,7 @@ interface Routes extends Pick<App, 'fetch'> {
   /** Whether a request for a path needs no token: a browser that opens a page has none to send. */
   isPublic(pathname: string): boolean
   /** All paths, with parameters as `:name`. */
-  readonly paths: readonly string[]
+  paths(): readonly string[]
 }
 
 /** The documentation of the compatible APIs. */
@@ -51,15 +52,6 @@ const documentedApis = {
   })),
 }
 const apiPaths = compatApis.flatMap(({ paths }) => Object.keys(paths))
-
-/** What takes the requests for the paths under some segments, loaded by the first of them. */
-interface Mountable extends Pick<RouteGroup, 'under'> {
-  routes(): readonly (Pick<Route, 'path' | 'public'> & { method: string })[]
-  /** By method and path. */
-  handlers(): readonly (readonly [string, RouteHandler])[]
-  /** Whether Swagger UI is there. */
-  hasPage?: boolean
-}
 
 /** Mounts every route that is no router operation. */
 export function createRoutes(
@@ -86,105 +78,64 @@ export function createRoutes(
   })
   const anyToken = deps.access.token.length === 0
   const { version } = deps.about
-  const mountable: readonly Mountable[] = [
-    ...groups.map(
-      ({ under, routes }): Mountable => ({
-        under,
-        routes,
-        handlers: () =>
-          routes().map((route) => [
-            `${route.method.toUpperCase()} ${route.path}`,
-            handlerOf(route, { ...deps, noted }),
-          ]),
-      }),
-    ),
+  const mountable = ({ under, routes }: RouteGroup): Mountable => ({
+    under,
+    routes,
+    handlers: () =>
+      routes().map((route) => [`${route.method.toUpperCase()} ${route.path}`, handlerOf(route, { ...deps, noted })]),
+  })
+  const routes = once(() => [...groups.own, ...groups.workspace()].flatMap((group) => group.routes()))
+  const documented = () => ({ operations: allOperations, routes: routes(), ...documentedApis, version })
+  const pages: readonly Mountable[] = [
     {
       under: ['/swagger', '/favicon.ico'],
-      routes: () => swagger().docPaths.map((path) => ({ method: 'get', path, public: true })),
+      routes: () => publicGets(swagger().docPaths),
       handlers: () =>
-        gets(
-          swagger().docHandlers({
-            documented: () => ({
-              ...{ operations: allOperations, ...documentedApis, version },
-              routes: groups.flatMap((group) => group.routes()),
-            }),
-            rename: (text) => toNamespace(text, deps.namespace),
-            anyToken,
-          }),
-        ),
-      hasPage: true,
+        gets(swagger().docHandlers({ documented, rename: (text) => toNamespace(text, deps.namespace), anyToken })),
+      page: { version, anyToken },
     },
     {
       under: [SITE],
-      routes: () => SITE_PATHS.map((path) => ({ method: 'get', path, public: true })),
+      routes: () => publicGets(SITE_PATHS),
       handlers: () => gets(siteHandlers((request) => asReceived(request).url)),
     },
   ]
-  const refuse = (request: Request) => {
+  const paths = () => {
+    const shown = [...routes(), ...pages.flatMap((page) => page.routes())]
+    return [...posted, ...shown.map(({ method, path }) => ({ method: method.toUpperCase(), path }))]
+  }
+  const unrouted = (request: Request) => {
     try {
-      return answerUnrouted(request, {
-        paths: () => [
-          ...posted,
-          ...mountable.flatMap(({ routes }) =>
-            routes().map(({ method, path }) => ({ method: method.toUpperCase(), path })),
-          ),
-        ],
-        unknownPaths: verdicts.unknownPaths,
-        sessionOf,
-      })
+      return answerUnrouted(request, { paths, unknownPaths: verdicts.unknownPaths, sessionOf })
     } catch (refusal) {
       return render(refusal, request)
     }
   }
-  const prefixes = new Set(mountable.flatMap(({ under }) => under))
-  const routers = new Map<string, MountedGroups>()
-  const mountedAt = (pathname: string): MountedGroups | undefined => {
-    const [two = '', one = ''] = SEGMENTS.exec(pathname) ?? []
-    const prefix = [two, one].find((start) => prefixes.has(start))
-    if (prefix === undefined) return undefined
-    return routers.getOrInsertComputed(prefix, () => {
-      const taking = mountable.filter(({ under }) => under.includes(prefix))
-      const open = taking.flatMap(({ routes }) => routes().filter((route) => route.public))
-      const router = routerOf(
-        {
-          handlers: new Map(taking.flatMap(({ handlers }) => handlers())),
-          refuse: (thrown, request, isUnrouted) => (isUnrouted ? refuse(request) : render(thrown, request)),
-        },
-        taking.some(({ hasPage }) => hasPage) ? { version, anyToken } : undefined,
-      )
-      return { router, publicPaths: open.map(({ path }) => pathRegex(path)) }
-    })
-  }
+  const mountedAt = createMounts(
+    [...groups.own.map(mountable), ...pages],
+    once(() => groups.workspace().map(mountable)),
+    (thrown, request, isUnrouted) => (isUnrouted ? unrouted(request) : render(thrown, request)),
+  )
   return {
     async fetch(request) {
       const mounted = mountedAt(new URL(request.url).pathname)
-      const response = await kept(request, () => (mounted ? mounted.router.fetch(request) : refuse(request)))
+      const response = await kept(request, () => (mounted ? mounted.router.fetch(request) : unrouted(request)))
       // What a page of ours may do, no page of others may have done by a frame with ours in it.
       const { headers } = response
       if (headers.get('content-type')?.startsWith('text/html') && !headers.has(POLICY)) headers.set(POLICY, NO_FRAMES)
       return response
     },
-    get paths() {
-      const routes = groups.flatMap((group) => group.routes())
-      return [...endpoints, ...routes].map(({ path }) => path).concat(apiPaths)
-    },
-    isPublic: (pathname) =>
-      isSitePath(pathname) || (mountedAt(pathname)?.publicPaths.some((path) => path.test(pathname)) ?? false),
+    paths: () => [...endpoints, ...routes()].map(({ path }) => path).concat(apiPaths),
+    isPublic: (pathname) => isSitePath(pathname) || (mountedAt(pathname)?.isPublic(pathname) ?? false),
   }
 }
 
-/** The mounted groups of a prefix. */
-interface MountedGroups {
-  router: Router
-  publicPaths: readonly RegExp[]
-}
-/** The first two segments of a path, and the first one. */
-const SEGMENTS = /^(\/[^/]*)(?:\/[^/]*)?/
 const posted = [...endpoints.map(({ path }) => path), ...apiPaths].map((path) => ({ path, method: 'POST' }))
 const gets = (handlers: ReadonlyMap<string, RouteHandler>) =>
   [...handlers].map(([path, handler]) => [`GET ${path}`, handler] as const)
+const publicGets = (paths: readonly string[]) => paths.map((path) => ({ method: 'get', path, public: true }))
 
-/** The control API, the compatible APIs, and the workspace with the faults of scenarios. */
+/** The control API and the compatible APIs, and the workspace, which is loaded when none of those takes a request. */
 function routeGroups(
   deps: AppDeps,
   {
@@ -199,7 +150,7 @@ function routeGroups(
     allTasks(): TaskService
   } & Pick<ControlDeps, 'sessionOf' | 'responses' | 'events'> &
     Verdicts,
-): RouteGroup[] {
+): { own: readonly RouteGroup[]; workspace(): readonly RouteGroup[] } {
   const { sessionOf } = shared
   const { access, ask, gateway, sessions, strict } = deps
   const { guardrails, observers, runs } = gateway
@@ -232,19 +183,14 @@ function routeGroups(
     limits: deps,
     faults: { runs, sessionOf, count: ({ name }) => void sessions.get(name) },
   }
-  const groups: RouteGroup[] = [
+  const own: RouteGroup[] = [
     ...control,
     { under: ['/_understudy/workspace'], routes: () => [workspace().workspaceViewRoute(workspaceDeps)] },
     { under: ['/v1'], routes: () => compatApis.flatMap((api) => api.routes(deps)) },
-    { under: WORKSPACE, routes: () => workspace().workspaceRoutes(workspaceDeps) },
   ]
-  return groups.map(({ under, routes }) => ({ under, routes: once(routes) }))
+  return { own: own.map(madeOnce), workspace: once(() => workspace().workspaceGroups(workspaceDeps).map(madeOnce)) }
 }
-const WORKSPACE = [
-  '/v2',
-  '/a2a',
-  ...['tasks', 'events', 'evaluators', 'snapshot', 'records', 'seed'].map((name) => `/_understudy/${name}`),
-]
+const madeOnce = ({ under, routes }: RouteGroup): RouteGroup => ({ under, routes: once(routes) })
 
 /** A request keeps the generation of its session in which it started. */
 function sessionPerRequest(find: RouteContext['sessionOf']): ControlDeps['sessionOf'] {
