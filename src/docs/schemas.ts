@@ -1,5 +1,6 @@
 // JSON Schemas of the document (2020-12, the dialect of OpenAPI 3.1), each shape once and by its name.
 import { z } from 'zod'
+import { onceFor } from '../lib/once.ts'
 import { describe } from './common.ts'
 import { ANSWER_NAMES, REQUEST_NAMES } from './names.ts'
 
@@ -8,7 +9,14 @@ export type SchemaJson = Record<string, unknown>
 type Io = 'input' | 'output'
 
 /** JSON Schema of a zod schema, in the most readable form. */
-function jsonSchema(schema: z.ZodType, io: Io): SchemaJson {
+const jsonSchema = (schema: z.ZodType, io: Io): SchemaJson => converted[io](schema)
+// Once per schema: a process may have many applications, whose documents share nearly all schemas.
+const converted = {
+  input: onceFor((schema: z.ZodType) => convert(schema, 'input')),
+  output: onceFor((schema: z.ZodType) => convert(schema, 'output')),
+}
+
+function convert(schema: z.ZodType, io: Io): SchemaJson {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',
