@@ -1,4 +1,5 @@
 // Everything beside the router operations: the workspace, the control API, Swagger UI, and what no route takes.
+
 import { asReceived, callerOf, checkSeen, hasToken, sessionName, tokenOf } from '../access.ts'
 import type { TaskService } from '../agents/loop/tasks.ts'
 import { compatApis } from '../compat/index.ts'
@@ -15,7 +16,7 @@ import { allOperations, endpoints, operationNamed, operationNames } from '../end
 import { toNamespace } from '../endpoints/namespace.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
-import type { TurnCalls } from '../observers/turn-calls.ts'
+import type { TurnCalls } from '../observers/task-readers.ts'
 import type { EventQueue } from '../resources/knowledge/events.ts'
 import { parseRequest } from '../schema/validation.ts'
 import { UnusableSession } from '../sessions/refusals.ts'
@@ -23,18 +24,10 @@ import type { Session } from '../sessions/sessions.ts'
 import { createMounts, type Mountable } from './mounts.ts'
 import type { RouteHandler } from './router.ts'
 import { withTurnExchange } from './turn-exchange.ts'
-import type { App, AppDeps, RouteContext, Verdicts } from './types.ts'
+import type { AppDeps, RouteContext, Verdicts } from './types.ts'
 import { answerUnrouted } from './unrouted.ts'
 import { type NoteCall, type SentParts, workspaceNotes } from './workspace-notes.ts'
 import type { WorkspaceDeps } from './workspace-routes.ts'
-
-/** The routes as an application. */
-interface Routes extends Pick<App, 'fetch'> {
-  /** Whether a request for a path needs no token: a browser that opens a page has none to send. */
-  isPublic(pathname: string): boolean
-  /** All paths, with parameters as `:name`. */
-  paths(): readonly string[]
-}
 
 /** The documentation of the compatible APIs. */
 const documentedApis = {
@@ -54,10 +47,7 @@ const documentedApis = {
 const apiPaths = compatApis.flatMap(({ paths }) => Object.keys(paths))
 
 /** Mounts every route that is no router operation. */
-export function createRoutes(
-  deps: AppDeps,
-  { sessionOf: find, render, responses, mark, verdicts }: RouteContext,
-): Routes {
+export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses, mark, verdicts }: RouteContext) {
   const sessionOf = sessionPerRequest(find)
   const turns: TurnCalls = new WeakMap()
   const kept = withTurnExchange({ turns, asReceived, mark })
@@ -117,7 +107,7 @@ export function createRoutes(
     (thrown, request, isUnrouted) => (isUnrouted ? unrouted(request) : render(thrown, request)),
   )
   return {
-    async fetch(request) {
+    async fetch(request: Request): Promise<Response> {
       const mounted = mountedAt(new URL(request.url).pathname)
       const response = await kept(request, () => (mounted ? mounted.router.fetch(request) : unrouted(request)))
       // What a page of ours may do, no page of others may have done by a frame with ours in it.
@@ -125,8 +115,10 @@ export function createRoutes(
       if (headers.get('content-type')?.startsWith('text/html') && !headers.has(POLICY)) headers.set(POLICY, NO_FRAMES)
       return response
     },
+    /** All paths, with parameters as `:name`. */
     paths: () => [...endpoints, ...routes()].map(({ path }) => path).concat(apiPaths),
-    isPublic: (pathname) => isSitePath(pathname) || (mountedAt(pathname)?.isPublic(pathname) ?? false),
+    /** Whether a request for a path needs no token: a browser that opens a page has none to send. */
+    isPublic: (pathname: string) => isSitePath(pathname) || (mountedAt(pathname)?.isPublic(pathname) ?? false),
   }
 }
 
@@ -186,7 +178,7 @@ function routeGroups(
   const own: RouteGroup[] = [
     ...control,
     { under: ['/_understudy/workspace'], routes: () => [workspace().workspaceViewRoute(workspaceDeps)] },
-    { under: ['/v1'], routes: () => compatApis.flatMap((api) => api.routes(deps)) },
+    { under: ['/v1'], routes: () => compatApis.flatMap((api) => api.routes(deps.defaultProvider)) },
   ]
   return { own: own.map(madeOnce), workspace: once(() => workspace().workspaceGroups(workspaceDeps).map(madeOnce)) }
 }

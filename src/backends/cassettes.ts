@@ -1,5 +1,4 @@
 // Records what providers send, and replays it in their place: which session does what, and what came of it.
-
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { cassetteFile } from '../cassettes/names.ts'
@@ -15,9 +14,8 @@ import { VERSION } from '../version.ts'
 import type { Transport } from './forward/transport.ts'
 import { createRecorder, type Recorder, type RunEnd } from './record/recorder.ts'
 import { upstreamRequest } from './record/upstream-request.ts'
-import { ReplayMiss } from './replay/miss.ts'
 import { replayAttempt } from './replay/replayed-response.ts'
-import { Tape } from './replay/tape.ts'
+import { ReplayMiss, Tape } from './replay/tape.ts'
 
 /** How is recorded and replayed. */
 interface CassetteOptions {
@@ -50,27 +48,13 @@ const HOME_CASSETTE = 'default'
 const REPEATED_TEST = /^(.+-[0-9a-f]{8})\.\d+$/
 
 /** Cassettes of a running program. */
-export interface Cassettes {
-  /** A transport that records. */
-  recording(transport: Transport): Transport
-  /** Takes the place of the network. It opens no connection. */
-  readonly replaying: Transport
-  /** The backend of each session: `real` where it is recorded or a miss is forwarded, else `replayed`. */
-  choose(backends: { real: Backend | undefined; replayed: Backend | undefined }): Backend
-  /** The redactor of a session, for everything that is stored or shown of it. */
-  redactorOf(session: string): Redactor
-  report(): CassetteReport
-  /** A session begins anew: all of its recorded attempts can be replayed again. */
-  rewind(session: string): void
-  /** Ends what is recorded: `Recorder.finish`. */
-  finish(end?: RunEnd): Promise<void>
-}
+export type Cassettes = ReturnType<typeof createCassettes>
 
 /**
  * Opens the cassettes.
  * @throws FileError if there is no folder to replay from
  */
-export function createCassettes(options: CassetteOptions): Cassettes {
+export function createCassettes(options: CassetteOptions) {
   const { record, replay, only, onMiss, speed, allow, rules, redaction, limit, home, notice } = options
   if (replay !== undefined && onMiss !== 'record' && !isFolder(replay)) {
     const [flag, all] = only ? ['--out', ' without --only'] : ['--replay', '']
@@ -117,8 +101,10 @@ export function createCassettes(options: CassetteOptions): Cassettes {
         })
       : undefined
   return {
-    recording: (transport) => recorder?.recording(transport) ?? transport,
-    async replaying(url, init, attempt) {
+    /** A transport that records. */
+    recording: (transport: Transport): Transport => recorder?.recording(transport) ?? transport,
+    /** A transport that takes the place of the network. It opens no connection. */
+    async replaying(...[url, init, attempt]: Parameters<Transport>) {
       const tape = tapeOf(attempt.session, replay ?? '')
       const recorded = tape.take(await upstreamRequest({ url, init, attempt }), attempt)
       return replayAttempt({
@@ -129,7 +115,8 @@ export function createCassettes(options: CassetteOptions): Cassettes {
           tape.stopped(attempt, 'not recorded', `the recording ends here: ${omitted} more bytes were not recorded`),
       })
     },
-    choose({ real, replayed }) {
+    /** The backend of each session: `real` where it is recorded or a miss is forwarded, else `replayed`. */
+    choose({ real, replayed }: { real: Backend | undefined; replayed: Backend | undefined }): Backend {
       if (!real || !replayed) {
         const only = real ?? replayed
         if (!only) throw new Error('no backend')
@@ -163,8 +150,9 @@ export function createCassettes(options: CassetteOptions): Cassettes {
           }),
       }
     },
+    /** The redactor of a session, for everything that is stored or shown of it. */
     redactorOf,
-    report() {
+    report(): CassetteReport {
       const recorded = new Map(recorder?.recorded().map((one) => [one.session, one]))
       const names = [...new Set([...recorded.keys(), ...tapes.keys()])].sort()
       const sessions = names.map((session): SessionCassette => {
@@ -188,8 +176,10 @@ export function createCassettes(options: CassetteOptions): Cassettes {
         sessions,
       }
     },
-    rewind: (session) => tapes.get(session)?.rewind(),
-    finish: async (end) => recorder?.finish(end),
+    /** A session begins anew: all of its recorded attempts can be replayed again. */
+    rewind: (session: string) => tapes.get(session)?.rewind(),
+    /** Ends what is recorded: `Recorder.finish`. */
+    finish: async (end?: RunEnd): Promise<void> => recorder?.finish(end),
   }
 }
 

@@ -1,7 +1,7 @@
 // The time settings of sessions.
 import type { Config } from '../config.ts'
 import type { TimeSettings } from '../lib/clock.ts'
-import type { TimeRules } from '../scenarios/time.ts'
+import type { TimeRules } from '../scenarios/runs.ts'
 import { virtualClockProblem } from './providers.ts'
 
 /** The time settings without a scenario. */

@@ -1,9 +1,9 @@
 // GET /_understudy/calls: summaries of calls, in pages large enough for a hundred thousand of them.
 import { z } from 'zod'
 import { CallRow } from '../contract/core/call-row.ts'
-import { asRoute, type Route } from '../contract/core/route.ts'
+import type { Route } from '../contract/core/route.ts'
 import { callsPage } from '../views/calls-page.ts'
-import { AllSessions, type ControlDeps, TracedInstance, wholeText } from './types.ts'
+import { AllSessions, type ControlDeps, controlRoute, TracedInstance, wholeText } from './types.ts'
 
 const MAX_ROWS = 1_000
 
@@ -30,10 +30,8 @@ const Calls = z.object({
 
 /** `GET /_understudy/calls`: summaries of calls, in pages. */
 export function callsRoute({ about, sessions, sessionOf }: ControlDeps): Route {
-  return asRoute({
-    method: 'get',
+  return controlRoute({
     path: '/_understudy/calls',
-    tag: 'Emulator',
     operationId: 'listCalls',
     summary: 'List call summaries',
     description:

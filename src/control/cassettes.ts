@@ -1,19 +1,18 @@
 // GET /_understudy/cassettes: what is recorded and replayed.
 import { CassetteReport } from '../contract/core/cassette-report.ts'
 import type { Route } from '../contract/core/route.ts'
-import type { ControlDeps } from './types.ts'
+import { type ControlDeps, controlRoute } from './types.ts'
 
 /** What is recorded and replayed so far. */
-export const cassettesRoute = ({ about }: Pick<ControlDeps, 'about'>): Route => ({
-  method: 'get',
-  path: '/_understudy/cassettes',
-  tag: 'Emulator',
-  session: 'none',
-  operationId: 'getCassettes',
-  summary: 'Cassettes',
-  description:
-    'What was recorded and replayed since the start, by session: interactions, misses, interactions that no request has used, applied rules for volatile fields, and redactions. Empty without --record and --replay.',
-  response: CassetteReport,
-  answerName: 'Cassettes',
-  handle: () => about.cassettes?.report() ?? { folder: null, graded: false, unmatched_paths: [], sessions: [] },
-})
+export const cassettesRoute = ({ about }: Pick<ControlDeps, 'about'>): Route =>
+  controlRoute({
+    path: '/_understudy/cassettes',
+    session: 'none',
+    operationId: 'getCassettes',
+    summary: 'Cassettes',
+    description:
+      'What was recorded and replayed since the start, by session: interactions, misses, interactions that no request has used, applied rules for volatile fields, and redactions. Empty without --record and --replay.',
+    response: CassetteReport,
+    answerName: 'Cassettes',
+    handle: () => about.cassettes?.report() ?? { folder: null, graded: false, unmatched_paths: [], sessions: [] },
+  })

@@ -1,9 +1,9 @@
 // /_understudy/fixtures: the active fixtures of the session, and its own ones.
 import { z } from 'zod'
 import { isShipped } from '../backends/fixture/in-force.ts'
-import { asRoute, type Route } from '../contract/core/route.ts'
+import type { Route } from '../contract/core/route.ts'
 import type { Session } from '../sessions/sessions.ts'
-import type { ControlDeps } from './types.ts'
+import { type ControlDeps, controlRoute } from './types.ts'
 
 const Entry = z.object({
   name: z.string().describe('Name of the fixture: the file name, with a number if the file contains several.'),
@@ -30,7 +30,7 @@ const Body = z.union([z.array(z.unknown()), One], { error: 'must be a fixture or
 
 /** `/_understudy/fixtures`: lists the session's active fixtures; sets and removes its own. */
 export function fixtureRoutes({ sessionOf, fixtures, observers }: ControlDeps): Route[] {
-  const shared = { path: '/_understudy/fixtures', tag: 'Emulator', response: Listing }
+  const shared = { path: '/_understudy/fixtures', response: Listing }
   const listing = ({ name: session }: Session): z.infer<typeof Listing> => {
     const { files } = fixtures
     files.look()
@@ -48,16 +48,15 @@ export function fixtureRoutes({ sessionOf, fixtures, observers }: ControlDeps): 
     return listing(session)
   }
   return [
-    {
+    controlRoute({
       ...shared,
-      method: 'get',
       operationId: 'listFixtures',
       summary: 'List the fixtures',
       description:
         'The fixtures of the session in matching order: its own, those from files, and the built-in ones. Changed files are reloaded first.',
       handle: ({ request }) => listing(sessionOf(request)),
-    },
-    asRoute({
+    }),
+    controlRoute({
       ...shared,
       method: 'put',
       operationId: 'putFixtures',
@@ -78,13 +77,13 @@ export function fixtureRoutes({ sessionOf, fixtures, observers }: ControlDeps): 
         return give(sessionOf(request), own)
       },
     }),
-    {
+    controlRoute({
       ...shared,
       method: 'delete',
       operationId: 'deleteFixtures',
       summary: 'Remove session fixtures',
       description: "Removes the session's own fixtures. The shared fixtures remain.",
       handle: ({ request }) => give(sessionOf(request), []),
-    },
+    }),
   ]
 }

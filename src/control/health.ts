@@ -2,7 +2,7 @@
 
 import { basename } from 'node:path'
 import { z } from 'zod'
-import { sampleCacheSize } from '../answers/schema-sample.ts'
+import { sampleCacheSize } from '../answers/schemas.ts'
 import { textCacheSizes } from '../answers/text-answer.ts'
 import type { Spending } from '../backends/forward/spending.ts'
 import { describedObject } from '../contract/core/described.ts'
@@ -16,7 +16,7 @@ import { tokenChunkCacheSize } from '../lib/tokens.ts'
 import { sumOf } from '../lib/values.ts'
 import { liveSize } from '../observers/live.ts'
 import { workerCounts } from '../workers/pool.ts'
-import { type ControlDeps, InstanceName } from './types.ts'
+import { type ControlDeps, controlRoute, InstanceName } from './types.ts'
 
 const metrics = lazy<typeof import('./metrics.ts')>(() => require('./metrics.ts'))
 // Loads a library that a start does not need.
@@ -127,10 +127,8 @@ const Health = z.object({
 /** `GET /_understudy/health`: state and version of the server. It needs no token. */
 export function healthRoute(deps: ControlDeps): Route {
   const { sessions, runs, about, unknownPaths, events, fixtures, droppedTraces } = deps
-  return {
-    method: 'get',
+  return controlRoute({
     path: '/_understudy/health',
-    tag: 'Emulator',
     operationId: 'getHealth',
     summary: 'Health',
     description: 'Version, uptime, mode, database, and counts over all sessions of this process.',
@@ -185,7 +183,7 @@ export function healthRoute(deps: ControlDeps): Route {
       }
       return sessions.draining ? Response.json(health, { status: 503 }) : health
     },
-  }
+  })
 }
 
 /** Health needs no token: names and content of files are only for callers who may read the fixtures. */
@@ -195,22 +193,21 @@ const problemIn = (problem: string | undefined): string | null =>
 const Metrics = z.string()
 
 /** The same as numbers, for collectors of metrics. */
-export const metricsRoute = (deps: ControlDeps): Route => ({
-  method: 'get',
-  path: '/_understudy/metrics',
-  tag: 'Emulator',
-  operationId: 'getMetrics',
-  summary: 'Metrics',
-  description:
-    'Counts since the start in the Prometheus text format: calls, attempts, outcomes, responses, faults, findings, latencies, and stored and dropped data. Metrics contain no content of requests or responses. Without a valid token, they also omit the names of your own scenarios, rules, and providers and report their totals instead.',
-  public: true,
-  response: Metrics,
-  contentType: 'text/plain',
-  handle: ({ request }) =>
-    new Response(metrics().metricsText(deps, { names: deps.hasToken(request) }), {
-      headers: { 'content-type': METRICS_TYPE },
-    }),
-})
+export const metricsRoute = (deps: ControlDeps): Route =>
+  controlRoute({
+    path: '/_understudy/metrics',
+    operationId: 'getMetrics',
+    summary: 'Metrics',
+    description:
+      'Counts since the start in the Prometheus text format: calls, attempts, outcomes, responses, faults, findings, latencies, and stored and dropped data. Metrics contain no content of requests or responses. Without a valid token, they also omit the names of your own scenarios, rules, and providers and report their totals instead.',
+    public: true,
+    response: Metrics,
+    contentType: 'text/plain',
+    handle: ({ request }) =>
+      new Response(metrics().metricsText(deps, { names: deps.hasToken(request) }), {
+        headers: { 'content-type': METRICS_TYPE },
+      }),
+  })
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
 /** The total of the stores of sessions, each of which has the same limit. */

@@ -1,15 +1,19 @@
 // The verdict on a session, from its calls, its tasks and its workspace.
+import { ApiError } from '../contract/core/error.ts'
+import type { Observers } from '../contract/core/observation.ts'
 import type { TaskStep } from '../contract/core/trace.ts'
 import type { SessionVerdict, Verification } from '../contract/core/verification.ts'
 import { AGENT_STEP, AGENT_TASK, type TaskRecord } from '../contract/workspace/task-record.ts'
 import { isActive } from '../contract/workspace/task-state.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
+import { nextTurn } from '../lib/bare-socket.ts'
+import { realClock } from '../lib/clock.ts'
+import { monotonicMs } from '../lib/monotonic.ts'
 import type { TaskReaders } from '../observers/task-readers.ts'
-import type { Session } from '../sessions/sessions.ts'
+import type { Session, Sessions } from '../sessions/sessions.ts'
 import { earlierNotices } from '../verdict/notices.ts'
 import type { UnreadTask } from '../verdict/tasks.ts'
 import { verify } from '../verdict/verify.ts'
-import { type CallList, createCallWatches, lookUntilDone, stayIn } from './call-watch.ts'
 import type { ControlDeps, JudgeOptions } from './types.ts'
 
 type LookDeps = Pick<
@@ -45,7 +49,10 @@ export const lookWith =
     })
   }
 
-/** Judges sessions: each request for a verdict is one call, which waits as long as it says. */
+/**
+ * Judges sessions: each request for a verdict is one call, which waits as long as it says. It throws `ApiError` 429 if
+ * too many wait.
+ */
 export function createJudge(
   deps: Pick<ControlDeps, 'sessions' | 'observers' | 'earlier'>,
   look: ReturnType<typeof lookWith>,
@@ -58,8 +65,24 @@ export function createJudge(
     // A client that has ended sends no more calls.
     const isDone = ({ ok, pending, tasks }: SessionVerdict) =>
       pending === 0 && (options.ended !== undefined || (ok && tasks.running === 0))
-    const waiting = { session: current, watches, signal, wait, isDone }
-    const last = await lookUntilDone((calls) => look(current(), calls, options), waiting).finally(end)
+    /** The report of the first check that is done, otherwise of the last one. It checks again after each change. */
+    const lookUntilDone = async (): Promise<SessionVerdict> => {
+      if (wait === 0) return look(current(), current().traces, options)
+      if (watches.waiting >= MAX_WAITING) throw tooMany()
+      const watch = watches.watch(current, signal)
+      try {
+        const until = monotonicMs() + wait
+        for (;;) {
+          const report = look(current(), watch, options)
+          const remaining = until - monotonicMs()
+          if (isDone(report) || remaining <= 0 || signal.aborted) return report
+          await watch.next(remaining)
+        }
+      } finally {
+        watch.stop()
+      }
+    }
+    const last = await lookUntilDone().finally(end)
     const { session, ok, findings } = last
     const before = earlier.of(session)
     const notices = [...last.notices, ...earlierNotices(before, earlier.forgotten(session))]
@@ -105,3 +128,120 @@ const unreadTasks = (session: Session, readers: TaskReaders): UnreadTask[] =>
     const found = session.records.get(AGENT_TASK, workspace, task)?.body as TaskRecord | undefined
     return found ? [{ trace, state: found.state, looks }] : []
   })
+
+// The calls of a session for waiting clients: read once, then updated as they are saved or changed.
+
+/** Calls by number. */
+interface CallList {
+  /** The calls after a number, in the order in which they started. */
+  since(seq: number): Iterable<TraceEvidence>
+}
+
+/** The calls of one session, read once for all clients that wait on it. */
+function shareCalls(name: string, observers: Observers) {
+  let calls: Map<number, TraceEvidence> | undefined
+  let from = 0
+  const fresh = new Set<number>()
+  const waiters = new Set<() => void>()
+  const stop = observers.add((observation) => {
+    if (observation.session !== name) return
+    if ('seq' in observation) fresh.add(observation.seq)
+    // Stored calls may have been deleted.
+    else if (observation.type === 'session-changed') calls = undefined
+    else if (observation.type !== 'call-lost') return
+    for (const wake of waiters) wake()
+  })
+  return {
+    since(session: Session, seq: number): Iterable<TraceEvidence> {
+      if (!calls || from !== seq) {
+        calls = new Map([...session.traces.since(seq)].map((call) => [call.seq, call]))
+        from = seq
+      }
+      for (const number of fresh) {
+        // The trace of an agent's turn was stored at its start, and has changed.
+        const call = number > seq ? session.traces.bySeq(number) : undefined
+        if (call) calls.set(number, call)
+      }
+      fresh.clear()
+      return [...calls.values()].sort((one, other) => one.seq - other.seq)
+    },
+    /** Called when something was saved or changed. */
+    waiters,
+    stop,
+  }
+}
+
+/** Keeps one list of calls for each session with waiting clients. */
+function createCallWatches(observers: Observers) {
+  const shared = new Map<string, ReturnType<typeof shareCalls>>()
+  let waiting = 0
+  return {
+    /** Number of waiting clients. */
+    get waiting() {
+      return waiting
+    },
+    /** Watches the calls of a session until it is stopped or the signal aborts. */
+    watch(current: () => Session, signal: AbortSignal) {
+      const { name } = current()
+      const calls = shared.getOrInsertComputed(name, () => shareCalls(name, observers))
+      let changed = false
+      let wake: (() => void) | undefined
+      const note = () => {
+        changed = true
+        wake?.()
+      }
+      calls.waiters.add(note)
+      waiting++
+      return {
+        since: (seq: number) => calls.since(current(), seq),
+        /** Resolves when something was saved or changed since the last call, or after `ms` of real time. */
+        async next(ms: number): Promise<void> {
+          const stopped = new AbortController()
+          const until = AbortSignal.any([signal, stopped.signal])
+          if (!changed) {
+            const woken = new Promise<void>((resolve) => (wake = resolve))
+            await Promise.race([woken, realClock.sleep(ms, until).catch(() => {})])
+            stopped.abort()
+          }
+          // Calls that were saved together are read together.
+          await nextTurn()
+          changed = false
+        },
+        stop() {
+          waiting--
+          calls.waiters.delete(note)
+          if (calls.waiters.size > 0) return
+          calls.stop()
+          shared.delete(name)
+        },
+      }
+    },
+  }
+}
+
+/**
+ * Keeps the session of a name in use: it is neither unloaded nor dropped, but may be reset or created again meanwhile.
+ */
+function stayIn(session: Session, sessions: Pick<Sessions, 'peek'>, signal: AbortSignal) {
+  let last = session
+  let activity = session.begin({ signal })
+  return {
+    current(): Session {
+      const found = sessions.peek(session.name)
+      if (found !== last) {
+        activity.end()
+        last = found
+        activity = found.begin({ signal })
+      }
+      return last
+    },
+    end: () => activity.end(),
+  }
+}
+
+/** Maximum number of waiting clients: each check goes over all calls of a session. */
+const MAX_WAITING = 100
+const tooMany = () => {
+  const message = `${MAX_WAITING} requests are waiting already: send the request without 'wait', or retry later`
+  return new ApiError(429, 'too_many_waits', message, { param: 'wait', headers: { 'retry-after': '1' } })
+}

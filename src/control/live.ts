@@ -1,8 +1,8 @@
 // GET /_understudy/live: events of sessions as they happen.
 import { z } from 'zod'
-import { asRoute, type Route } from '../contract/core/route.ts'
+import type { Route } from '../contract/core/route.ts'
 import { liveStream } from '../observers/live.ts'
-import { AllSessions, type ControlDeps } from './types.ts'
+import { AllSessions, type ControlDeps, controlRoute } from './types.ts'
 
 const LiveQuery = z.strictObject({
   sessions: AllSessions,
@@ -14,10 +14,8 @@ const LiveQuery = z.strictObject({
 
 /** `GET /_understudy/live`: the events of one or all sessions as a stream of server-sent events. */
 export const liveRoute = ({ observers, sessionNameOf }: ControlDeps): Route =>
-  asRoute({
-    method: 'get',
+  controlRoute({
     path: '/_understudy/live',
-    tag: 'Emulator',
     operationId: 'watchLive',
     summary: 'Watch live events',
     description:

@@ -2,9 +2,9 @@
 // need no token.
 import { z } from 'zod'
 import type { Route } from '../contract/core/route.ts'
-import type { ControlDeps } from './types.ts'
+import { type ControlDeps, controlRoute } from './types.ts'
 
-const shared = { method: 'get', tag: 'Emulator', session: 'none', public: true } as const
+const shared = { session: 'none', public: true } as const
 
 // Made once: a process may have many applications.
 const Liveness = z.object({ status: z.literal('ok') })
@@ -17,7 +17,7 @@ export const probeRoutes = ({
   sessions,
   about: { watch },
 }: Pick<ControlDeps, 'sessions' | 'about'>): readonly Route[] => [
-  {
+  controlRoute({
     ...shared,
     path: '/_understudy/livez',
     operationId: 'getLiveness',
@@ -27,8 +27,8 @@ export const probeRoutes = ({
     response: Liveness,
     answerName: 'Liveness',
     handle: () => ({ status: 'ok' }),
-  },
-  {
+  }),
+  controlRoute({
     ...shared,
     path: '/_understudy/readyz',
     operationId: 'getReadiness',
@@ -42,5 +42,5 @@ export const probeRoutes = ({
       watch.noteCheck('readyz')
       return sessions.draining ? Response.json({ status: 'draining' }, { status: 503 }) : { status: 'ok' }
     },
-  },
+  }),
 ]

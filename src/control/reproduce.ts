@@ -5,11 +5,11 @@ import { z } from 'zod'
 import { asTemplate } from '../answers/template.ts'
 import { ApiError } from '../contract/core/error.ts'
 import type { Operation } from '../contract/core/operation.ts'
-import { asRoute, type Route } from '../contract/core/route.ts'
+import type { Route } from '../contract/core/route.ts'
 import type { AttemptRecord, StoredTrace } from '../contract/core/trace.ts'
 import { yaml } from '../lib/yaml.ts'
 import type { Scenario } from '../scenarios/engine.ts'
-import type { ControlDeps } from './types.ts'
+import { type ControlDeps, controlRoute } from './types.ts'
 
 const GeneratedFile = z.object({
   name: z.string().describe('Name of the file.'),
@@ -32,10 +32,8 @@ const GeneratedFiles = z.object({
 
 /** The route that generates files to reproduce a call. */
 export function reproduceRoute({ sessionOf, runs, operation }: ControlDeps): Route {
-  return asRoute({
-    method: 'get',
+  return controlRoute({
     path: '/_understudy/traces/:id/reproduction',
-    tag: 'Emulator',
     operationId: 'getReproduction',
     summary: 'Generate files from a trace',
     description: 'A fixture, a scenario, and a test that reproduce a call, each as the text of a file.',

@@ -1,7 +1,7 @@
 // /_understudy/scenario: the active scenario of the session, with its counters.
 import { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
-import { asRoute, type Route } from '../contract/core/route.ts'
+import type { Route } from '../contract/core/route.ts'
 import { RuleReport } from '../contract/core/rule-report.ts'
 import { lazy } from '../lib/lazy.ts'
 import { yaml } from '../lib/yaml.ts'
@@ -12,7 +12,7 @@ import { FileError, parseSource } from '../schema/source.ts'
 import { parseRequest } from '../schema/validation.ts'
 import { REQUEST_LIMITS } from '../schema/yaml-text.ts'
 import type { Session } from '../sessions/sessions.ts'
-import type { ControlDeps } from './types.ts'
+import { type ControlDeps, controlRoute } from './types.ts'
 
 const scenarios = lazy<typeof import('../scenarios/load.ts')>(() => require('../scenarios/load.ts'))
 const format = lazy<typeof import('../scenarios/schema.ts')>(() => require('../scenarios/schema.ts'))
@@ -63,7 +63,7 @@ export const ScenarioBody = z
 
 /** `/_understudy/scenario`: shows, activates and deactivates the session's scenario; lists the scenarios. */
 export function scenarioRoutes({ sessionOf, runs, operations, observers, earlier }: ControlDeps): Route[] {
-  const shared = { path: '/_understudy/scenario', tag: 'Emulator', answerName: 'Scenario', response: Report }
+  const shared = { path: '/_understudy/scenario', answerName: 'Scenario', response: Report }
   const report = (session: Session): z.infer<typeof Report> => {
     const run = runs.current(session)
     return {
@@ -79,17 +79,44 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers, earlier
     }
   }
   return [
-    knownRoute(runs),
-    scenarioCheckRoute(operations),
-    {
-      method: 'get',
+    controlRoute({
+      path: '/_understudy/scenarios',
+      session: 'none',
+      operationId: 'listScenarios',
+      summary: 'List scenarios',
+      description: 'The scenarios that can be activated by name: those passed at startup and the built-in ones.',
+      response: Known,
+      handle: (): z.infer<typeof Known> => ({
+        object: 'list',
+        data: runs.all().map(({ name, description, location, rules }) => ({
+          name,
+          description: description ?? null,
+          from: location,
+          rules: rules.map((rule) => rule.name),
+        })),
+      }),
+    }),
+    controlRoute({
+      method: 'post',
+      path: '/_understudy/scenario/check',
+      session: 'none',
+      operationId: 'checkScenario',
+      summary: 'Check a scenario',
+      description:
+        'Validates the text of a scenario and reports problems by line, as `understudy check` does. Does not activate it.',
+      body: CheckBody,
+      examples: { typo: { text: 'name: busy\nrules:\n  - name: often\n    fault: { type: http-errr }\n' } },
+      response: Checked,
+      handle: ({ body: { text } }): z.infer<typeof Checked> => check(text, operations()),
+    }),
+    controlRoute({
       ...shared,
       operationId: 'getScenario',
       summary: 'Get the active scenario',
       description: 'The active scenario of the session with the counts of each rule.',
       handle: ({ request }) => report(sessionOf(request)),
-    },
-    asRoute({
+    }),
+    controlRoute({
       method: 'put',
       ...shared,
       operationId: 'activateScenario',
@@ -108,7 +135,7 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers, earlier
         return report(session.slot.current)
       },
     }),
-    {
+    controlRoute({
       method: 'delete',
       ...shared,
       operationId: 'deactivateScenario',
@@ -120,29 +147,9 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers, earlier
         observers.notify({ type: 'session-changed', session: session.name, change: 'scenario' })
         return report(session.slot.current)
       },
-    },
+    }),
   ]
 }
-
-const knownRoute = (runs: ControlDeps['runs']): Route => ({
-  method: 'get',
-  path: '/_understudy/scenarios',
-  tag: 'Emulator',
-  session: 'none',
-  operationId: 'listScenarios',
-  summary: 'List scenarios',
-  description: 'The scenarios that can be activated by name: those passed at startup and the built-in ones.',
-  response: Known,
-  handle: (): z.infer<typeof Known> => ({
-    object: 'list',
-    data: runs.all().map(({ name, description, location, rules }) => ({
-      name,
-      description: description ?? null,
-      from: location,
-      rules: rules.map((rule) => rule.name),
-    })),
-  }),
-})
 
 /**
  * The known scenario of a name, or the one in the body.
@@ -213,23 +220,6 @@ function scenarioOfText(text: string, param = ''): Scenario {
 }
 
 const CheckBody = z.strictObject({ text: z.string().describe('The text of a scenario, in YAML or JSON.') })
-
-/** The route; `operations` are the names of the router's operations. */
-const scenarioCheckRoute = (operations: () => readonly string[]): Route =>
-  asRoute({
-    method: 'post',
-    path: '/_understudy/scenario/check',
-    tag: 'Emulator',
-    session: 'none',
-    operationId: 'checkScenario',
-    summary: 'Check a scenario',
-    description:
-      'Validates the text of a scenario and reports problems by line, as `understudy check` does. Does not activate it.',
-    body: CheckBody,
-    examples: { typo: { text: 'name: busy\nrules:\n  - name: often\n    fault: { type: http-errr }\n' } },
-    response: Checked,
-    handle: ({ body: { text } }): z.infer<typeof Checked> => check(text, operations()),
-  })
 
 function check(text: string, operations: readonly string[]): z.infer<typeof Checked> {
   try {

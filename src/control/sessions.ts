@@ -1,15 +1,97 @@
 // /_understudy/sessions: sessions with settings, a scenario and fixtures of their own.
+
 import { z } from 'zod'
+import { Duration } from '../contract/core/duration.ts'
 import { ApiError } from '../contract/core/error.ts'
 import { HISTORY_MODES } from '../contract/core/history-mode.ts'
-import { asRoute, type Route } from '../contract/core/route.ts'
+import type { Route } from '../contract/core/route.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
+import { LAST_INSTANT } from '../lib/clock.ts'
 import { parseRequest } from '../schema/validation.ts'
 import { UnusableSession } from '../sessions/refusals.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { chosenScenario, ScenarioBody } from './scenario.ts'
-import { ClockKind, clockOf, clockRoute, SessionClock } from './session-clock.ts'
-import { type ControlDeps, InstanceName } from './types.ts'
+import { type ControlDeps, controlRoute, InstanceName } from './types.ts'
+
+/** Kind of a session's clock. */
+const ClockKind = z.enum(['real', 'virtual'])
+
+/** The clock of a session. */
+const SessionClock = z.object({
+  kind: ClockKind.describe('A `virtual` clock skips to the next timer instead of waiting.'),
+  now: z.iso.datetime().describe('Current time of the session: ISO 8601.'),
+  frozen: z.boolean().describe('Whether a virtual clock is frozen.'),
+  waiting: z.int().min(0).describe('Pending timers of a virtual clock.'),
+})
+
+const CHANGES = ['advance', 'freeze', 'resume', 'set'] as const
+const ClockChange = z
+  .strictObject({
+    advance: Duration.optional().describe(
+      'Advances the clock by a duration, such as `10m`, and ends all waits due by then.',
+    ),
+    freeze: z.literal(true).optional().describe('Freezes the clock. No wait ends until the clock is advanced.'),
+    resume: z.literal(true).optional().describe('Resumes skipping from wait to wait.'),
+    set: z.iso
+      .datetime({ offset: true, error: 'must be an ISO 8601 time such as 2025-01-01T00:00:00Z' })
+      .refine((text) => Date.parse(text) >= 0 && Date.parse(text) <= LAST_INSTANT, {
+        error: 'must be a time from 1970 to 9999',
+      })
+      .optional()
+      .describe('Sets the time. Pending waits keep their remaining duration.'),
+  })
+  .refine((change) => CHANGES.filter((name) => change[name] !== undefined).length === 1, {
+    error: `must have exactly one of ${CHANGES.map((name) => `'${name}'`).join(', ')}`,
+  })
+
+/** The clock of a session as a response. */
+function clockOf({ clock }: Session): z.infer<typeof SessionClock> {
+  const now = new Date(clock.now()).toISOString()
+  if (clock.kind === 'real') return { kind: 'real', now, frozen: false, waiting: 0 }
+  return { kind: 'virtual', now, frozen: clock.frozen, waiting: clock.waiting }
+}
+
+/**
+ * The route that controls the clock of a session.
+ * @throws ApiError 400 for a real clock
+ */
+function clockRoute({ sessions, observers }: ControlDeps): Route {
+  return controlRoute({
+    method: 'post',
+    path: '/_understudy/sessions/:name/clock',
+    session: 'none',
+    operationId: 'moveClock',
+    summary: 'Control the clock of a session',
+    description: 'Advances, freezes, resumes, or sets a virtual clock. A real clock cannot be changed.',
+    body: ClockChange,
+    examples: { later: { advance: '10m' } },
+    answerName: 'SessionClock',
+    response: SessionClock,
+    errors: [404, 409],
+    find: ({ params: { name = '' } }) => sessions.find(name),
+    async handle({ params: { name = '' }, body: { advance, freeze, resume, set } }) {
+      const session = sessions.find(name)
+      const { clock } = session
+      if (clock.kind === 'real') {
+        const message = `the clock of session ${JSON.stringify(name)} is real and cannot be changed: create the session with "clock": "virtual", or activate a scenario with a virtual clock`
+        throw new ApiError(400, 'clock_is_real', message)
+      }
+      if (advance !== undefined) {
+        const remaining = LAST_INSTANT - clock.now()
+        if (advance > remaining) {
+          const message = `'advance' must not go beyond the end of the year 9999, which is ${remaining} ms after the time of this clock, got ${advance} ms`
+          throw new ApiError(400, 'invalid_value', message, { param: 'advance' })
+        }
+        await clock.advance(advance)
+      }
+      if (freeze) clock.freeze()
+      if (resume) clock.resume()
+      if (set !== undefined) clock.set(Date.parse(set))
+      observers.notify({ type: 'session-changed', session: name, change: 'clock' })
+      return clockOf(session)
+    },
+  })
+}
 
 const Approvals = z
   .enum(['ask', 'auto'])
@@ -76,22 +158,7 @@ const Reset = Done.extend({
 })
 const all = z.enum(['true', 'false']).default('false').describe('All sessions instead of one.')
 const path = '/_understudy/sessions'
-const tag = 'Emulator'
-const one = { tag, answerName: 'Session', response: Info }
-
-/** A session in a response. */
-const infoOf =
-  ({ runs, fixtures }: ControlDeps) =>
-  (session: Session): z.infer<typeof Info> => ({
-    name: session.name,
-    seed: session.seed,
-    clock: clockOf(session),
-    scenario: runs.current(session)?.name ?? null,
-    approvals: session.approvals,
-    fixtures: fixtures.given(session.name).map(({ name }) => name),
-    calls: session.calls,
-    origin: session.slot.origin,
-  })
+const one = { answerName: 'Session', response: Info }
 
 const SessionList = z.object({
   object: z.literal('list'),
@@ -102,8 +169,25 @@ const SessionList = z.object({
 
 /** `/_understudy/sessions`: lists, creates, resets and deletes sessions. */
 export function sessionRoutes(deps: ControlDeps): Route[] {
-  const { about, sessions, earlier } = deps
-  const info = infoOf(deps)
+  const { about, sessions, sessionOf, runs, fixtures, observers, earlier } = deps
+  /** A session in a response. */
+  const info = (session: Session): z.infer<typeof Info> => ({
+    name: session.name,
+    seed: session.seed,
+    clock: clockOf(session),
+    scenario: runs.current(session)?.name ?? null,
+    approvals: session.approvals,
+    fixtures: fixtures.given(session.name).map(({ name }) => name),
+    calls: session.calls,
+    origin: session.slot.origin,
+  })
+  const reset = async (session: Session): Promise<Session> => {
+    const keep = earlier.before(session, 'reset')
+    const next = runs.enter(await session.slot.reset())
+    keep()
+    observers.notify({ type: 'session-changed', session: session.name, change: 'reset' })
+    return next
+  }
   /** An unreadable session has no evidence, and can be deleted all the same. */
   const evidenceOf = (session: Session) => {
     try {
@@ -114,64 +198,7 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
     }
   }
   return [
-    ...makingRoutes(deps, info),
-    {
-      method: 'get',
-      path,
-      tag,
-      session: 'none',
-      operationId: 'listSessions',
-      summary: 'List sessions',
-      description: 'All sessions of this process, in order of creation. Sessions of other instances are not listed.',
-      response: SessionList,
-      handle: () => ({
-        object: 'list',
-        instance: about.instance.name,
-        data: sessions.list().map(info),
-        problems: sessions.problems(),
-      }),
-    },
-    {
-      method: 'get',
-      path: `${path}/:name`,
-      ...one,
-      session: 'none',
-      operationId: 'getSession',
-      summary: 'Get a session',
-      description: 'The settings, clock, and call count of the session.',
-      errors: [404],
-      handle({ params: { name = '' } }) {
-        const session = sessions.find(name)
-        session.slot.check()
-        return info(session)
-      },
-    },
-    {
-      method: 'delete',
-      path: `${path}/:name`,
-      tag,
-      session: 'none',
-      operationId: 'deleteSession',
-      summary: 'Delete a session',
-      description: 'Deletes the session and all its data.',
-      response: Done,
-      errors: [400, 404],
-      handle({ params: { name = '' } }) {
-        const session = sessions.loaded(name)
-        const keep = session && evidenceOf(session)
-        sessions.delete(name)
-        keep?.()
-        return { sessions: [name] }
-      },
-    },
-    ...resetRoutes(deps, info),
-    clockRoute(deps),
-  ]
-}
-
-function makingRoutes(deps: ControlDeps, info: (session: Session) => z.infer<typeof Info>): Route[] {
-  return [
-    asRoute({
+    controlRoute({
       method: 'post',
       path,
       ...one,
@@ -184,11 +211,11 @@ function makingRoutes(deps: ControlDeps, info: (session: Session) => z.infer<typ
       errors: [409, 429, 503],
       async handle({ request, body }) {
         deps.mustBeSeen(body.name, request)
-        await deps.sessions.turn?.(body.name)
+        await sessions.turn?.(body.name)
         return info(createSession(body, deps))
       },
     }),
-    asRoute({
+    controlRoute({
       method: 'put',
       path: `${path}/:name`,
       ...one,
@@ -202,28 +229,58 @@ function makingRoutes(deps: ControlDeps, info: (session: Session) => z.infer<typ
       errors: [409, 429, 503],
       alsoWith: { 201: 'The session was created.' },
       async handle({ body, params: { name = '' } }) {
-        await deps.sessions.turn?.(name)
-        const made = deps.sessions.known(name) === undefined
+        await sessions.turn?.(name)
+        const made = sessions.known(name) === undefined
         const session = info(putSession(name, body, deps))
         return made ? Response.json(session, { status: 201 }) : session
       },
     }),
-  ]
-}
-
-function resetRoutes(
-  { sessions, sessionOf, runs, observers, earlier }: ControlDeps,
-  info: (session: Session) => z.infer<typeof Info>,
-): Route[] {
-  const reset = async (session: Session): Promise<Session> => {
-    const keep = earlier.before(session, 'reset')
-    const next = runs.enter(await session.slot.reset())
-    keep()
-    observers.notify({ type: 'session-changed', session: session.name, change: 'reset' })
-    return next
-  }
-  return [
-    {
+    controlRoute({
+      path,
+      session: 'none',
+      operationId: 'listSessions',
+      summary: 'List sessions',
+      description: 'All sessions of this process, in order of creation. Sessions of other instances are not listed.',
+      response: SessionList,
+      handle: () => ({
+        object: 'list',
+        instance: about.instance.name,
+        data: sessions.list().map(info),
+        problems: sessions.problems(),
+      }),
+    }),
+    controlRoute({
+      path: `${path}/:name`,
+      ...one,
+      session: 'none',
+      operationId: 'getSession',
+      summary: 'Get a session',
+      description: 'The settings, clock, and call count of the session.',
+      errors: [404],
+      handle({ params: { name = '' } }) {
+        const session = sessions.find(name)
+        session.slot.check()
+        return info(session)
+      },
+    }),
+    controlRoute({
+      method: 'delete',
+      path: `${path}/:name`,
+      session: 'none',
+      operationId: 'deleteSession',
+      summary: 'Delete a session',
+      description: 'Deletes the session and all its data.',
+      response: Done,
+      errors: [400, 404],
+      handle({ params: { name = '' } }) {
+        const session = sessions.loaded(name)
+        const keep = session && evidenceOf(session)
+        sessions.delete(name)
+        keep?.()
+        return { sessions: [name] }
+      },
+    }),
+    controlRoute({
       method: 'post',
       path: `${path}/:name/reset`,
       ...one,
@@ -237,11 +294,10 @@ function resetRoutes(
         const session = sessions.find(name)
         return info(await reset(session))
       },
-    },
-    asRoute({
+    }),
+    controlRoute({
       method: 'post',
       path: '/_understudy/reset',
-      tag,
       operationId: 'resetSessions',
       summary: 'Reset a session',
       description:
@@ -257,7 +313,8 @@ function resetRoutes(
             await run()
             names.push(name)
           } catch (error) {
-            problems.push({ session: name, message: unusable(error).message })
+            if (!(error instanceof UnusableSession)) throw error
+            problems.push({ session: name, message: error.message })
           }
           // There may be thousands.
           await nextTurn()
@@ -270,16 +327,8 @@ function resetRoutes(
         return { sessions: names, ...(problems.length > 0 && { problems }) }
       },
     }),
+    clockRoute(deps),
   ]
-}
-
-/**
- * The error of one session among many.
- * @throws any other error
- */
-function unusable(error: unknown): UnusableSession {
-  if (error instanceof UnusableSession) return error
-  throw error
 }
 
 /** The settings of created sessions by their handles, as text, so that the same ones can be requested again. */

@@ -2,15 +2,15 @@
 import { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
 import { Exchange } from '../contract/core/exchange.ts'
-import { asRoute, type Route } from '../contract/core/route.ts'
+import type { Route, RouteInput } from '../contract/core/route.ts'
 import { StoredTrace, TraceRecord } from '../contract/core/trace.ts'
 import { Waterfall } from '../contract/core/waterfall.ts'
 import { isActive } from '../contract/workspace/task-state.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { warningsOf } from '../sessions/warnings.ts'
-import { callWaterfall } from '../views/call-waterfall.ts'
 import { exchangeOf } from '../views/exchange.ts'
-import { type ControlDeps, TracedInstance, wholeText } from './types.ts'
+import { callWaterfall } from '../views/waterfall.ts'
+import { type ControlDeps, controlRoute, TracedInstance, wholeText } from './types.ts'
 
 const Instant = z
   .union(
@@ -56,92 +56,80 @@ const OneQuery = z.strictObject({ all })
 /** `/_understudy/traces`: lists traces; returns one, its timeline or its wire data. */
 export function traceRoutes(deps: ControlDeps): Route[] {
   const { about, sessions, sessionOf, mustBeSeen, readers } = deps
-  const list: Route<z.infer<typeof ListQuery>> = {
-    method: 'get',
-    path: '/_understudy/traces',
-    tag: 'Emulator',
-    operationId: 'listTraces',
-    summary: 'List traces',
-    description:
-      'Traces of a session, newest first, or of all sessions in the order of arrival. Use `starting_after` for the next page.',
-    query: ListQuery,
-    response: TraceList,
-    errors: [404],
-    handle({ request, query }) {
-      if (query.session !== undefined) mustBeSeen(query.session, request)
-      const instance = about.instance.traced ?? null
-      if (query.all === 'true') return { object: 'list', instance, ...sessions.overAll((every) => ofAll(every, query)) }
-      const { traces, records } = query.session === undefined ? sessionOf(request) : sessions.find(query.session)
-      if (query.starting_after !== undefined && !traces.has(query.starting_after))
-        throw unknown(query.starting_after, [{ traces }])
-      const { data, hasMore, damaged } = traces.list({ ...query, after: query.starting_after })
-      const damage = damaged.length > 0 && { damaged }
-      return { object: 'list', instance, data, has_more: hasMore, ...damage, warnings: warningsOf(records) }
-    },
-  }
-  const one = (
-    what: string,
-    about: Pick<Route, 'operationId' | 'summary' | 'description' | 'response'>,
-    show: (session: Session, trace: StoredTrace) => object,
-  ): Route => {
+  const one = ({
+    show,
+    ...about
+  }: Pick<Route, 'path' | 'operationId' | 'summary' | 'description' | 'response'> & {
+    show(session: Session, trace: StoredTrace): object
+  }): Route => {
     const handle = (call: TraceRequest) => {
       const { session, trace } = wantedTrace(call, deps)
       return show(session, trace)
     }
-    const path = `/_understudy/traces/:id${what}`
-    return asRoute({ ...about, method: 'get', path, tag: 'Emulator', query: OneQuery, errors: [404], handle })
+    return controlRoute({ ...about, query: OneQuery, errors: [404], handle })
   }
   return [
-    asRoute(list),
-    one(
-      '',
-      {
-        operationId: 'getTrace',
-        summary: 'Get a trace',
-        description: 'The full record of one call with its request and response.',
-        response: StoredTrace,
+    controlRoute({
+      path: '/_understudy/traces',
+      operationId: 'listTraces',
+      summary: 'List traces',
+      description:
+        'Traces of a session, newest first, or of all sessions in the order of arrival. Use `starting_after` for the next page.',
+      query: ListQuery,
+      response: TraceList,
+      errors: [404],
+      handle({ request, query }) {
+        if (query.session !== undefined) mustBeSeen(query.session, request)
+        const instance = about.instance.traced ?? null
+        if (query.all === 'true')
+          return { object: 'list', instance, ...sessions.overAll((every) => ofAll(every, query)) }
+        const { traces, records } = query.session === undefined ? sessionOf(request) : sessions.find(query.session)
+        if (query.starting_after !== undefined && !traces.has(query.starting_after))
+          throw unknown(query.starting_after, [{ traces }])
+        const { data, hasMore, damaged } = traces.list({ ...query, after: query.starting_after })
+        const damage = damaged.length > 0 && { damaged }
+        return { object: 'list', instance, data, has_more: hasMore, ...damage, warnings: warningsOf(records) }
       },
-      ({ slot }, trace) => {
+    }),
+    one({
+      path: '/_understudy/traces/:id',
+      operationId: 'getTrace',
+      summary: 'Get a trace',
+      description: 'The full record of one call with its request and response.',
+      response: StoredTrace,
+      show({ slot }, trace) {
         const { task } = trace
         // A client that reads the end of a task here has read it.
         if (task) readers.shown(slot, { id: task.id, active: isActive(task.state) })
         return trace
       },
-    ),
-    one(
-      '/waterfall',
-      {
-        operationId: 'getWaterfall',
-        summary: 'Get the timeline of a trace',
-        description:
-          "The timeline of a call, one row per event: gateway steps and attempts, agent steps, and the client's tries of the same request.",
-        response: Waterfall,
-      },
-      ({ traces }, trace) =>
+    }),
+    one({
+      path: '/_understudy/traces/:id/waterfall',
+      operationId: 'getWaterfall',
+      summary: 'Get the timeline of a trace',
+      description:
+        "The timeline of a call, one row per event: gateway steps and attempts, agent steps, and the client's tries of the same request.",
+      response: Waterfall,
+      show: ({ traces }, trace) =>
         callWaterfall(trace, { calls: traces.around(trace.id, AROUND), find: (other) => traces.get(other) }),
-    ),
-    one(
-      '/exchange',
-      {
-        operationId: 'getExchange',
-        summary: 'Get the wire data of a call',
-        description:
-          'The exact bytes of the request and the response in the API that was called, the time of each chunk, and how the connection ended. Secrets are masked. Internal calls of evaluators and agents, and turns of tasks, have no connection and therefore no wire data.',
-        response: Exchange,
-      },
-      ({ traces }, trace) => {
+    }),
+    one({
+      path: '/_understudy/traces/:id/exchange',
+      operationId: 'getExchange',
+      summary: 'Get the wire data of a call',
+      description:
+        'The exact bytes of the request and the response in the API that was called, the time of each chunk, and how the connection ended. Secrets are masked. Internal calls of evaluators and agents, and turns of tasks, have no connection and therefore no wire data.',
+      response: Exchange,
+      show({ traces }, trace) {
         const path = deps.operation(trace.operation)?.path
         return exchangeOf({ trace, stored: traces.exchange(trace.id), path })
       },
-    ),
+    }),
   ]
 }
 
-interface TraceRequest {
-  request: Request
-  params: Record<string, string>
-  query: { all: 'true' | 'false' }
-}
+type TraceRequest = RouteInput<z.infer<typeof OneQuery>>
 
 /**
  * The trace that a request names, and its session.

@@ -1,12 +1,14 @@
 // Types that the control routes share.
+
 import { z } from 'zod'
 import type { Cassettes } from '../backends/cassettes.ts'
-import type { FixtureFiles } from '../backends/fixture/files.ts'
 import type { Fixture } from '../backends/fixture/fixture.ts'
+import type { FixtureFiles, FixturesInForce } from '../backends/fixture/in-force.ts'
 import type { Spending } from '../backends/forward/spending.ts'
 import type { Instance } from '../contract/core/instance.ts'
 import type { Observers } from '../contract/core/observation.ts'
 import type { Operation } from '../contract/core/operation.ts'
+import { asRoute, type Route } from '../contract/core/route.ts'
 import type { UnknownPath, Verification } from '../contract/core/verification.ts'
 import type { TaskReaders } from '../observers/task-readers.ts'
 import type { WorkspaceCalls } from '../observers/workspace-calls.ts'
@@ -37,6 +39,13 @@ export const AllSessions = z
 /** A whole number in a query. */
 export const wholeText = (low: number, high: number) =>
   z.string().regex(/^\d+$/, { error: 'must be a whole number' }).transform(Number).pipe(z.int().min(low).max(high))
+
+/** A route of the control API, a GET by default. Its own schemas validate its input. */
+export const controlRoute = <Query, Body>({
+  method = 'get',
+  ...route
+}: Omit<Route<Query, Body>, 'method' | 'tag'> & Partial<Pick<Route, 'method'>>): Route =>
+  asRoute({ method, tag: 'Emulator', ...route })
 
 /** Information about the program. */
 export interface ServerInfo {
@@ -127,17 +136,12 @@ export interface UnknownPaths {
 }
 
 /** The fixtures of sessions. */
-interface SessionFixtures {
+interface SessionFixtures extends Pick<FixturesInForce, 'give' | 'given' | 'inForce'> {
   /**
    * Parses fixtures of a request, in the format of files.
    * @throws ApiError
    */
   parse(values: readonly unknown[]): readonly Fixture[]
-  /** Gives a session fixtures that are tried before all others. */
-  give(session: string, fixtures: readonly Fixture[]): void
-  given(session: string): readonly Fixture[]
-  /** The active fixtures of a session, in the order in which they are tried. */
-  inForce(session: string): readonly Fixture[]
   /** Those of the program's files, which every session shares. */
   readonly files: FixtureFiles
 }

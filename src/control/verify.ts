@@ -1,10 +1,10 @@
 // /_understudy/verify: the verdict on a session.
 import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
-import { asRoute, type Route } from '../contract/core/route.ts'
+import type { Route } from '../contract/core/route.ts'
 import { Verification } from '../contract/core/verification.ts'
 import { Expectation } from '../scenarios/schema.ts'
-import type { ControlDeps } from './types.ts'
+import { type ControlDeps, controlRoute } from './types.ts'
 
 const MAX_WAIT_MS = 60_000
 
@@ -33,23 +33,21 @@ export function verifyRoutes({ sessionOf, judge }: ControlDeps): Route[] {
     judge(sessionOf(request, true), { ...query, expect, signal: request.signal })
   const shared = {
     path: '/_understudy/verify',
-    tag: 'Emulator',
     query: VerifyQuery,
     response: Verification,
     session: 'seen' as const,
     errors: [429],
   }
   return [
-    asRoute({
+    controlRoute({
       ...shared,
-      method: 'get',
       operationId: 'verify',
       summary: 'Verify',
       description:
         'Judges the session from its traces since the scenario was activated, or all traces if there is no scenario: counts, order, waits, rules, fixtures, findings, and whether the expectations are met. Call this after the client has finished; before that, it may still be about to retry.',
       handle: ({ request, query }) => answer(request, query),
     }),
-    asRoute({
+    controlRoute({
       ...shared,
       method: 'post',
       operationId: 'verifyExpectations',

@@ -2,9 +2,8 @@
 import type { Cassette, Interaction, RecordedAttempt, UpstreamRequest } from '../contract/core/cassette.ts'
 import { exactJsonText } from '../lib/exact-json.ts'
 import { placeholderIn } from '../lib/placeholders.ts'
-import { change, changesBetween } from './compare.ts'
+import { type Change, change, changesBetween } from './compare.ts'
 import type { ResponseSchemas } from './known-fields.ts'
-import type { Change } from './severities.ts'
 import { ErrorInResponse, shapeOf, UnreadableResponse } from './wire-shape.ts'
 
 /**

@@ -83,7 +83,7 @@ function readWhole(shape: WireShape, bytes: Uint8Array): void {
     throw new UnreadableResponse(/^\s*</.test(text) ? 'is HTML, not JSON' : 'is not JSON')
   }
   expectNoError(asObject(value))
-  const fields = new Fields(shape)
+  const fields = fieldsOf(shape)
   fields.add('', value)
   fields.end()
 }
@@ -99,7 +99,7 @@ function readEvents(shape: WireShape, bytes: Uint8Array): void {
   const reader = sseReader()
   const blocks = [...reader.read(bytes), ...reader.end()]
   const kinds = new Set<string>()
-  const fields = new Fields(shape)
+  const fields = fieldsOf(shape)
   let named = 0
   let events = 0
   let hasComments = false
@@ -165,41 +165,33 @@ const DECIDING = new Set(['object', 'type', 'role', 'finish_reason', 'stop_reaso
 const MAX_VALUE = 64
 
 /** Collects the fields of the values of a response. */
-class Fields {
-  readonly #shape: WireShape
-  readonly #types = new Map<string, Set<string>>()
-  readonly #values = new Map<string, Set<string>>()
-  readonly #usage = new Set<string>()
-
-  constructor(shape: WireShape) {
-    this.#shape = shape
-  }
-
+function fieldsOf(shape: WireShape) {
+  const allTypes = new Map<string, Set<string>>()
+  const values = new Map<string, Set<string>>()
+  const usage = new Set<string>()
   /** Adds a value and all that is in it. */
-  add(path: string, value: unknown): void {
+  const add = (path: string, value: unknown): void => {
     const type = typeOf(value)
     // Values of one type are told apart by their path.
-    if (path !== '' && !path.endsWith(': ') && !/[)\]]$/.test(path)) valuesAt(this.#types, path).add(type)
-    if (type === 'array') for (const item of value as unknown[]) this.add(`${path}[${typeNameOf(item)}]`, item)
+    if (path !== '' && !path.endsWith(': ') && !/[)\]]$/.test(path)) valuesAt(allTypes, path).add(type)
+    if (type === 'array') for (const item of value as unknown[]) add(`${path}[${typeNameOf(item)}]`, item)
     if (type !== 'object') return
     for (const [name, inner] of Object.entries(value as JsonObject)) {
       const at = path === '' || path.endsWith(': ') ? `${path}${name}` : `${path}.${name}`
-      if (name === 'usage' && asObject(inner)) this.#usage.add(at)
-      if (DECIDING.has(name) && typeof inner === 'string' && inner.length <= MAX_VALUE)
-        valuesAt(this.#values, at).add(inner)
-      if (FREE_FORM.has(name) || typeNameOf(inner) === '') valuesAt(this.#types, at).add(typeOf(inner))
-      if (FREE_FORM.has(name)) continue
+      if (name === 'usage' && asObject(inner)) usage.add(at)
+      if (DECIDING.has(name) && typeof inner === 'string' && inner.length <= MAX_VALUE) valuesAt(values, at).add(inner)
       const typeName = typeNameOf(inner)
-      this.add(typeName === '' ? at : `${at}(${typeName})`, inner)
+      if (FREE_FORM.has(name) || typeName === '') valuesAt(allTypes, at).add(typeOf(inner))
+      if (!FREE_FORM.has(name)) add(typeName === '' ? at : `${at}(${typeName})`, inner)
     }
   }
-
   /** Writes what was collected to the shape. */
-  end(): void {
-    for (const [path, types] of this.#types)
-      this.#shape.fields[path] = { types: joined(types), values: joined(this.#values.get(path)) }
-    this.#shape.usage = [...this.#usage].sort()
+  const end = (): void => {
+    for (const [path, types] of allTypes)
+      shape.fields[path] = { types: joined(types), values: joined(values.get(path)) }
+    shape.usage = [...usage].sort()
   }
+  return { add, end }
 }
 
 const joined = (values: ReadonlySet<string> = new Set()) => [...values].sort().join('|')

@@ -2,11 +2,7 @@
 import { type EvidenceAttempt, type EvidenceOutcome, outcomeName } from './evidence.ts'
 
 /** A rule for attempts that failed. */
-export interface EvidenceRule {
-  provider?: string | undefined
-  model?: string | undefined
-  operation?: string | undefined
-  stream?: boolean | undefined
+export interface EvidenceRule extends Partial<Pick<EvidenceAttempt, (typeof CONDITIONS)[number]>> {
   /** The time in ms in which it applies, `to` excluded; for evidence with times. */
   window?: { from: number; to: number } | undefined
   /** The numbers of the matching attempts, from 1; for evidence without times. */

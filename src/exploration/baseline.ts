@@ -76,29 +76,23 @@ export function countCalls(
   calls: readonly ObservedCall[],
   nameOf: (call: ObservedCall) => string,
 ): Map<string, Pick<CallCount, 'made' | 'answered'>> {
-  const counts = new Map<string, { made: number; answered: number }>()
-  for (const call of calls) {
-    const name = nameOf(call)
-    const count = counts.get(name) ?? { made: 0, answered: 0 }
-    count.made++
-    if (isAnswered(call)) count.answered++
-    counts.set(name, count)
-  }
-  return counts
+  const byName = Map.groupBy(calls, nameOf)
+  return new Map(
+    [...byName].map(([name, same]) => [name, { made: same.length, answered: same.filter(isAnswered).length }]),
+  )
 }
 
 function mergedCounts(runs: readonly ReturnType<typeof countCalls>[]): Map<string, CallCount> {
-  const merged = new Map<string, CallCount>()
-  for (const name of runs.flatMap((counts) => [...counts.keys()])) {
-    if (merged.has(name)) continue
+  const names = new Set(runs.flatMap((counts) => [...counts.keys()]))
+  const countOf = (name: string): CallCount => {
     const each = runs.map((counts) => counts.get(name))
-    merged.set(name, {
+    return {
       made: Math.max(...each.map((count) => count?.made ?? 0)),
       answered: Math.min(...each.map((count) => count?.answered ?? 0)),
       stable: each.every((count) => count !== undefined),
-    })
+    }
   }
-  return merged
+  return new Map([...names].map((name) => [name, countOf(name)]))
 }
 
 /** Whether a tool result reports a failure or invalid arguments. */
@@ -114,7 +108,7 @@ export function toolCounts(calls: readonly ObservedCall[]): Map<string, number> 
     for (const { id, call, text } of request.results) {
       if (call === undefined || complains(text)) continue
       const name = `${point.session}\n${call}`
-      done.set(name, (done.get(name) ?? new Set()).add(id))
+      done.getOrInsertComputed(name, () => new Set()).add(id)
     }
   return new Map([...done].map(([name, ids]) => [name, ids.size]))
 }
@@ -123,4 +117,39 @@ function mostOf(counts: readonly ReadonlyMap<string, number>[]): Map<string, num
   const most = new Map<string, number>()
   for (const one of counts) for (const [name, count] of one) most.set(name, Math.max(most.get(name) ?? 0, count))
   return most
+}
+
+// When a run counts as hung, derived from the baseline.
+
+/** The limits of a run. */
+export type RunLimits = ReturnType<typeof limitsOf>
+
+/**
+ * A run hangs after five times the longest pause of the baseline, but not before 6 s: `httpx` gives up after 5 s without
+ * declaring it.
+ */
+const PAUSES = 5
+const MIN_SILENCE_MS = 6_000
+/** The longest timeout that is waited for, in ms. */
+export const MAX_TIMEOUT_MS = 120_000
+/** How often a request may be repeated beyond the baseline: no backoff that grows comes that far. */
+const MAX_REPEATS = 30
+
+/** The limits of all runs with a fault; `silenceMs` replaces the derived one. */
+export function limitsOf(
+  { longestPauseMs, tookMs, requests }: Pick<Baseline, 'longestPauseMs' | 'tookMs' | 'requests'>,
+  { silenceMs, timeoutMs = MAX_TIMEOUT_MS }: { silenceMs?: number | undefined; timeoutMs?: number | undefined },
+) {
+  let most = 0
+  for (const { made } of requests.values()) most = Math.max(most, made)
+  return {
+    /** Milliseconds without any activity of the client, beside what it was asked to wait and the timeouts it declares. */
+    silenceMs: silenceMs ?? Math.max(MIN_SILENCE_MS, PAUSES * longestPauseMs),
+    /** Milliseconds of the longest declared timeout that is waited for. */
+    timeoutMs,
+    /** Milliseconds of the whole run. */
+    totalMs: PAUSES * tookMs + timeoutMs,
+    /** How often it may make one request. */
+    repeats: MAX_REPEATS + most,
+  }
 }

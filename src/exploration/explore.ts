@@ -1,17 +1,18 @@
 // The exploration: baseline runs, then one run per case, and their results.
-
 import {
   type CaseResult,
+  type CoverageNumbers,
   caseName,
   type InjectionPoint,
   type RouteTable,
   type SkippedCase,
 } from '../contract/core/exploration.ts'
+import { verdictOf } from '../verdict/inconclusive.ts'
+import { limitsOf } from './baseline.ts'
 import { failsByItself, runBaseline, type ShownRun } from './baseline-runs.ts'
-import { causeKey, exploreProblems } from './problems.ts'
+import { causeKey, exploreProblems, isError } from './problems.ts'
 import { mergeRecoveryPaths, type RecoveryPathCounts } from './recovery-paths.ts'
 import type { RunRoute } from './routes.ts'
-import { limitsOf } from './run-limits.ts'
 import { createRunSlots, RUNS_PER_JOB } from './run-slots.ts'
 import { createSpace, type SpaceOptions } from './space.ts'
 import { mayBeShortened, type RunCommand, runCase, shortestScenario, type Trial, type TrialContext } from './trial.ts'
@@ -89,12 +90,9 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
   }
   const { runRoute } = options
   const begun = await runBaseline({ run: baselineRun, runRoute, parallel: options.jobs > 1, hasTime, over })
-  const nothing = (run: ObservedRun): Exploration => ({
-    ...NOTHING,
-    failedBaseline: run,
-    baselines,
-    quietMs: run.tookMs,
-  })
+  const nothing = (failedBaseline: ObservedRun): Exploration => {
+    return { ...NOTHING, failedBaseline, baselines, quietMs: failedBaseline.tookMs }
+  }
   if (begun.failedBaseline) return nothing(begun.failedBaseline)
   const { points, baseline, tables, serialReason, leftProcesses } = begun
   const jobs = serialReason === null ? options.jobs : 1
@@ -227,5 +225,56 @@ function createConfirmations(before: Iterable<CaseResult>, isKnown: (result: Cas
     get varies() {
       return varies
     },
+  }
+}
+
+// The verdict on an exploration, and its coverage: problems make it fail, and it is inconclusive if it proves less than it
+// seems to.
+
+/** The verdict, and why it is inconclusive; empty if it is conclusive. */
+export type ExplorationVerdict = ReturnType<typeof explorationVerdict>
+
+/** What the verdict depends on. */
+type Explored = Pick<Exploration, 'cases' | 'leftProcesses'> & {
+  points: readonly unknown[]
+  coverage: Pick<CoverageNumbers, 'delivered'>
+}
+
+const NO_CALL =
+  'no call to a model or an agent was received: the program should call the address in OPENAI_BASE_URL (http://127.0.0.1:PORT/v1, with another port in each run)'
+const LEFT =
+  'no call to a model or an agent was received before the command ended and left processes running: explore a command that waits for them'
+
+/**
+ * The verdict on an exploration.
+ * @param untested why calls could not be tested, one reason per API
+ */
+export function explorationVerdict(
+  { cases, points, coverage, leftProcesses }: Explored,
+  untested: readonly string[] = [],
+) {
+  const nothing =
+    points.length === 0
+      ? [leftProcesses ? LEFT : NO_CALL]
+      : coverage.delivered.of === 0
+        ? ['no fault was injected']
+        : []
+  const inconclusive = [...nothing, ...untested]
+  return { verdict: verdictOf(cases.some(isError), inconclusive), inconclusive }
+}
+
+/** The coverage of an exploration: three numbers, which are never added up; `recoveryPaths` are those of all its runs. */
+export function coverageOf(
+  cells: readonly CaseResult[],
+  { skipped }: Pick<Exploration, 'skipped'>,
+  recoveryPaths: RecoveryPathCounts,
+): CoverageNumbers {
+  const delivered = cells.filter(({ verdict }) => verdict !== 'not-applied').length
+  const tolerated = cells.filter(({ verdict }) => verdict === 'tolerated').length
+  const all = Object.values(recoveryPaths)
+  return {
+    delivered: { of: delivered, all: cells.length + skipped.length },
+    tolerated: { of: tolerated, all: delivered },
+    recoveryPaths: { of: all.filter((taken) => taken > 0).length, all: all.length },
   }
 }

@@ -1,5 +1,4 @@
 // The file of known failures: accepted ones, each with a reason. Only new failures are reported.
-
 import { readFileSync } from 'node:fs'
 import type { z } from 'zod'
 import type { CaseResult } from '../contract/core/exploration.ts'
@@ -9,7 +8,7 @@ import { globRegex } from '../lib/match.ts'
 import { FileError, parseSource } from '../schema/source.ts'
 import { problemsOf, safeParse } from '../schema/validation.ts'
 import type { KnownFailureSchema } from './known-failures-schema.ts'
-import { problemKindOf } from './severity.ts'
+import { problemKindOf } from './problems.ts'
 
 const format = lazy<typeof import('./known-failures-schema.ts')>(() => require('./known-failures-schema.ts'))
 
@@ -24,7 +23,13 @@ export type KnownFailure = z.infer<typeof KnownFailureSchema>
  * @throws FileError with all problems
  */
 export function readKnownFailures(path: string): KnownFailure[] {
-  const source = parseSource(path, readText(path))
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new FileError(`cannot read the known cases: ${(error as Error).message}`)
+  }
+  const source = parseSource(path, text)
   const result = safeParse(format().KnownFailures, source.value)
   if (result.success) return result.data.accepted
   const problems = problemsOf(result.error, source.value)
@@ -35,14 +40,6 @@ export function readKnownFailures(path: string): KnownFailure[] {
 export function knownProblems(value: unknown): Problem[] {
   const result = safeParse(format().KnownFailures, value)
   return result.success ? [] : problemsOf(result.error, value)
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    throw new FileError(`cannot read the known cases: ${(error as Error).message}`)
-  }
 }
 
 const isAbout = (known: KnownFailure, cell: CaseResult): boolean =>

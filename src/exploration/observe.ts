@@ -1,5 +1,5 @@
 // What the traces of a run show: its calls, their recovery paths, and their routing.
-import type { Operation } from '../contract/core/operation.ts'
+
 import { NO_OPERATION } from '../contract/core/operation.ts'
 import type { StoredTrace } from '../contract/core/trace.ts'
 import { operationNamed } from '../endpoints/index.ts'
@@ -17,11 +17,8 @@ import type { ObservedCall, ObservedRun } from './types.ts'
  * The client calls of all sessions, by session in order of arrival, and their routing. Other calls are answered while
  * very many are read; it ends early, with a part of them, when the signal aborts.
  */
-export async function seenIn(
-  sessions: Pick<Sessions, 'list'>,
-  signal?: AbortSignal,
-): Promise<Pick<ObservedRun, 'calls' | 'recoveryPaths' | 'routes'>> {
-  const seen: Pick<ObservedRun, 'calls' | 'recoveryPaths' | 'routes'> = { calls: [], recoveryPaths: {}, routes: [] }
+export async function seenIn(sessions: Pick<Sessions, 'list'>, signal?: AbortSignal): Promise<SeenCalls> {
+  const seen: SeenCalls = { calls: [], recoveryPaths: {}, routes: [] }
   for (const { traces } of sessions.list())
     await inSlices([...traces.since(0)], (evidence) => {
       if (signal?.aborted) return
@@ -41,16 +38,12 @@ function withResponse(client: ClientCall): ClientCall {
   return { ...client, responseText: () => text, cutCalls: () => cut }
 }
 
-/** A call of a client as it was stored; the path is absent if it is that of the operation. */
-interface StoredCall {
-  stored: StoredTrace
-  path: string | undefined
-  client: ClientCall
-}
+type SeenCalls = Pick<ObservedRun, 'calls' | 'recoveryPaths' | 'routes'>
 
+/** Adds a call of a client as it was stored; the path is absent if it is that of the operation. */
 function addCall(
-  { calls, recoveryPaths, routes }: Pick<ObservedRun, 'calls' | 'recoveryPaths' | 'routes'>,
-  { stored, path, client }: StoredCall,
+  { calls, recoveryPaths, routes }: SeenCalls,
+  { stored, path, client }: { stored: StoredTrace; path: string | undefined; client: ClientCall },
 ): void {
   const { request, rendered: _, response: __, ...trace } = stored
   const parsed = parsedRequest(stored)
@@ -79,13 +72,8 @@ function routeName({ point, trace: { plan } }: ObservedCall, settings: Settings)
   ].join(', ')
 }
 
-interface ParsedRequest {
-  operation: Operation
-  request: unknown
-}
-
 /** The request of a call, parsed again; for another API, as it was understood. Undefined if it is not stored. */
-function parsedRequest({ operation: name, request, rendered }: StoredTrace): ParsedRequest | undefined {
+function parsedRequest({ operation: name, request, rendered }: StoredTrace) {
   const operation = operationNamed(name)
   for (const body of [request, rendered]) {
     const parsed = operation && safeParse(operation.request, body)
@@ -110,7 +98,7 @@ function firstWords(text: string): string {
 }
 
 /** The facts of a call's request; empty if it is not stored. */
-function shapeOf({ task }: StoredTrace, parsed: ParsedRequest | undefined): CallShape {
+function shapeOf({ task }: StoredTrace, parsed: ReturnType<typeof parsedRequest>): CallShape {
   const prompt = parsed?.operation.prompt(parsed.request)
   return {
     turn: prompt?.turn ?? task?.turn ?? 1,

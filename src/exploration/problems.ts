@@ -5,9 +5,38 @@ import {
   type InjectionPoint,
   PROBLEM_KINDS,
   type ProblemKind,
+  type ProblemSeverity,
 } from '../contract/core/exploration.ts'
+import { failureNature } from './failure-modes.ts'
 import { pointParts } from './injection-points.ts'
-import { problemKindOf, severityOf } from './severity.ts'
+import { LONG_TIMEOUT, TOOL_REPEATED } from './judge.ts'
+
+type Judged = Pick<CaseResult, 'verdict' | 'class' | 'mistake'>
+
+/** What is wrong in a case; undefined if the program handled the failure, or could not have handled it better. */
+export function problemKindOf({ verdict, class: name, mistake }: Judged): ProblemKind | undefined {
+  if (verdict === 'tolerated' || verdict === 'not-applied' || verdict === 'accepted') return undefined
+  if (mistake?.kind === TOOL_REPEATED) return 'duplicate-side-effect'
+  if (verdict === 'hung' && mistake?.kind === LONG_TIMEOUT) return 'long-timeout'
+  if (verdict === 'hung' || verdict === 'crashed') return verdict
+  if (mistake) return 'misbehaved'
+  const nature = failureNature(name)
+  if (verdict === 'swallowed') return nature === 'recoverable' ? 'lost-work' : 'swallowed'
+  if (verdict === 'failed' && nature === 'recoverable') return 'failed'
+  if (verdict === 'failed') return 'silent-failure'
+  return nature === 'content' ? 'not-tolerated' : undefined
+}
+
+const WARNINGS: readonly ProblemKind[] = ['long-timeout', 'silent-failure', 'not-tolerated']
+
+/** How bad a kind of problem is: a warning makes no exploration fail. */
+const severityOf = (kind: ProblemKind): ProblemSeverity => (WARNINGS.includes(kind) ? 'warning' : 'error')
+
+/** Whether a case fails the exploration. */
+export function isError(cell: Judged): boolean {
+  const kind = problemKindOf(cell)
+  return kind !== undefined && severityOf(kind) === 'error'
+}
 
 interface BadCase {
   cell: CaseResult

@@ -8,8 +8,7 @@ import {
   type SkippedCase,
   type WrittenScenario,
 } from '../contract/core/exploration.ts'
-import { caseId, caseLabel, scenarioOf } from './case-scenario.ts'
-import { failureMode, failureModes } from './failure-modes.ts'
+import { caseId, caseLabel, failureMode, failureModes, scenarioOf } from './failure-modes.ts'
 import { endsFirst, failingPoints } from './injection-points.ts'
 import type { Trial, TriedCase } from './trial.ts'
 import type { ExploreCase } from './types.ts'

@@ -1,14 +1,12 @@
 // One trial: runs a case, judges it, confirms the result if its cause is new, and finds its shortest scenario.
 import type { CaseResult, CaseVerdict, InjectionPoint, WrittenScenario } from '../contract/core/exploration.ts'
 import { withoutSecrets } from '../lib/secrets.ts'
-import type { Baseline } from './baseline.ts'
-import { caseId, scenarioOf } from './case-scenario.ts'
-import { failureMode } from './failure-modes.ts'
+import type { Baseline, RunLimits } from './baseline.ts'
+import { caseId, failureMode, scenarioOf } from './failure-modes.ts'
 import { failingPoints, newInjectionPoints } from './injection-points.ts'
 import { judgeCase } from './judge.ts'
-import type { RunLimits } from './run-limits.ts'
+import { problemKindOf } from './problems.ts'
 import type { ReportsWait } from './run-slots.ts'
-import { problemKindOf } from './severity.ts'
 import type { ExploreCase, ObservedRun } from './types.ts'
 
 /** What is run, and when it is ended. */
@@ -56,13 +54,10 @@ export interface Trial extends TriedCase {
   steady: boolean
   /** Whether it is a problem that a flaky command has as well: the command recovered from the fault, and failed. */
   mayBeFlaky: boolean
-  /** Judges its run as that of another case, whose fault would have had the same effect. */
-  judgedAs(other: ExploreCase): Pick<CaseResult, 'verdict' | 'why' | 'mistake'>
-}
-
-interface JudgedTrial extends Trial {
   /** Whether the verdict depends on counts of calls that cannot be distinguished. */
   counted: boolean
+  /** Judges its run as that of another case, whose fault would have had the same effect. */
+  judgedAs(other: ExploreCase): Pick<CaseResult, 'verdict' | 'why' | 'mistake'>
 }
 
 /** Results whose scenario is made as short as possible. */
@@ -84,7 +79,7 @@ async function tryOnce(
   exploreCase: ExploreCase,
   { run: start, baseline, baselinePoints }: TrialContext,
   times?: number,
-): Promise<JudgedTrial | undefined> {
+): Promise<Trial | undefined> {
   const written = scenarioOf(exploreCase, times)
   const run = await start(written)
   if (!run) return undefined
@@ -133,7 +128,7 @@ function lastOf({ calls }: ObservedRun): Map<string, number> {
 }
 
 /** The trial if a second run ends like the first; otherwise that of a third run, which notes it. */
-async function confirmed(first: JudgedTrial, context: TrialContext): Promise<JudgedTrial | undefined> {
+async function confirmed(first: Trial, context: TrialContext): Promise<Trial | undefined> {
   const second = await tryOnce(first.cell, context)
   if (!second || second.result.verdict === first.result.verdict) return second
   const third = await tryOnce(first.cell, context)

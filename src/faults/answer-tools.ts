@@ -2,8 +2,7 @@
 import type { FaultContext, NextReply } from '../contract/core/fault.ts'
 import type { Reply } from '../contract/core/reply.ts'
 import { asIndex, asObject, type JsonObject, objectsIn, parsedJson, textOrJson } from '../lib/values.ts'
-import { type AnswerEnd, endedAs } from './answer-end.ts'
-import { changeJson, changeWhole } from './change.ts'
+import { type AnswerEnd, changeJson, changeWhole, endedAs } from './change.ts'
 import { type EventBlock, eventText, rewritten, type SentPiece } from './wire.ts'
 
 /** A function that a request offers as a tool. */

@@ -1,9 +1,10 @@
 // Helpers for faults that change a response: its events, a position in its stream, its bytes or its JSON.
+
 import { z } from 'zod'
 import type { FaultContext, NextReply } from '../contract/core/fault.ts'
 import { ConnectionFailure, type Reply } from '../contract/core/reply.ts'
 import type { EventData } from '../lib/sse.ts'
-import { asObject, type JsonObject, parsedJson } from '../lib/values.ts'
+import { asObject, type JsonObject, objectsIn, parsedJson } from '../lib/values.ts'
 import {
   type BlockChange,
   type EventBlock,
@@ -192,3 +193,41 @@ export const changeJson = (
         if (!other) context.skipped(reason)
         return other && JSON.stringify(other)
       })
+
+/** A finish reason of chat completions, or an unknown one. */
+export type AnswerEnd = string
+
+/**
+ * A response, choice or event with another finish reason. Undefined if it has none. In the Responses API, the status is `completed`
+ * for a normal end or a tool call, and `incomplete` for any other reason.
+ */
+export function endedAs(value: JsonObject, end: AnswerEnd): JsonObject | undefined {
+  const { choices, finish_reason: finish, stop_reason: stop, status, response, type } = value
+  if (stop != null) return { ...value, stop_reason: STOPS[end] ?? end }
+  if (type === 'message_delta') {
+    const delta = endedAs(asObject(value.delta) ?? {}, end)
+    return delta && { ...value, delta }
+  }
+  if (finish != null) return { ...value, finish_reason: end }
+  if (Array.isArray(choices)) {
+    const changed = objectsIn(choices).map((choice) => endedAs(choice, end) ?? choice)
+    return changed.some((choice, index) => choice !== choices[index]) ? { ...value, choices: changed } : undefined
+  }
+  if (asObject(response) && (type === 'response.completed' || type === 'response.incomplete')) {
+    const inner = endedAs(asObject(response) ?? {}, end)
+    if (!inner) return undefined
+    return { ...value, type: `response.${String(inner.status)}`, response: inner }
+  }
+  if (status !== 'completed' && status !== 'incomplete') return undefined
+  if (end === 'stop' || end === 'tool_calls') return { ...value, status: 'completed', incomplete_details: null }
+  const ended = { ...value, status: 'incomplete', incomplete_details: { reason: REASONS[end] ?? end } }
+  return end === 'length' ? { ...ended, output: lastIncomplete(objectsIn(value.output)) } : ended
+}
+
+/** Stop reasons of Anthropic by finish reason. */
+const STOPS: Readonly<Record<string, string>> = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use' }
+const REASONS: Readonly<Record<string, string>> = { length: 'max_output_tokens' }
+
+/** The items of a response, with the last one marked as incomplete. */
+const lastIncomplete = (output: readonly JsonObject[]): JsonObject[] =>
+  output.map((item, index) => (index === output.length - 1 ? { ...item, status: 'incomplete' } : item))

@@ -4,15 +4,18 @@ import { Duration } from '../contract/core/duration.ts'
 import type { FaultContext } from '../contract/core/fault.ts'
 import { defineFault } from './define.ts'
 
-const Spread = z.enum(['fixed', 'uniform', 'normal', 'lognormal'])
-
-interface Delay {
-  distribution: z.infer<typeof Spread>
-  for?: number | undefined
-  min?: number | undefined
-  max?: number | undefined
-  mean?: number | undefined
-  deviation?: number | undefined
+const OPTIONS = {
+  for: Duration.optional().describe('Length of a fixed delay.'),
+  distribution: z
+    .enum(['fixed', 'uniform', 'normal', 'lognormal'])
+    .default('fixed')
+    .describe('Distribution of the delays.'),
+  min: Duration.optional().describe('Minimum of a uniform delay.'),
+  max: Duration.optional().describe('Maximum delay, for every distribution.'),
+  mean: Duration.optional().describe('Mean of a normal delay, or median of a lognormal delay.'),
+  deviation: Duration.optional().describe(
+    'Standard deviation of a normal delay; of a lognormal one, the spread about the median.',
+  ),
 }
 
 /** Tests timeouts: the first byte of the response is late, by a fixed or random time in ms. */
@@ -20,16 +23,7 @@ export const delay = defineFault({
   type: 'delay',
   summary: 'The response starts late.',
   points: ['provider', 'gateway', 'workspace', 'tool'],
-  options: {
-    for: Duration.optional().describe('Length of a fixed delay.'),
-    distribution: Spread.default('fixed').describe('Distribution of the delays.'),
-    min: Duration.optional().describe('Minimum of a uniform delay.'),
-    max: Duration.optional().describe('Maximum delay, for every distribution.'),
-    mean: Duration.optional().describe('Mean of a normal delay, or median of a lognormal delay.'),
-    deviation: Duration.optional().describe(
-      'Standard deviation of a normal delay; of a lognormal one, the spread about the median.',
-    ),
-  },
+  options: OPTIONS,
   example: { for: '2s' },
   async apply(options, next, context) {
     const wait = waitOf(options, context)
@@ -43,7 +37,7 @@ export const delay = defineFault({
 })
 
 /** The delay of one call in ms. */
-function waitOf(options: Delay, { random }: FaultContext): number {
+function waitOf(options: z.infer<z.ZodObject<typeof OPTIONS>>, { random }: FaultContext): number {
   const { distribution, mean = options.for ?? 0, deviation = 0, min = 0, max = Number.POSITIVE_INFINITY } = options
   const wait = {
     fixed: () => options.for ?? 0,

@@ -50,69 +50,57 @@ import { unknownFinishReason } from './unknown-finish-reason.ts'
 import { unknownTool } from './unknown-tool.ts'
 import { wrongContentType } from './wrong-content-type.ts'
 
-/** Fault types that act before a response. */
-const beforeResponse: readonly FaultKind[] = [
-  httpError,
-  rateLimit,
-  delay,
-  hang,
-  connectionRefused,
-  reset,
-  emptyReply,
-  dnsFailure,
-  tlsFailure,
-  authFailure,
-  contextLength,
-  contentFilter,
-  quotaExceeded,
-  modelNotFound,
-]
-
-/** Fault types that change the body or the stream. */
-const insideResponse: readonly FaultKind[] = [
-  cutStream,
-  stallStream,
-  slowStream,
-  streamError,
-  plainJsonErrorInStream,
-  malformedChunk,
-  malformedContent,
-  malformedJson,
-  missingDone,
-  lastEventWithoutBlankLine,
-  missingFinish,
-  unknownFinishReason,
-  missingUsage,
-  duplicateChunk,
-  reorderChunks,
-  splitBytes,
-  keepAliveComments,
-  wrongContentType,
-  emptyBody,
-  truncateBody,
-  brokenFraming,
-]
-
-/** Fault types for models that call tools. */
-const forToolCalls: readonly FaultKind[] = [toolWrongArguments, toolTruncated, toolDuplicate, unknownTool, runaway]
-
-/** Fault types only for the workspace. */
-const forWorkspace: readonly FaultKind[] = [stuckProcessing, staleRead, shiftedPage]
-
-/** Fault types only for the tools of agents. */
-const forTools: readonly FaultKind[] = [toolError, toolTimeout, subAgentFailed]
-
-/** Fault types only for the tasks of agents. */
-const forTasks: readonly FaultKind[] = [stuckTask, approvalNever, lateResponse]
-
 /** Fault types by what they affect, in the order of the documentation. */
 export const faultGroups: readonly { title: string; kinds: readonly FaultKind[] }[] = [
-  { title: 'Errors, delays and connections', kinds: beforeResponse },
-  { title: 'Streams and bodies', kinds: insideResponse },
-  { title: 'Tool calls of models', kinds: forToolCalls },
-  { title: 'Workspace', kinds: forWorkspace },
-  { title: 'Tools of agents', kinds: forTools },
-  { title: 'Tasks of agents', kinds: forTasks },
+  {
+    title: 'Errors, delays and connections',
+    kinds: [
+      httpError,
+      rateLimit,
+      delay,
+      hang,
+      connectionRefused,
+      reset,
+      emptyReply,
+      dnsFailure,
+      tlsFailure,
+      authFailure,
+      contextLength,
+      contentFilter,
+      quotaExceeded,
+      modelNotFound,
+    ],
+  },
+  {
+    title: 'Streams and bodies',
+    kinds: [
+      cutStream,
+      stallStream,
+      slowStream,
+      streamError,
+      plainJsonErrorInStream,
+      malformedChunk,
+      malformedContent,
+      malformedJson,
+      missingDone,
+      lastEventWithoutBlankLine,
+      missingFinish,
+      unknownFinishReason,
+      missingUsage,
+      duplicateChunk,
+      reorderChunks,
+      splitBytes,
+      keepAliveComments,
+      wrongContentType,
+      emptyBody,
+      truncateBody,
+      brokenFraming,
+    ],
+  },
+  { title: 'Tool calls of models', kinds: [toolWrongArguments, toolTruncated, toolDuplicate, unknownTool, runaway] },
+  { title: 'Workspace', kinds: [stuckProcessing, staleRead, shiftedPage] },
+  { title: 'Tools of agents', kinds: [toolError, toolTimeout, subAgentFailed] },
+  { title: 'Tasks of agents', kinds: [stuckTask, approvalNever, lateResponse] },
 ]
 
 /** All fault types. */

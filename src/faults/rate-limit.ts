@@ -98,18 +98,18 @@ function windowOf({ memory, model, clock }: FaultContext, length: number): Windo
 
 const MAX_OUTPUT_FIELDS = ['max_completion_tokens', 'max_output_tokens', 'max_tokens']
 
-/** Tokens that a request is counted with before its response: input plus maximum output. */
+/**
+ * Tokens that a request is counted with before its response: input plus maximum output. The input of a forwarded request
+ * that cannot be counted is 0.
+ */
 function tokensOf({ operation, request }: FaultContext): number {
   const fields = request as Record<string, unknown>
-  const maximum = MAX_OUTPUT_FIELDS.map((field) => fields[field]).find((value) => typeof value === 'number')
-  return promptTokensOf(operation, request) + Number(maximum ?? 0)
-}
-
-/** Input tokens of a request, or 0 if a forwarded request cannot be counted. */
-function promptTokensOf(operation: FaultContext['operation'], request: unknown): number {
+  const maximum = Number(
+    MAX_OUTPUT_FIELDS.map((field) => fields[field]).find((value) => typeof value === 'number') ?? 0,
+  )
   try {
-    return operation.promptTokens?.(request) ?? 0
+    return (operation.promptTokens?.(request) ?? 0) + maximum
   } catch {
-    return 0
+    return maximum
   }
 }

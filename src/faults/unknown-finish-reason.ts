@@ -1,7 +1,7 @@
 // unknown-finish-reason: the finish reason does not exist in the API.
+
 import { z } from 'zod'
-import { endedAs } from './answer-end.ts'
-import { changeJson } from './change.ts'
+import { changeJson, endedAs } from './change.ts'
 import { defineFault } from './define.ts'
 import { eventText } from './wire.ts'
 

@@ -6,14 +6,14 @@ import type { AnswerContext, Operation, Prompt } from '../contract/core/operatio
 import { type Reply, TimedOut } from '../contract/core/reply.ts'
 import type { CallSequences } from '../contract/core/sequence.ts'
 import { type Clock, withoutLatency } from '../lib/clock.ts'
-import { type Deadline, startDeadline } from '../lib/deadline.ts'
-import { isComplete, type StreamEvent } from '../lib/sse.ts'
-import { conversationOf } from './conversation.ts'
+import { type Deadline, startDeadline, unlessAborted } from '../lib/deadline.ts'
+import { fingerprint } from '../lib/ids.ts'
+import { type EventBatch, type EventStream, isComplete, type StreamEvent } from '../lib/sse.ts'
+import { asObject, asText } from '../lib/values.ts'
 import { answerAttempt } from './history.ts'
 import { failureOf } from './outcome.ts'
 import type { Target } from './plan.ts'
 import type { AttemptInfo, AttemptRecorder, Outcome } from './record/recording.ts'
-import { inTime, prefetch } from './stream/prefetch.ts'
 import { read, readyContent } from './stream/read.ts'
 import type { CallContext } from './types.ts'
 
@@ -27,7 +27,7 @@ export async function attempt(callContext: CallContext, tried: AttemptInfo): Pro
   const { deadline } = backendCall
   try {
     const replying = scenario
-      ? attemptThroughFaults(callContext, { scenario, tried, backendCall, record })
+      ? attemptThroughFaults(scenario, callContext, { tried, backendCall, record })
       : answerAttempt(callContext, backendCall, record)
     const reply = await inTime(replying, deadline)
     record.replied(reply)
@@ -136,13 +136,9 @@ export class AttemptCall implements BackendCall {
 
 /** The backend's reply, passed through the faults of the active scenario. */
 function attemptThroughFaults(
+  scenario: ActiveScenario,
   callContext: CallContext,
-  {
-    scenario,
-    tried,
-    backendCall,
-    record,
-  }: { scenario: ActiveScenario; tried: AttemptInfo; backendCall: AttemptCall; record: AttemptRecorder },
+  { tried, backendCall, record }: { tried: AttemptInfo; backendCall: AttemptCall; record: AttemptRecorder },
 ): Promise<Reply> {
   const { facts } = callContext
   const { operation, request, model, stream, clock } = backendCall
@@ -172,4 +168,79 @@ function beginsWith(
   const isLast = number > ((target.retry ?? retry)?.count ?? 0) && target.position === fallbacks.length
   const early = isLast && provider !== undefined && callTimeout === undefined && !scenario ? rules?.begins : undefined
   return (event) => Boolean(event.tokens) || (early?.(event.data as Record<string, unknown>) ?? false)
+}
+
+/**
+ * The key of a call's conversation in its session: the agent's task, the thread, the conversation that the request
+ * names, or else the identity and the opening messages.
+ */
+function conversationOf({ facts, operation, request, prompt }: CallContext): string {
+  const { agent, thread, identity = '' } = facts
+  if (agent?.task !== undefined) return `task ${agent.task}`
+  if (thread !== undefined) return `thread ${thread}`
+  const named = namedIn(request)
+  if (named) return `conversation ${named}`
+  const { system, user } = operation.opening?.(request) ?? prompt
+  return fingerprint(JSON.stringify([identity, withoutTimes(system), user]))
+}
+
+function namedIn(request: object): string {
+  const { conversation } = request as { conversation?: unknown }
+  return asText(conversation) || asText(asObject(conversation)?.id) || ''
+}
+
+const TIMES = /\d+|\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tue|wed|thu|fri|sat|sun|am|pm)\b/gi
+const MONTHS =
+  /\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:tember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b/gi
+/** Instructions often contain the time of day, which differs between calls of one conversation. */
+const withoutTimes = (text: string): string => text.replace(TIMES, '#').replace(MONTHS, '#')
+
+/** The result of a step, unless the deadline passes first. Needed because not every step observes the signal. */
+const inTime = <T>(step: T | Promise<T>, deadline: Deadline | undefined): T | Promise<T> =>
+  deadline ? unlessAborted(deadline.signal, Promise.resolve(step)) : step
+
+/** Whether a stream may begin with an event. */
+type Begins = (event: StreamEvent) => boolean
+
+/** The same stream, read up to the first event that it may begin with; throws any failure before that event. */
+async function prefetch(
+  stream: Exclude<EventStream, readonly EventBatch[]>,
+  deadline: Deadline | undefined,
+  begins: Begins,
+): Promise<EventStream> {
+  const source = stream[Symbol.asyncIterator]()
+  const buffered: StreamEvent[] = []
+  for (;;) {
+    const next = await inTime(source.next(), deadline)
+    if (next.done) break
+    buffered.push(...next.value)
+    if (!next.value.some(begins)) continue
+    deadline?.hold()
+    return withBuffered(buffered, source, deadline)
+  }
+  deadline?.stop()
+  return [buffered]
+}
+
+/** The buffered events, then the rest. A slow client does not count as a silent provider. */
+async function* withBuffered(
+  buffered: EventBatch,
+  source: AsyncIterator<EventBatch>,
+  deadline: Deadline | undefined,
+): AsyncGenerator<EventBatch> {
+  try {
+    yield buffered
+    for (;;) {
+      deadline?.restart()
+      const next = await inTime(source.next(), deadline)
+      if (next.done) return
+      deadline?.hold()
+      yield next.value
+    }
+  } finally {
+    deadline?.stop()
+    const returned = source.return?.()
+    // A source that ignored the signal ignores this too.
+    if (!deadline?.signal.aborted) await returned
+  }
 }

@@ -1,41 +1,33 @@
 // Names the call site of a call: which of the calls in a program it is, regardless of the user's input.
-import type { Operation, Prompt } from '../contract/core/operation.ts'
 import { type ByteCache, byteCache } from '../lib/byte-cache.ts'
 import { fingerprint } from '../lib/ids.ts'
 import type { Session } from '../sessions/session.ts'
+import type { CallContext } from './types.ts'
 
 /** How often each kind of call occurred in a generation of a session; the oldest kinds are dropped. */
 const occurrences = new WeakMap<Session, ByteCache<{ count: number }>>()
-const MAX_BYTES = 1 << 20
+const newCounts = () => byteCache<{ count: number }>(1 << 20)
 
 /**
  * The call site of a call, such as `chat.completions-1f0c9a3e.2`: its kind and its number in the session, from 1.
  * `@<name>` follows in every session but the default one of the program.
  */
 export function callSiteOf(session: Session, kind: string): string {
-  let counts = occurrences.get(session)
-  if (!counts) {
-    counts = byteCache(MAX_BYTES)
-    occurrences.set(session, counts)
-  }
+  const counts = occurrences.getOrInsertComputed(session, newCounts)
   let counter = counts.get(kind)
   if (!counter) counts.set(kind, (counter = { count: 0 }), kind.length)
   const nth = ++counter.count
   return `${kind}.${nth}${session.isHome ? '' : `@${session.name}`}`
 }
 
-/** A call to a model. */
-interface ModelCall {
-  operation: Pick<Operation, 'name' | 'model'>
-  /** The name of the operation in the API of the client, if it differs. */
-  name: string | undefined
-  request: object
-  stream: boolean
-  prompt: Prompt
-}
-
-/** The kind of a call: operation, stream, model, system prompt, tool names, response format, turn. */
-export function callKind({ operation, name = operation.name, request, stream, prompt }: ModelCall): string {
+/**
+ * The kind of a call: operation, stream, model, system prompt, tool names, response format, turn.
+ * @param name the name of the operation in the API of the client, if it differs
+ */
+export function callKind(
+  { operation, request, stream, prompt }: Pick<CallContext, 'operation' | 'request' | 'stream' | 'prompt'>,
+  name = operation.name,
+): string {
   const { system, tools, answer = 'text', turn } = prompt
   const shape = `${stream}\n${operation.model(request)}\n${tools.join()}\n${answer}\n${turn}\n${system}`
   return injectionPointKind(name, shape)

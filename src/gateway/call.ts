@@ -47,12 +47,7 @@ export interface Call {
   /** Finds the client's connection, for effects that HTTP cannot express. */
   hold?: ConnectionFinder | undefined
   /** Of an internal call: the trace of the call that made it, if any, and its key. */
-  inner?: {
-    parent: string | null
-    key?: string | undefined
-    agent?: AgentFacts | undefined
-    fallbacks?: readonly FallbackOptions[] | undefined
-  }
+  inner?: Pick<InnerCall, 'key' | 'agent' | 'fallbacks'> & { parent: string | null }
   /** Models that `parse` completed with the default provider: full ids by field, for the trace. */
   readonly assumed?: Readonly<Record<string, string>> | undefined
   /** Converts responses for the clients of a compatible API; absent for the router's own API. */
@@ -76,15 +71,9 @@ export type CallOrigin = Pick<Call, 'session' | 'caller' | 'headers' | 'url' | '
 }
 
 /** Makes a call the origin of internal calls. */
-export const originOf = ({ session, caller, headers, url, retained, signal }: Call, trace: string): CallOrigin => ({
-  session,
-  caller,
-  headers,
-  url,
-  retained,
-  signal,
-  trace,
-})
+export function originOf({ session, caller, headers, url, retained, signal }: Call, trace: string): CallOrigin {
+  return { session, caller, headers, url, retained, signal, trace }
+}
 
 /** The options of one fallback: request fields, retries and timeout. */
 export interface FallbackOptions {
@@ -100,11 +89,11 @@ export interface InnerCall {
   request: object
   origin: CallOrigin
   /** Identifies the call in its session: ids and chance depend on it instead of on the order of calls. */
-  key?: string
+  key?: string | undefined
   /** Facts about the agent that makes the call. */
-  agent?: AgentFacts
+  agent?: AgentFacts | undefined
   /** Options of its fallbacks, in order. */
-  fallbacks?: readonly FallbackOptions[]
+  fallbacks?: readonly FallbackOptions[] | undefined
 }
 
 /** The response to an internal call; the call ends with its last event. */

@@ -131,10 +131,8 @@ async function backendReply({ callContext, wire }: DirectCall, { backendCall, re
     const content = await read(reply, backendCall)
     // The outcome of the attempt is read from the sent bytes instead.
     const attempt: AttemptRecorder = { contentBegan() {}, replied() {}, judged() {}, end() {}, faults: record.faults }
-    return toReply(
-      { kind: 'succeeded', model: backendCall.model, content, from: reply, attempt },
-      { callContext, cacheKey: undefined },
-    )
+    const answer = { kind: 'succeeded' as const, model: backendCall.model, content, from: reply, attempt }
+    return toReply(answer, { callContext, cacheKey: undefined })
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     const apiError = errorOf(error.failure)

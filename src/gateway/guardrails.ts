@@ -73,10 +73,7 @@ async function guard(
 
 const STREAMED: GuardrailVerdict = { outcome: 'unchecked', reason: 'the response is a stream', evaluation: null }
 
-const unknown = (id: string, param: string, { ids }: GuardrailDirectory) =>
-  new ApiError(
-    404,
-    'guardrail_not_found',
-    `there is no guardrail ${JSON.stringify(id)}; built in: ${ids().join(', ')}, besides the evaluators of the workspace by key or id`,
-    { param },
-  )
+function unknown(id: string, param: string, { ids }: GuardrailDirectory): ApiError {
+  const message = `there is no guardrail ${JSON.stringify(id)}; built in: ${ids().join(', ')}, besides the evaluators of the workspace by key or id`
+  return new ApiError(404, 'guardrail_not_found', message, { param })
+}

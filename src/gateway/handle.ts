@@ -1,6 +1,6 @@
 // Runs a call from its body to its response; each step is a file in this folder.
 import type { MatchedFaults } from '../contract/core/fault.ts'
-import type { BytesBody, Reply } from '../contract/core/reply.ts'
+import type { Reply } from '../contract/core/reply.ts'
 import type { Wire } from '../contract/core/wire.ts'
 import { lazy } from '../lib/lazy.ts'
 import { isLarge } from '../lib/slices.ts'
@@ -58,8 +58,8 @@ async function runRecorded<Result>(call: Call, parts: RecordingParts, delivery: 
   try {
     if (sending) await sending
     const { clock } = call.session
-    const body = isLarge(call.text) ? await clock.work(parseLargeBody(call, passed)) : parseBody(call, passed)
-    const planned = planCall(call, body, { recording, gateway: parts })
+    const parsed = isLarge(call.text) ? await clock.work(parseLargeBody(call, passed)) : parseBody(call, passed)
+    const planned = planCall(call, parsed, { recording, gateway: parts })
     const ready = plain(planned) ?? (await clock.work(prepared(planned)))
     const special = delivery.special?.(ready, end, parts)
     if (special) return await special
@@ -71,7 +71,9 @@ async function runRecorded<Result>(call: Call, parts: RecordingParts, delivery: 
       : toReply(answer, { callContext, cacheKey, atOnce: true, end })
     // A stream in progress ends the call with its last event.
     if (reply.body.kind !== 'events' || isComplete(reply.body.events)) {
-      if (reply.body.kind === 'bytes') noteBytes(reply.body, recording)
+      const { body } = reply
+      if (body.kind === 'bytes' && body.bytes instanceof Uint8Array)
+        recording.sent = { body: sentWhole(body.bytes), type: body.contentType }
       const problem = await end.end({ status: 200, headers: reply.headers })
       if (problem) throw problem
     }
@@ -116,10 +118,6 @@ function putOnWire(
   const text = body.text ?? JSON.stringify(body.value)
   recording.sent = { body: sentWhole(text) }
   return { ...reply, body: { ...body, text } }
-}
-
-function noteBytes({ bytes, contentType }: BytesBody, recording: TraceRecorder): void {
-  if (bytes instanceof Uint8Array) recording.sent = { body: sentWhole(bytes), type: contentType }
 }
 
 /** The response after the faults between the gateway and the client. */

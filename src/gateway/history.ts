@@ -15,13 +15,10 @@ import type { CallContext, HistorySettings } from './types.ts'
 const rules = lazy<typeof import('../providers/rules/index.ts')>(() => require('../providers/rules/index.ts'))
 
 /** Which setting holds for a call: that of its session, of a flag, of its scenario, and of the configuration, in this order. */
-export function historyMode({
-  session,
-  scenario,
-  settings: { mode, overrides },
-}: Pick<CallContext, 'scenario'> & { session: Pick<Session, 'history'>; settings: HistorySettings }): HistoryMode {
-  return session.history ?? (overrides ? mode : (scenario?.history ?? mode))
-}
+export const historyMode = (
+  { session, scenario }: Pick<CallContext, 'scenario'> & { session: Pick<Session, 'history'> },
+  { mode, overrides }: HistorySettings,
+): HistoryMode => session.history ?? (overrides ? mode : (scenario?.history ?? mode))
 
 /**
  * What the backend answers to an attempt. Rejects with a `Refusal` where the provider rejects the conversation, and as

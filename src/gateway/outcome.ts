@@ -41,37 +41,30 @@ export const CLIENT_GONE = 499
 /** Error code of a call whose connection was reset because its client hung too long. */
 export const HANG_LIMIT = 'hang_limit'
 
-/** The client stopped reading before the end of a response. */
-export const NOT_RECEIVED: Failure = {
-  kind: 'canceled',
-  status: CLIENT_GONE,
-  code: 'unheard',
-  message: 'the response was not read to its end',
+/** A failure that no reply of a provider describes. */
+const failureWith = (about: Pick<Failure, 'kind' | 'status' | 'code'>, message: string): Failure => ({
+  ...about,
+  message,
   param: null,
   headers: {},
-}
+})
+
+/** The client stopped reading before the end of a response. */
+export const NOT_RECEIVED: Failure = failureWith(
+  { kind: 'canceled', status: CLIENT_GONE, code: 'unheard' },
+  'the response was not read to its end',
+)
 
 /** A bug as a failure: the message goes into the trace, the cause is reported. */
 export const bugOf = (cause: unknown): Failure => ({
-  kind: 'internal_error',
-  status: 500,
-  code: 'internal_error',
-  message: String(cause),
-  param: null,
-  headers: {},
+  ...failureWith({ kind: 'internal_error', status: 500, code: 'internal_error' }, String(cause)),
   cause,
 })
 
 /** The failure for what a backend or a stream threw; an unknown error is a bug. */
 export function failureOf(error: unknown, client: AbortSignal): Failure {
-  const own = (kind: Failure['kind'], status: number, code: string): Failure => ({
-    kind,
-    status,
-    code,
-    message: (error as Error).message,
-    param: null,
-    headers: {},
-  })
+  const own = (kind: Failure['kind'], status: number, code: string): Failure =>
+    failureWith({ kind, status, code }, (error as Error).message)
   // The session aborted the call and gives the reason.
   if (client.aborted && client.reason instanceof ApiError) return fromApiError(client.reason)
   if (client.aborted && client.reason instanceof HangReset)
@@ -87,15 +80,9 @@ export function failureOf(error: unknown, client: AbortSignal): Failure {
   return storageProblem ? fromApiError(storageProblem) : bugOf(error)
 }
 
-const fromApiError = ({ status, code, message, param, headers, type }: ApiError): Failure => ({
-  kind: 'http_error',
-  status,
-  code,
-  message,
-  param,
-  headers,
-  type,
-})
+const fromApiError = ({ status, code, message, param, headers, type }: ApiError): Failure => {
+  return { kind: 'http_error', status, code, message, param, headers, type }
+}
 
 // Headers of a provider that reach the client: its retries use them, and the request id identifies the call to the
 // provider.

@@ -1,5 +1,5 @@
 // Decides which requests of compatible APIs reach their provider unchanged, and how much of them is parsed.
-import type { Backend, PassingBackend, RawRequest } from '../contract/core/backend.ts'
+import type { Backend } from '../contract/core/backend.ts'
 import { ApiError } from '../contract/core/error.ts'
 import type { Operation, Prompt } from '../contract/core/operation.ts'
 import type { Reply } from '../contract/core/reply.ts'
@@ -11,9 +11,12 @@ import type { Call } from './call.ts'
 /** Fields of the router that another API has too, with another meaning. */
 const SHARED: Record<string, readonly string[]> = { anthropic: ['thread'] }
 
+/** A request that is passed on to its provider. */
+export type PassedRequest = NonNullable<ReturnType<typeof passedOn>>
+
 /** The request of a call that its provider receives unchanged; undefined when the gateway handles the call itself. */
-export function passedOn(call: Call, { passing }: Backend): PassedRequest | undefined {
-  const { raw, wire, body, unread, text, url, headers } = call
+export function passedOn(call: Call, { passing }: Backend) {
+  const { raw, wire, body, unread, text, url, headers, operation, session } = call
   if (!passing || !raw || !wire || !body) return undefined
   const { fields, model: named, fullModel } = raw
   if (usesGateway(fields, wire.api) || !passing.takes(fullModel, wire.api)) return undefined
@@ -21,61 +24,38 @@ export function passedOn(call: Call, { passing }: Backend): PassedRequest | unde
   const path = address.startsWith('/v1/') ? address.slice('/v1'.length) : address
   const model = { named, sent: fullModel.slice(fullModel.indexOf('/') + 1) }
   const request = { api: wire.api, path, headers, body, text: unread ? undefined : text, model }
-  return new PassedRequest(call, passing, request)
+  let begun: Promise<Reply> | undefined
+  const send = (isFaulty?: () => boolean): Promise<Reply> => {
+    const { name, clock } = session
+    return passing.pass({ model: fullModel, operation, session: name, clock, signal: call.signal, isFaulty }, request)
+  }
+  return {
+    /**
+     * Sends the request now, so that the provider works while the gateway parses. Resolves in the next turn of the event
+     * loop: the runtime sends on another thread, which may wait for this one.
+     */
+    begin(): Promise<void> {
+      begun = send()
+      // A failure is reported by `reply`.
+      begun.catch(() => {})
+      return nextTurn()
+    },
+    /**
+     * The provider's reply; sends the request unless `begin` did. Throws as `Backend.answer` does.
+     * @param isFaulty whether a fault has changed the reply
+     */
+    reply(isFaulty?: () => boolean): Promise<Reply> {
+      const sent = begun ?? send(isFaulty)
+      begun = undefined
+      return sent
+    },
+  }
 }
 
 function usesGateway(fields: Readonly<Record<string, unknown>>, api: string): boolean {
   for (const name in fields)
     if (ROUTER_FIELDS.has(name) && fields[name] != null && !SHARED[api]?.includes(name)) return true
   return false
-}
-
-/** A request that is passed on to its provider. */
-export class PassedRequest {
-  readonly #call: Call
-  readonly #passing: PassingBackend
-  readonly #request: RawRequest
-  #begun: Promise<Reply> | undefined
-
-  constructor(call: Call, passing: PassingBackend, request: RawRequest) {
-    this.#call = call
-    this.#passing = passing
-    this.#request = request
-  }
-
-  /**
-   * Sends the request now, so that the provider works while the gateway parses. Resolves in the next turn of the event
-   * loop: the runtime sends on another thread, which may wait for this one.
-   */
-  begin(): Promise<void> {
-    this.#begun = this.#send()
-    // A failure is reported by `reply`.
-    this.#begun.catch(() => {})
-    return nextTurn()
-  }
-
-  /**
-   * The provider's reply; sends the request unless `begin` did. Throws as `Backend.answer` does.
-   * @param isFaulty whether a fault has changed the reply
-   */
-  reply(isFaulty?: () => boolean): Promise<Reply> {
-    const begun = this.#begun ?? this.#send(isFaulty)
-    this.#begun = undefined
-    return begun
-  }
-
-  #send(isFaulty?: () => boolean): Promise<Reply> {
-    const { operation, signal, raw, session } = this.#call
-    const sent = {
-      model: raw?.fullModel ?? '',
-      operation,
-      session: session.name,
-      clock: session.clock,
-      signal,
-      isFaulty,
-    }
-    return this.#passing.pass(sent, this.#request)
-  }
 }
 
 /**

@@ -1,5 +1,4 @@
 // Prepares a call for its attempts: plans it and renders the request where needed.
-import type { ActiveScenario } from '../contract/core/fault.ts'
 import type { AnswerContext } from '../contract/core/operation.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { jsonInSlices } from '../lib/json-slices.ts'
@@ -10,11 +9,10 @@ import { type Call, originOf } from './call.ts'
 import { callKind, callSiteOf } from './call-site.ts'
 import { guardsOf } from './guardrails.ts'
 import { historyMode } from './history.ts'
-import { retrieve } from './knowledge.ts'
 import { type ParsedBody, promptIn } from './passing.ts'
 import { planOf, type Target } from './plan.ts'
 import type { TraceRecorder } from './record/recording.ts'
-import { needsGateway, type Settings, settingsOf } from './settings.ts'
+import { needsGateway, settingsOf } from './settings.ts'
 import type { CallContext, CallGuardrail, GatewayParts } from './types.ts'
 import { hasVariables, renderVariables } from './variables.ts'
 
@@ -22,16 +20,12 @@ import { hasVariables, renderVariables } from './variables.ts'
 export const SCENARIO = 'x-understudy-scenario'
 
 /** A call with its parsed body and its targets. */
-export interface PlannedCall {
-  call: Call
-  recording: TraceRecorder
+export interface PlannedCall
+  extends Pick<CallContext, 'call' | 'recording' | 'settings' | 'answerContext' | 'scenario'> {
   gateway: GatewayParts
   /** The body, valid unless it is passed on. */
   parsed: object
-  settings: Settings
   targets: readonly Target[]
-  answerContext: AnswerContext
-  scenario: ActiveScenario | undefined
 }
 
 /** A call that is ready for its attempts, with its targets, its cache key and its guardrails. */
@@ -119,8 +113,7 @@ async function rendered(planned: PlannedCall): Promise<object> {
   if (large) await nextTurn()
   operation.check?.(named)
   const resolved = operation.resolve ? ((await operation.resolve(named, answerContext)) as object) : named
-  const context = { operation, settings, call, recording }
-  const request = settings.knowledge.length > 0 ? await retrieve(resolved, context, gateway.knowledge) : resolved
+  const request = settings.knowledge.length > 0 ? await retrieve(resolved, planned) : resolved
   if (settings.identity) await gateway.people.meet(settings.identity, call)
   if (filled !== parsed || request !== resolved || isInterpreted(call))
     recording.rendered = large ? await jsonInSlices(request) : JSON.stringify(request)
@@ -141,7 +134,7 @@ function contextOf(planned: PlannedCall, request: object): CallContext {
   const sitePrompt = recording.rendered === 'null' ? prompt : { ...operation.prompt(parsed), turn: prompt.turn }
   recording.point = call.inner
     ? undefined
-    : callSiteOf(session, callKind({ operation, name: call.wire?.operation, request, stream, prompt: sitePrompt }))
+    : callSiteOf(session, callKind({ operation, request, stream, prompt: sitePrompt }, call.wire?.operation))
   return {
     call,
     operation,
@@ -154,7 +147,7 @@ function contextOf(planned: PlannedCall, request: object): CallContext {
     recording,
     backend: gateway.backend,
     scenario,
-    history: historyMode({ session, scenario, settings: gateway.history }),
+    history: historyMode({ session, scenario }, gateway.history),
     facts: factsOf(call, recording, { scenario, text: prompt.user }),
   }
 }
@@ -206,4 +199,24 @@ class CallAnswerContext implements AnswerContext {
   get signal(): AbortSignal {
     return this.#call.signal
   }
+}
+
+/** The request with the retrieved context; the same request when nothing was found. */
+async function retrieve(request: object, { call, settings, recording, gateway }: PlannedCall): Promise<object> {
+  const { operation } = call
+  if (!operation.addContext) return request
+  const { user } = operation.prompt(request)
+  const texts: string[] = []
+  for (const [index, base] of settings.knowledge.entries()) {
+    const { query = user } = base
+    const started_ms = recording.elapsed()
+    const param = `svc.knowledge_bases[${index}].knowledge_id`
+    const chunks = await gateway.knowledge.search(call, { ...base, query, param })
+    const duration_ms = recording.elapsed() - started_ms
+    const { knowledge_id, search_type } = base
+    recording.retrieval({ knowledge_id, search_type, query, chunks, started_ms, duration_ms })
+    texts.push(...chunks.map(({ text }) => text))
+  }
+  if (texts.length === 0) return request
+  return operation.addContext(request, texts.join('\n\n')) as object
 }

@@ -13,17 +13,11 @@ import { SentBody, sentWhole } from './stream/sent-body.ts'
 import { bodyEnd, breakOf, endOfAborted, sentAs } from './stream/sent-end.ts'
 import type { CallContext, CallEnd } from './types.ts'
 
-interface FaultyCall {
-  answer(): Promise<Reply>
-  end: CallEnd
-  connection: Connection | undefined
-}
-
 /** The response to the client; `answer` produces the reply unless a fault prevents it. */
 export async function respondThroughFaults(
   faults: MatchedFaults,
   { recording, call }: CallContext,
-  { answer, end, connection }: FaultyCall,
+  { answer, end, connection }: { answer(): Promise<Reply>; end: CallEnd; connection: Connection | undefined },
 ): Promise<Response> {
   const { signal, wire } = call
   const form = wire && { ...wire, put: (reply: Reply) => wire.put(reply, call) }
@@ -40,9 +34,8 @@ export async function respondThroughFaults(
     if (signal.reason instanceof ApiError) throw errorOf(failure)
     recording.sent = { ended: signal.aborted ? endOfAborted(signal) : breakOf(error), nothing: true }
     await end.end({ status: failure.kind === 'canceled' ? failure.status : 0, headers: {}, failure })
-    return putNothing(error instanceof ConnectionFailure ? error : new ConnectionFailure(failure.message), {
-      connection,
-    })
+    const broken = error instanceof ConnectionFailure ? error : new ConnectionFailure(failure.message)
+    return putNothing(broken, { connection })
   }
 }
 
@@ -59,11 +52,7 @@ async function withEnd(
     return end.end({ status, headers, failure })
   }
   if (body.kind === 'events') {
-    const note = (batch: EventBatch) => {
-      const now = recording.elapsed()
-      for (const event of batch) sent.add(encodeEvent(event), now)
-      return batch
-    }
+    const note = (batch: EventBatch) => sent.addEvents(batch, recording.elapsed())
     return { ...reply, body: { ...body, events: toEnd(body.events, { onEnd, signal, errorItem, note }) } }
   }
   if (body.kind === 'bytes' && !(body.bytes instanceof Uint8Array)) {
@@ -73,11 +62,7 @@ async function withEnd(
     return { ...reply, body: { ...body, bytes: toEnd(body.bytes, ending) } }
   }
   const whole = streamBytes(reply).bytes
-  recording.sent = {
-    ...sentAs(reply),
-    body: sentWhole(whole as Uint8Array),
-    ended: bodyEnd(reply, { signal }),
-  }
+  recording.sent = { ...sentAs(reply), body: sentWhole(whole as Uint8Array), ended: bodyEnd(reply, { signal }) }
   const problem = await end.end({ status, headers, failure: undefined })
   if (problem) throw problem
   return reply

@@ -131,11 +131,7 @@ function invalid(
   { engine, text, param }: { engine: TemplateEngine; text: string; param: string | undefined },
   { message }: { message: string },
 ): ApiError {
-  const shown = text.length > 80 ? `${text.slice(0, 77)}...` : text
-  return new ApiError(
-    400,
-    'invalid_template',
-    `${param ? `'${param}'` : 'a text'} is not a valid ${engine} template: ${message}, got ${JSON.stringify(shown)}`,
-    param ? { param } : {},
-  )
+  const shown = JSON.stringify(text.length > 80 ? `${text.slice(0, 77)}...` : text)
+  const problem = `${param ? `'${param}'` : 'a text'} is not a valid ${engine} template: ${message}, got ${shown}`
+  return new ApiError(400, 'invalid_template', problem, param ? { param } : {})
 }

@@ -1,5 +1,12 @@
 // Runs a scenario in a session. All mutable state of scenarios is here: counters, the state and what rules store.
-import type { ActiveScenario, FaultFacts, FaultKind, FaultPassage, NextReply } from '../contract/core/fault.ts'
+import type {
+  ActiveScenario,
+  FaultFacts,
+  FaultKind,
+  FaultPassage,
+  NextReply,
+  WorkspaceCall,
+} from '../contract/core/fault.ts'
 import type { StreamRules } from '../contract/core/operation.ts'
 import type { Reply } from '../contract/core/reply.ts'
 import type { RuleReport } from '../contract/core/rule-report.ts'
@@ -10,7 +17,7 @@ import { chance } from '../lib/chance.ts'
 import { fingerprint } from '../lib/ids.ts'
 import { globRegex, inRange } from '../lib/match.ts'
 import { sumOf } from '../lib/values.ts'
-import { type RecordedReads, recordedReads } from './recorded-reads.ts'
+import type { Session } from '../sessions/session.ts'
 import { matches, pointOf } from './rule-match.ts'
 import type { Phase, Rule, ScenarioFile } from './schema.ts'
 
@@ -49,21 +56,11 @@ interface Counters extends Omit<RuleReport, 'not_triggered'> {
 
 const START_STATE = 'start'
 
-/** The session and time of a start. */
-interface ScenarioStart {
-  /** Seed of its random numbers, together with the session's name. */
-  seed: number
-  session: string
-  /** Time of the session's clock, in ms since the epoch. */
-  now: number
-  /** Elapsed time of the session's clock, in ms. */
-  passed: number
-  /** Number of calls of the session so far. */
-  calls: number
-}
-
-/** Starts a run of a scenario. */
-export function startRun(scenario: Scenario, { seed, session, now, passed, calls }: ScenarioStart): ScenarioRun {
+/** Starts a run of a scenario. Its random numbers depend on the seed and the name of the session. */
+export function startRun(
+  scenario: Scenario,
+  { name: session, seed, clock: sessionClock, calls }: Pick<Session, 'name' | 'seed' | 'clock' | 'calls'>,
+): ScenarioRun {
   const rules = scenario.rules.filter(
     ({ match }) => match.session === undefined || globRegex(match.session).test(session),
   )
@@ -71,6 +68,7 @@ export function startRun(scenario: Scenario, { seed, session, now, passed, calls
   // Counts each request body. The oldest are dropped, and start again from 0.
   const occurrences = byteCache<number>(8 << 20)
   const usedSeed = scenario.seed ?? seed
+  const passed = sessionClock.passed()
   let state = START_STATE
   /** The first model that was called. */
   let firstModel: string | undefined
@@ -99,7 +97,7 @@ export function startRun(scenario: Scenario, { seed, session, now, passed, calls
     history: scenario.history,
     name: scenario.name,
     scenario,
-    started: now,
+    started: sessionClock.now(),
     calls,
     keyOf(text) {
       const print = fingerprint(text)
@@ -286,3 +284,33 @@ function replyThroughFaults(
 
 const nested = (faults: readonly RuleFault[], passage: RulePassage, next: NextReply): Promise<Reply> =>
   faults.reduceRight<NextReply>((inner, fault) => () => fault.apply(inner, passage), next)()
+
+/** Reads, oldest first. */
+type RecordedReads = ReturnType<typeof recordedReads>
+
+/** Maximum number of reads and their total size. */
+const LIMITS = { count: 200, bytes: 8 << 20 }
+
+/** The workspace reads of one active scenario, for faults that return earlier data. The oldest are dropped first. */
+export function recordedReads({ count, bytes: limit } = LIMITS) {
+  const list: { url: string; reply: Reply }[] = []
+  const sizes: number[] = []
+  let bytes = 0
+  return {
+    list: list as WorkspaceCall['reads'],
+    /** Records a read. Files and reads above the limit are not recorded. */
+    add(url: string, reply: Reply): void {
+      // Files never change, so their bytes are not needed.
+      if (reply.body.kind !== 'value') return
+      const size = url.length + (JSON.stringify(reply.body.value)?.length ?? 0)
+      list.push({ url, reply })
+      sizes.push(size)
+      bytes += size
+      while (list.length > count || bytes > limit) {
+        list.shift()
+        bytes -= sizes.shift() ?? 0
+      }
+    },
+    size: (): CacheSize => ({ entries: list.length, bytes, limit }),
+  }
+}

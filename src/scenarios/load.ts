@@ -194,12 +194,7 @@ function idleReason(rule: Rule, states: Set<string | undefined>): string | undef
   }
   if (schedule?.every(({ phase, from = 0, to = 0 }) => phase === 'healthy' && from === 0 && to === 0))
     return 'its schedule is always healthy'
-  if (
-    pointOf(rule) === 'gateway' &&
-    rule.match.target !== undefined &&
-    rule.match.target !== 'primary' &&
-    rule.match.target !== 0
-  )
+  if (pointOf(rule) === 'gateway' && ![undefined, 'primary', 0].includes(rule.match.target))
     return "rules at 'gateway' act before any fallback target is called"
   return invalidCondition(rule)
 }

@@ -1,12 +1,13 @@
 // The active scenarios of sessions: the one chosen for a session, and those that single calls name.
 import { ApiError } from '../contract/core/error.ts'
 import { addSizes, type CacheSize } from '../lib/byte-cache.ts'
+import type { TimeSettings } from '../lib/clock.ts'
 import { lazy } from '../lib/lazy.ts'
 import { FileError } from '../schema/source.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { Scenario, ScenarioRun } from './engine.ts'
 import type { ScenarioSource } from './load.ts'
-import { scenarioTime, type TimeRules } from './time.ts'
+import type { ScenarioFile } from './schema.ts'
 
 // Loaded with the first scenario, since calls without one do not need it.
 const engine = lazy<typeof import('./engine.ts')>(() => require('./engine.ts'))
@@ -27,8 +28,7 @@ interface GenerationRuns {
   named: Map<string, SourcedRun>
 }
 
-const beginIn = ({ name, seed, clock, calls }: Session, scenario: Scenario): ScenarioRun =>
-  engine().startRun(scenario, { seed, session: name, now: clock.now(), passed: clock.passed(), calls })
+const beginIn = (session: Session, scenario: Scenario): ScenarioRun => engine().startRun(scenario, session)
 
 /**
  * Creates the active scenarios.
@@ -165,5 +165,53 @@ function rejectEqualNames(sources: readonly ScenarioSource[]): void {
     throw new FileError(
       `${location}: the scenario name ${JSON.stringify(name)} is already used in ${sources[first]?.scenario.location}`,
     )
+  }
+}
+
+/** What overrides the file of a scenario. */
+export interface TimeRules {
+  /** Settings by flags or environment variables. */
+  overrides: Partial<TimeSettings>
+  /** Why sessions cannot have a virtual clock. Undefined if they can. */
+  noVirtualClock?: string | undefined
+  /** Prints a line about an overridden setting. */
+  notice(line: string): void
+}
+
+/** The time settings of new sessions, by the configuration and the scenario that they start with. */
+export function startingTime(
+  settings: TimeSettings,
+  scenario: Partial<TimeSettings>,
+  { noVirtualClock, notice }: Pick<TimeRules, 'noVirtualClock' | 'notice'>,
+): TimeSettings {
+  const time = { ...settings, ...scenario }
+  if (time.clock !== 'virtual' || noVirtualClock === undefined) return time
+  notice(`sessions use a real clock: ${noVirtualClock}`)
+  return { ...time, clock: 'real' }
+}
+
+type TimedScenario = Pick<ScenarioFile, 'name' | 'clock' | 'latency'>
+
+/** Creates a function for the time settings of a scenario. Each overridden setting is printed once. */
+function scenarioTime({ overrides, noVirtualClock, notice }: TimeRules) {
+  const printed = new Set<string>()
+  const print = (line: string) => {
+    if (!printed.has(line)) notice(line)
+    printed.add(line)
+  }
+  return ({ name, clock, latency }: TimedScenario): Partial<TimeSettings> => {
+    const time = { ...(clock && { clock }), ...(latency && { latency }), ...overrides }
+    const isVirtual = time.clock === 'virtual' && noVirtualClock === undefined
+    const lines = [
+      ...(clock && clock !== time.clock ? [`--clock ${time.clock} overrides 'clock: ${clock}'`] : []),
+      ...(latency && latency !== time.latency && isVirtual ? [`--skip-latency overrides 'latency: ${latency}'`] : []),
+    ]
+    const scenario = `the scenario ${JSON.stringify(name)}`
+    if (lines.length > 0) print(`${lines.join(' and ')} of ${scenario}`)
+    if (overrides.latency === 'skip' && !isVirtual)
+      print(`--skip-latency has no effect under ${scenario}, which runs on a real clock`)
+    if (time.clock !== 'virtual' || noVirtualClock === undefined) return time
+    print(`${scenario} runs on a real clock: ${noVirtualClock}`)
+    return { ...time, clock: 'real' }
   }
 }

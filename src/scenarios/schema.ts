@@ -1,4 +1,5 @@
 // The file format of scenarios, version 1.
+
 import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
 import { FAULT_POINTS } from '../contract/core/fault.ts'
@@ -6,11 +7,86 @@ import { FindingKind } from '../contract/core/finding.ts'
 import { statedVersion } from '../contract/core/format-version.ts'
 import { HISTORY_MODES } from '../contract/core/history-mode.ts'
 import { OutcomeKind } from '../contract/core/outcome-kind.ts'
+import { bodyMatchSchema, textMatchSchema } from '../contract/core/text-match-schema.ts'
 import { TASK_STATES } from '../contract/workspace/task-state.ts'
 import { faultKinds } from '../faults/index.ts'
 import { suggestion } from '../lib/likely-name.ts'
 import { MAX_RULES } from './limits.ts'
-import { Amount, Position, Range, RuleMatch } from './match-schema.ts'
+
+/** A number, `a-b` or `a+`, as the first and last number. */
+function rangeOf(number: z.ZodInt | z.ZodNumber, digits: string, error: string) {
+  const form = new RegExp(`^(${digits})(?:(-)(${digits})|(\\+))?$`)
+  return z
+    .union([number.min(0), z.string().regex(form, { error })], { error })
+    .transform((text): readonly [number, number] => {
+      if (typeof text === 'number') return [text, text]
+      const [, first, , last, open] = form.exec(text) ?? []
+      return [Number(first), open ? Number.POSITIVE_INFINITY : Number(last ?? first)]
+    })
+    .refine(([first, last]) => first <= last, { error: 'must not end before it starts' })
+}
+
+/** `1`, `1-3` or `2+`, as the first and last number. */
+export const Range = rangeOf(z.int(), '\\d+', "must be a number, or a range such as '1-3' or '2+'")
+
+/** `0.02`, `0-0.02` or `0.01+`, as the minimum and maximum amount. */
+export const Amount = rangeOf(
+  z.number(),
+  '\\d+(?:\\.\\d+)?',
+  "must be an amount in USD, or a range such as '0-0.02' or '0.01+'",
+)
+
+const POSITION = { error: "must be 'primary', 'fallback', 'fallback 1' or a position from 0" }
+/** A target of the plan. */
+const Position = z
+  .union([z.string().regex(/^(primary|fallback( [1-9]\d*)?)$/, POSITION), z.int().min(0)], POSITION)
+  .describe("Which target of the plan: 'primary', 'fallback' (any), 'fallback 1', or its position from 0.")
+
+/** The attempts or calls that a rule applies to. All given conditions must hold. */
+export const RuleMatch = z.strictObject({
+  operation: z
+    .string()
+    .optional()
+    .describe(
+      'Name of the operation, such as `chat.completions`, or `getDataset` in the workspace; `*` matches any characters.',
+    ),
+  path: z.string().optional().describe('Path of the request; `*` matches any characters.'),
+  provider: z.string().optional().describe('Name of the provider; `*` matches any characters.'),
+  model: z.string().optional().describe('`<provider>/<model>` or `<model>`; `*` matches any characters.'),
+  target: Position.optional(),
+  called_first: z
+    .enum(['provider', 'model'])
+    .optional()
+    .describe(
+      'Only the provider, or the model, that the session called first under the scenario. Fallbacks to others are not affected, whether the gateway or the client falls back.',
+    ),
+  attempt: Range.optional().describe('Number of the attempt at its target, from 1.'),
+  stream: z.boolean().optional().describe('Whether the call is streamed.'),
+  internal: z.boolean().optional().describe('Whether the call is internal, such as one of an evaluator.'),
+  header: z.record(z.string(), textMatchSchema).optional().describe("The client's request headers by name."),
+  session: z
+    .string()
+    .optional()
+    .describe(
+      'Name of the session; `*` matches any characters. The rule does not apply to other sessions. A session to which no rule applies has no expectations.',
+    ),
+  call_site: textMatchSchema
+    .optional()
+    .describe(
+      'Call site in the client, from the header `x-understudy-call-site`; in a string, `*` matches any characters.',
+    ),
+  identity: z.string().optional().describe('Id of the identity; `*` matches any characters.'),
+  thread: z.string().optional().describe('Id of the thread; `*` matches any characters.'),
+  body: bodyMatchSchema.optional().describe('Values by path in the body, such as `metadata.tier`.'),
+  text: textMatchSchema.optional().describe('The last user message.'),
+  agent: z.string().optional().describe('Key of the agent that calls a model or a tool; `*` matches any characters.'),
+  task: z.string().optional().describe("Id of the agent's task; `*` matches any characters."),
+  iteration: Range.optional().describe('Number of the iteration since the last user message, from 1.'),
+  tool: z
+    .string()
+    .optional()
+    .describe('At `tool` and `cancel`: name, key or type of the tool that an agent calls; `*` matches any characters.'),
+})
 
 /** The needs of a scenario. A run that does not meet them is inconclusive. */
 export const Needs = z
@@ -90,12 +166,8 @@ export const Rule = z
     if (!fault && when.sets === undefined)
       context.addIssue({ code: 'custom', path: ['fault'], message: "is required, unless the rule has 'when.sets'" })
     const points = faultKinds.find((kind) => kind.type === fault?.type)?.points
-    if (at && points && !points.includes(at))
-      context.addIssue({
-        code: 'custom',
-        path: ['at'],
-        message: `must be one of ${points.join(', ')} for ${fault?.type}`,
-      })
+    const message = `must be one of ${points?.join(', ')} for ${fault?.type}`
+    if (at && points && !points.includes(at)) context.addIssue({ code: 'custom', path: ['at'], message })
   })
 export type Rule = z.infer<typeof Rule>
 
@@ -132,6 +204,10 @@ export type TaskPattern = z.infer<typeof TaskConditions>
 /** Keys of expectations that count tasks or their parts. */
 const TASK_COUNTERS = ['tasks', 'iterations', 'tool_calls', 'sub_tasks'] as const
 
+/** Keys of what an expectation is about. It has one of them, the others are conditions. */
+const COUNTED = ['attempts', 'calls', 'cost', 'tokens', ...TASK_COUNTERS, 'order', 'retry_after_honored']
+const quoted = (keys: readonly string[]): string => keys.map((key) => `'${key}'`).join(', ')
+
 /** An expectation: a count, an order, a cost, or that the client honors `Retry-After`. */
 export const Expectation = CallConditions.extend({
   ...TaskConditions.shape,
@@ -158,33 +234,13 @@ export const Expectation = CallConditions.extend({
     .describe('Attempts that happen in this order; other attempts may happen in between.'),
   retry_after_honored: z.literal(true).optional().describe('The client honors every `Retry-After`.'),
 }).superRefine((expectation, context) => {
-  const { attempts, calls, cost, tokens, tasks, iterations, tool_calls, sub_tasks, order, ...more } = expectation
-  const { retry_after_honored, ...narrowing } = more
-  const counted = {
-    attempts,
-    calls,
-    cost,
-    tokens,
-    tasks,
-    iterations,
-    tool_calls,
-    sub_tasks,
-    order,
-    retry_after_honored,
-  }
-  const definedKeys = (object: object) =>
-    Object.entries(object).flatMap(([name, value]) => (value === undefined ? [] : [name]))
-  const countedKeys = definedKeys(counted)
-  const conditionKeys = definedKeys(narrowing)
+  const { order, retry_after_honored } = expectation
+  const keys = Object.entries(expectation).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+  const countedKeys = COUNTED.filter((key) => keys.includes(key))
+  const conditionKeys = keys.filter((key) => !COUNTED.includes(key))
   const issue = (message: string, path = countedKeys[0] ?? '') =>
     context.addIssue({ code: 'custom', path: [path], message })
-  if (countedKeys.length > 1)
-    issue(
-      `cannot be combined with ${countedKeys
-        .slice(1)
-        .map((name) => `'${name}'`)
-        .join(', ')}`,
-    )
+  if (countedKeys.length > 1) issue(`cannot be combined with ${quoted(countedKeys.slice(1))}`)
   if ((order || retry_after_honored) && conditionKeys.length > 0)
     return issue('cannot be combined with other conditions')
   const taskCounter = TASK_COUNTERS.find((name) => countedKeys.includes(name))
@@ -194,8 +250,8 @@ export const Expectation = CallConditions.extend({
     if (taskCounter ? !validKeys.includes(key) : isTaskCondition)
       issue(
         taskCounter
-          ? `cannot be combined with '${taskCounter}'; valid: ${validKeys.map((one) => `'${one}'`).join(', ')}`
-          : `can only be combined with ${key === 'tool' ? "'tool_calls'" : TASK_COUNTERS.map((one) => `'${one}'`).join(', ')}`,
+          ? `cannot be combined with '${taskCounter}'; valid: ${quoted(validKeys)}`
+          : `can only be combined with ${quoted(key === 'tool' ? ['tool_calls'] : TASK_COUNTERS)}`,
         key,
       )
   }

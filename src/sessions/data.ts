@@ -1,11 +1,15 @@
 // The data of a session. An in-memory database is opened on first use, and can be unloaded to a few compressed
 // kilobytes.
 import { ApiError } from '../contract/core/error.ts'
+import type { Sequences } from '../contract/core/sequence.ts'
+import type { Contents, Records } from '../contract/workspace/record.ts'
 import { checkpointer } from '../db/checkpoint.ts'
-import { byteSize, type Database, keyedKinds, openClone, openSecond } from '../db/open.ts'
-import { leaveOverwritten } from '../db/overwritten-file.ts'
-import type { StoreSize } from '../db/row-budget.ts'
+import type { SizedKeyValueStore } from '../db/key-value-store.ts'
+import { byteSize, type Database, keyedKinds, leaveOverwritten, openClone, openSecond } from '../db/open.ts'
+import type { RecordShapes } from '../db/record-shapes.ts'
+import type { DroppedRows, StoreSize } from '../db/row-budget.ts'
 import { dump, lastInstantIn, replacingSteps, type Snapshot } from '../db/snapshot.ts'
+import { type TraceStore, traceStore } from '../db/trace-store.ts'
 import {
   type BatchedWrite,
   createWriter,
@@ -14,18 +18,164 @@ import {
   type Writer,
   type Writes,
 } from '../db/writer.ts'
+import { everySoOften } from '../lib/clock.ts'
+import { lazy } from '../lib/lazy.ts'
 import { inSlices } from '../lib/slices.ts'
-import {
-  type DataCounts,
-  type DataHistory,
-  type DataLimits,
-  type DataOptions,
-  nothingDropped,
-  type OpenStores,
-  onUse,
-  type Stores,
-  storesOver,
-} from './stores.ts'
+
+// Most calls use none of these.
+const keyValueStore = lazy<typeof import('../db/key-value-store.ts')>(() => require('../db/key-value-store.ts'))
+const recordStore = lazy<typeof import('../db/record-store.ts')>(() => require('../db/record-store.ts'))
+const sequences = lazy<typeof import('../db/sequence-store.ts')>(() => require('../db/sequence-store.ts'))
+const contentStore = lazy<typeof import('../db/content-store.ts')>(() => require('../db/content-store.ts'))
+
+/** The stores over one database. */
+export interface Stores {
+  readonly traces: TraceStore
+  readonly keyValues: SizedKeyValueStore
+  /** The workspace. */
+  readonly records: Records
+  /** Files, and the chunks of knowledge bases. */
+  readonly contents: Contents
+  /** Positions in fixture sequences. */
+  readonly sequences: Sequences
+}
+
+/** Limits on the stored data of a session; unlimited if omitted. */
+export interface DataLimits {
+  /** Maximum number of traces; the oldest are dropped first. */
+  traces?: number | undefined
+  /** Maximum size of traces in bytes. */
+  traceBytes?: number | undefined
+  /** Maximum size of stored responses, cached responses and image files in bytes; the oldest are dropped first. */
+  answerBytes?: number | undefined
+}
+
+/** The dependencies of the stores. */
+export interface DataOptions {
+  keep: DataLimits
+  /** The schemas of record bodies, by kind; any object if omitted. */
+  shapes?: RecordShapes | undefined
+  /** Milliseconds since the epoch, on the session's clock. */
+  now(): number
+  /** Called when an in-memory database is opened. */
+  opened?(): void
+}
+
+/** Counts of stored data. */
+export interface DataCounts {
+  traces: StoreSize
+  keyValues: StoreSize
+}
+
+/** What the stores have dropped. */
+interface DroppedData {
+  traces: DroppedRows
+  keyValues: DroppedRows
+}
+/** For a database from which nothing was dropped yet. */
+const nothingDropped = (): DroppedData => ({ traces: { count: 0, last: 0 }, keyValues: { count: 0, last: 0 } })
+
+/** What is known about a database besides its content. */
+interface DataHistory {
+  dropped: DroppedData
+  /** The highest record number so far. */
+  number?: number | undefined
+  /** The counts, if known: counting takes longer than a call. */
+  counts?: DataCounts | undefined
+}
+
+/** Stores over a database, created on first use: their statements are most of a small session's memory. */
+const storesOver = (
+  database: Database,
+  writer: Writes,
+  { keep, now, shapes, number, dropped, counts }: DataOptions & DataHistory,
+) => {
+  const made: { -readonly [Name in keyof Stores]?: Stores[Name] } = {}
+  const limits = {
+    traces: { keep: keep.traces, bytes: keep.traceBytes, dropped: dropped.traces, counted: counts?.traces },
+    keyValues: { now, bytes: keep.answerBytes, dropped: dropped.keyValues, counted: counts?.keyValues },
+  }
+  const stores = {
+    get traces(): Stores['traces'] {
+      return (made.traces ??= traceStore(database, writer, limits.traces))
+    },
+    get keyValues(): Stores['keyValues'] {
+      return (made.keyValues ??= keyValueStore().keptStore(database, writer, limits.keyValues))
+    },
+    get records() {
+      return (made.records ??= recordStore().recordStore(database, { last: number, shapes, writes: writer }))
+    },
+    get contents(): Stores['contents'] {
+      return (made.contents ??= contentStore().contentStore(database))
+    },
+    get sequences(): Stores['sequences'] {
+      return (made.sequences ??= sequences().sequenceStore(database, writer))
+    },
+    /** The last record number, if it cannot be derived from the stored rows. */
+    lastNumber: () => (made.records ? made.records.lastNumber() : number),
+    /** Their sizes; for those that were not created, the last known ones. */
+    counts: (): DataCounts => ({
+      traces: (!made.traces && counts?.traces) || stores.traces.size(),
+      keyValues: (!made.keyValues && counts?.keyValues) || stores.keyValues.size(),
+    }),
+  }
+  return stores
+}
+
+/** A store that is looked up at each use. */
+const onUse = <Store extends object>(store: () => Store): Store =>
+  new Proxy({} as Store, { get: (own, name) => Reflect.get(Object.hasOwn(own, name) ? own : store(), name) })
+
+/** Stores of which each is looked up at each use, or as `through` does it. */
+export const storesOnUse = (
+  stores: () => Stores,
+  through: <Store extends object>(store: () => Store) => Store = onUse,
+): Stores => ({
+  traces: through(() => stores().traces),
+  keyValues: through(() => stores().keyValues),
+  records: through(() => stores().records),
+  contents: through(() => stores().contents),
+  sequences: through(() => stores().sequences),
+})
+
+/** Works on a store, and converts its errors to those for a caller. */
+export type Guard = <Result>(run: () => Result) => Result
+
+/** The same for work over many turns of the event loop. */
+export async function guardedLater<Result>(run: () => Promise<Result>, guard: Guard): Promise<Result> {
+  try {
+    return await run()
+  } catch (error) {
+    return guard(() => {
+      throw error
+    })
+  }
+}
+
+/** The same for a store: every method, and iterating its result, runs under a guard. */
+export const guardedOnUse = <Store extends object>(store: () => Store, guard: Guard): Store =>
+  new Proxy({} as Store, {
+    get(_, name) {
+      const value: unknown = Reflect.get(store(), name)
+      if (typeof value !== 'function') return value
+      return (...args: unknown[]) => {
+        const result: unknown = guard(() => Reflect.apply(value, store(), args))
+        return isIterator(result) ? guardedIterator(result, guard) : result
+      }
+    },
+  })
+
+// The sequences of a call have a `next` of their own.
+const isIterator = (value: unknown): value is Iterator<unknown> =>
+  typeof value === 'object' && value !== null && Symbol.iterator in value && 'next' in value
+
+function* guardedIterator(items: Iterator<unknown>, guard: Guard): Generator<unknown> {
+  try {
+    for (let item = guard(() => items.next()); !item.done; item = guard(() => items.next())) yield item.value
+  } finally {
+    items.return?.()
+  }
+}
 
 /** All data of a session, until a reset or a snapshot replaces it. */
 export interface SessionData extends Stores {
@@ -71,13 +221,8 @@ export interface SessionData extends Stores {
 export const resetError = (what = 'the session was reset'): ApiError =>
   new ApiError(409, 'session_reset', `${what} during this call: repeat it`)
 
-interface OpenData {
-  database: Database
-  writer: Writer
-  stores: OpenStores
-  dropped: DataHistory['dropped']
-}
-const opened = (database: Database, options: DataOptions, continued: DataHistory): OpenData => {
+type OpenData = ReturnType<typeof opened>
+const opened = (database: Database, options: DataOptions, continued: DataHistory) => {
   const writer = createWriter(database)
   const stores = storesOver(database, writer, { ...options, ...continued })
   return { database, writer, stores, dropped: continued.dropped }
@@ -144,11 +289,7 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
     return loaded
   }
   return {
-    traces: onUse(() => use().stores.traces),
-    keyValues: onUse(() => use().stores.keyValues),
-    records: onUse(() => use().stores.records),
-    contents: onUse(() => use().stores.contents),
-    sequences: onUse(() => use().stores.sequences),
+    ...storesOnUse(() => use().stores),
     transact: (run) => use().writer.transact(run),
     keyedKinds: () => (loaded ? keyedKinds(loaded.database) : (unloaded?.keyedKinds ?? [])),
     snapshot() {
@@ -262,15 +403,10 @@ export function fileData(
       writesUntil(() => isReplaced, writer),
       { ...options, dropped: nothingDropped() },
     )
-    const stores: Stores = {
-      traces: own.traces,
-      keyValues: onUse(() => own.keyValues),
-      records: onUse(() => own.records),
-      contents: onUse(() => own.contents),
-      sequences: onUse(() => own.sequences),
-    }
+    const { traces } = own
     return {
-      ...stores,
+      ...storesOnUse(() => own),
+      traces,
       loaded: true,
       get idle() {
         return writer.idle
@@ -294,7 +430,7 @@ export function fileData(
         return begin()
       },
       restored,
-      calls: stores.traces.lastSeq(),
+      calls: traces.lastSeq(),
       underWay: new Set(),
       counts: own.counts,
       sleep() {},
@@ -317,4 +453,41 @@ export function fileData(
     }
   }
   return begin()
+}
+
+/** Minimum time in ms before unused data is closed: the work of an ended generation writes its last lines some turns later. */
+const DISCARDED_AFTER_MS = 500
+
+/** The users of data. */
+export interface DataUsers {
+  /** Number of calls and other activities in progress. */
+  active: number
+}
+
+/** Receives data that no generation has any more, with its users. */
+export type Discard = (data: Pick<SessionData, 'discard'>, users: Readonly<DataUsers>) => void
+
+/**
+ * Closes discarded data a short time after its last user has ended: a busy server ends many sessions in a second, and
+ * their memory is not returned to the system. Does nothing for data in files.
+ */
+export function createDiscards(every = everySoOften): Discard {
+  let discarded: { discard(): void; users: Readonly<DataUsers>; isDue: boolean }[] = []
+  let stop: (() => void) | undefined
+  const closeDue = () => {
+    const due = discarded.filter(({ isDue, users }) => isDue && users.active === 0)
+    discarded = discarded.filter((one) => !due.includes(one))
+    for (const one of discarded) one.isDue = one.users.active === 0
+    if (discarded.length === 0) {
+      stop?.()
+      stop = undefined
+    }
+    void inSlices(due, ({ discard }) => discard())
+  }
+  return (data, users) => {
+    const { discard } = data
+    if (!discard) return
+    discarded.push({ discard, users, isDue: false })
+    stop ??= every(DISCARDED_AFTER_MS, closeDue)
+  }
 }

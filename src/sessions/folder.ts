@@ -9,37 +9,24 @@ import { readSettings, withSettings } from '../db/session-file.ts'
 import { syncLater } from '../db/sync-later.ts'
 import { makePrivateFolder, writeNewPrivateFile } from '../lib/private-files.ts'
 import { asObject, parsedJson } from '../lib/values.ts'
-import { fileData, nothingStored, type SessionData } from './data.ts'
+import {
+  type DataCounts,
+  type DataOptions,
+  fileData,
+  type Guard,
+  guardedLater,
+  guardedOnUse,
+  nothingStored,
+  type SessionData,
+  storesOnUse,
+} from './data.ts'
 import { foreignFile, isName, UnusableSession, unrestorable, unwritable } from './refusals.ts'
-import { type DataCounts, type DataOptions, type Guard, guardedLater, guardedOnUse } from './stores.ts'
 
 /** The settings with which a session was created over the control API. */
 export type GeneratedWith = Record<string, unknown>
 
 /** The databases of named sessions. */
-export interface SessionFolder {
-  /**
-   * Whether this or an earlier process has left a session of this name, or a file of another program is in its place.
-   */
-  has(name: string): boolean
-  /** Its data, restored or new. `made` are the settings to store in a new file, or undefined for none. */
-  data(name: string, options: DataOptions, made: GeneratedWith | undefined): SessionData
-  /** The settings of a restored session; undefined if its first call created it. */
-  madeWith(name: string): GeneratedWith | undefined
-  /** The sessions with files, valid or not. */
-  names(): string[]
-  /** When the file of a session was last written, in ms since the epoch; undefined if there is none. */
-  lastWritten(name: string): number | undefined
-  /** Deletes the data of an unused session, and keeps its settings. */
-  clear(name: string): void
-  /**
-   * Removes a session.
-   * @throws ApiError 507 if the file belongs to another program or cannot be removed
-   */
-  remove(name: string): void
-  /** Frees the folder for another process. */
-  close(): void
-}
+export type SessionFolder = ReturnType<typeof openFolder>
 
 /** The dependencies of a folder. */
 interface FolderOptions {
@@ -60,7 +47,7 @@ const COMPANIONS = ['-wal', '-shm', '-journal']
  * The sessions of a folder, for this process alone.
  * @throws DatabaseError if it cannot be used
  */
-export function openFolder(folder: string, { db, empty, loaded: awake }: FolderOptions): SessionFolder {
+export function openFolder(folder: string, { db, empty, loaded: awake }: FolderOptions) {
   const release = locked(folder, db)
   const fileOf = (name: string) => join(folder, fileName(name) + SUFFIX)
   const withRoom: Guard = (run) => {
@@ -86,49 +73,63 @@ export function openFolder(folder: string, { db, empty, loaded: awake }: FolderO
     remove(name)
     cared(name, () => writeWhole(fileOf(name), made ? withSettings(empty(), JSON.stringify(made)) : empty()))
   }
+  const storedSettings = (name: string): string | undefined => {
+    checkState(name, fileOf(name))
+    return withRoom(() => refusing(name, () => readSettings(fileOf(name))))
+  }
   return {
+    /**
+     * Whether this or an earlier process has left a session of this name, or a file of another program is in its place.
+     */
     has,
-    data(name, options, made) {
+    /** Its data, restored or new. `made` are the settings to store in a new file, or undefined for none. */
+    data(name: string, options: DataOptions, made: GeneratedWith | undefined): SessionData {
       const restored = has(name)
       try {
         if (!restored) withRoom(() => write(name, made))
-        const check = () => checkState(name, fileOf(name))
-        return restingData({ name, file: fileOf(name), restored, check, withRoom }, options)
+        return restingData({ name, file: fileOf(name), restored, withRoom }, options)
       } catch (error) {
         if (!restored) remove(name)
         throw error
       }
     },
-    madeWith(name) {
+    /** The settings of a restored session; undefined if its first call created it. */
+    madeWith(name: string): GeneratedWith | undefined {
       if (!has(name)) return undefined
-      checkState(name, fileOf(name))
-      const text = withRoom(() => settingsText(name, fileOf(name)))
+      const text = storedSettings(name)
       if (text === undefined) return undefined
       const made = asObject(parsedJson(text))
       if (!made) throw unrestorable(name, `the settings in ${fileOf(name)} are not what was written there`)
       return made
     },
+    /**
+     * Removes a session.
+     * @throws ApiError 507 if the file belongs to another program or cannot be removed
+     */
     remove,
+    /** The sessions with files, valid or not. */
     names: () =>
       readdirSync(folder)
         .flatMap((file) => nameOf(file) ?? [])
         .sort(),
-    lastWritten: (name) =>
+    /** When the file of a session was last written, in ms since the epoch; undefined if there is none. */
+    lastWritten: (name: string) =>
       cared(name, () => {
         const times = ['', '-wal'].flatMap(
           (end) => lstatSync(fileOf(name) + end, { throwIfNoEntry: false })?.mtimeMs ?? [],
         )
         return times.length === 0 ? undefined : Math.max(...times)
       }),
-    clear(name) {
-      checkState(name, fileOf(name))
-      const text = withRoom(() => settingsText(name, fileOf(name)))
+    /** Deletes the data of an unused session, and keeps its settings. */
+    clear(name: string): void {
+      const text = storedSettings(name)
       cared(name, () => {
         // A left-over log would be taken for that of the new file.
         for (const end of COMPANIONS) removeFile(fileOf(name) + end)
         writeWhole(fileOf(name), text === undefined ? empty() : withSettings(empty(), text))
       })
     },
+    /** Frees the folder for another process. */
     close: release,
   }
 }
@@ -174,9 +175,10 @@ function refusalOf(name: string, error: unknown): unknown {
   return isDamage(error) ? unrestorable(name, `its file cannot be read: ${(error as Error).message}`) : error
 }
 
-function settingsText(name: string, file: string): string | undefined {
+/** Works on the database of a session; its errors are those of the session. */
+function refusing<Result>(name: string, run: () => Result): Result {
   try {
-    return readSettings(file)
+    return run()
   } catch (error) {
     throw refusalOf(name, error)
   }
@@ -275,8 +277,6 @@ interface SessionFile {
   name: string
   file: string
   restored: boolean
-  /** @throws ApiError 507 if it is not as it was left */
-  check(): void
   /** Runs work that opens files, once there is room for them. */
   withRoom: Guard
 }
@@ -288,18 +288,23 @@ const openData = (source: SessionFile, options: DataOptions, wasDamaged = false)
  * Opens the file of a session. One that `wasDamaged` is read as a whole, which takes long, to see whether it still is.
  */
 function openFile(
-  { name, file, restored, check, withRoom }: SessionFile,
+  { name, file, restored, withRoom }: SessionFile,
   options: DataOptions,
   wasDamaged: boolean,
 ): SessionData {
-  check()
+  checkState(name, file)
   let database: Database | undefined
   try {
     const opened = openOften(file)
     database = opened
     const found = wasDamaged ? String(opened.pragma('quick_check(1)', { simple: true })) : HEALTHY
     if (found !== HEALTHY) throw unrestorable(name, `what is in ${file} cannot be read: ${found}`)
-    const openBeside = () => withRoom(() => openAgain(name, file))
+    /** Opens a second connection. */
+    const openBeside = () =>
+      withRoom(() => {
+        checkState(name, file)
+        return refusing(name, () => openSecond(file))
+      })
     return fileData(
       { database, restored, openBeside, closing: () => closesAtOnce(opened), release: () => syncLater(file) },
       options,
@@ -310,32 +315,16 @@ function openFile(
   }
 }
 
-/** A second connection to the file of a session. */
-function openAgain(name: string, file: string): Database {
-  checkState(name, file)
-  try {
-    return openSecond(file)
-  } catch (error) {
-    throw refusalOf(name, error)
-  }
-}
-
 /** SQLite's report on an intact database. */
 const HEALTHY = 'ok'
-
-/** The known counts of an unloaded session. */
-interface RestingCounts {
-  counts: DataCounts
-  keyedKinds: readonly string[]
-  calls: number
-}
 
 /** Data in a file that is open only while it is used. */
 function restingData(source: SessionFile, options: DataOptions, begun?: SessionData): SessionData {
   const { name } = source
   // Opened at once: a file that cannot be opened is no session to count and list.
   let loaded: SessionData | undefined = begun ?? openData(source, options)
-  let lastKnown: RestingCounts = { counts: nothingStored(options.keep), keyedKinds: [], calls: 0 }
+  /** What is known while it is closed. */
+  let lastKnown = { counts: nothingStored(options.keep), keyedKinds: [] as readonly string[], calls: 0 }
   /** Why it could not be opened the last time, and why something in it could not be read. */
   let [closedBy, spoiledBy]: (UnusableSession | undefined)[] = []
   const use = (): SessionData => {
@@ -383,15 +372,10 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
     if (spoiledBy) rest()
     return use()
   }
-  const store = <Store extends object>(of: (data: SessionData) => Store) => guardedOnUse(() => of(use()), guard)
-  const countsOf = (data: SessionData) => readOr(() => data.counts(), lastKnown.counts)
-  const kindsOf = (data: SessionData) => readOr(() => data.keyedKinds(), lastKnown.keyedKinds)
+  const countsOf = (data: SessionData): DataCounts => readOr(() => data.counts(), lastKnown.counts)
+  const kindsOf = (data: SessionData): readonly string[] => readOr(() => data.keyedKinds(), lastKnown.keyedKinds)
   return {
-    traces: store((data) => data.traces),
-    keyValues: store((data) => data.keyValues),
-    records: store((data) => data.records),
-    contents: store((data) => data.contents),
-    sequences: store((data) => data.sequences),
+    ...storesOnUse(use, (store) => guardedOnUse(store, guard)),
     transact: (run) => use().transact(run),
     keyedKinds: () => (loaded ? kindsOf(loaded) : lastKnown.keyedKinds),
     snapshot: () => guardedLater(() => use().snapshot(), guard),
@@ -419,7 +403,7 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
     check() {
       const { traces } = useAgain()
       try {
-        source.check()
+        checkState(name, source.file)
         guard(() => traces.list({ limit: 1 }))
       } catch (error) {
         // The next use fails for the same reason, until it is repaired.

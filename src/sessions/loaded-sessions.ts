@@ -138,14 +138,8 @@ interface IdleOptions {
 }
 
 /** Unloads idle sessions, and drops them after a time, except for the default one. */
-export function watchIdle({
-  sessions,
-  transients: peeked,
-  folder,
-  realNow,
-  ttl = Number.POSITIVE_INFINITY,
-  remove,
-}: IdleOptions) {
+export function watchIdle(options: IdleOptions) {
+  const { sessions, transients: peeked, folder, realNow, ttl = Number.POSITIVE_INFINITY, remove } = options
   let dropped = 0
   let stopped = false
   const drop = (name: string) => {

@@ -48,27 +48,22 @@ export const foreignFile = (name: string, file: string) =>
   )
 
 /** The error 429 `session_limit`, with the value of `--max-sessions`. */
-export const tooMany = (most: number) =>
-  new ApiError(
-    429,
-    'session_limit',
-    `there are ${most} sessions already, as many as --max-sessions allows: delete one (DELETE /_understudy/sessions/<name>), use one of them, or let idle ones be dropped with --session-ttl`,
-  )
+export function tooMany(most: number): ApiError {
+  const message = `there are ${most} sessions already, as many as --max-sessions allows: delete one (DELETE /_understudy/sessions/<name>), use one of them, or let idle ones be dropped with --session-ttl`
+  return new ApiError(429, 'session_limit', message)
+}
 
 /** The error 503 `draining` of a server that is shutting down. */
-export const shuttingDown = () =>
-  new ApiError(503, 'draining', 'this instance is being stopped and begins no more sessions: call again, elsewhere', {
-    headers: { 'retry-after': '1' },
-  })
+export function shuttingDown(): ApiError {
+  const message = 'this instance is being stopped and begins no more sessions: call again, elsewhere'
+  return new ApiError(503, 'draining', message, { headers: { 'retry-after': '1' } })
+}
 
 /** The error 409 `session_exists`. */
-export const alreadyThere = (name: string) =>
-  new ApiError(
-    409,
-    'session_exists',
-    `there is a session named ${JSON.stringify(name)} already: reset or delete it, or take another name`,
-    { param: 'name' },
-  )
+export function alreadyThere(name: string): ApiError {
+  const message = `there is a session named ${JSON.stringify(name)} already: reset or delete it, or take another name`
+  return new ApiError(409, 'session_exists', message, { param: 'name' })
+}
 
 /** The error 400 `default_session`. */
 export const undeletable = () =>

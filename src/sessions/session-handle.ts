@@ -10,8 +10,16 @@ import { lastInstant } from '../db/snapshot.ts'
 import { type Clock, type LatencyMode, realClock, type TimeSettings, type VirtualClock } from '../lib/clock.ts'
 import { processSecret } from '../lib/ids.ts'
 import { VIRTUAL_START, virtualClock } from '../lib/virtual-clock.ts'
-import { fileData, loadedMemoryData, memoryData, resetError, type SessionData } from './data.ts'
-import type { DataUsers, Discard } from './discards.ts'
+import {
+  type DataLimits,
+  type DataUsers,
+  type Discard,
+  fileData,
+  loadedMemoryData,
+  memoryData,
+  resetError,
+  type SessionData,
+} from './data.ts'
 import type { GeneratedWith, SessionFolder } from './folder.ts'
 import { checkName } from './refusals.ts'
 import {
@@ -24,30 +32,21 @@ import {
   type SessionHandle,
   type SessionOrigin,
 } from './session.ts'
-import type { DataLimits } from './stores.ts'
 
 /** The inputs of a session. */
-interface SlotOptions {
+interface SlotOptions
+  extends Pick<SessionsOptions, 'instance' | 'noVirtualClock' | 'jobLimits'>,
+    Pick<SlotParts, 'renewed' | 'discard'> {
   name: string
   seed: number
   time: TimeSettings
   approvals: Approvals
   history: HistoryMode | undefined
   isHome: boolean
-  isDefault: boolean
-  instance: Instance
   /** Whether it was created explicitly, and not by its first call. */
   made: boolean
   /** Its data; `now` returns the time of its clock. */
   data(now: () => number): SessionData
-  /** Why a virtual clock is not allowed. */
-  noVirtualClock: string | undefined
-  /** The limits of its jobs in workers. */
-  jobLimits?: JobLimits | undefined
-  /** Called for each generation after the first. */
-  renewed(session: Session): void
-  /** Receives data that no generation has any more. */
-  discard: Discard
 }
 
 /** A session as its owner sees it. */
@@ -58,15 +57,13 @@ export interface OwnedSession extends SessionHandle {
   readonly loaded: boolean
   /** Closes the database if it is idle. */
   sleep(): void
-  /** Ends everything that runs. The data is freed with its last user. */
+  /** Ends everything that runs, and detaches the data, which is freed with its last user. */
   forget(reason: ApiError): void
-  /** Detaches the data from the session. */
-  leave(): void
   close(): void
 }
 
 /** @throws ApiError 400 if the clock is not allowed */
-function checkClock(kind: Clock['kind'], noVirtualClock: string | undefined): void {
+function checkClock(kind: Clock['kind'], { noVirtualClock }: Pick<SlotOptions, 'noVirtualClock'>): void {
   if (kind === 'virtual' && noVirtualClock)
     throw new ApiError(400, 'clock_not_possible', `${noVirtualClock}: leave 'clock' out`, { param: 'clock' })
 }
@@ -94,13 +91,7 @@ interface Generation {
 }
 
 /** State that all generations of a session share. */
-interface Lineage {
-  name: string
-  seed: number
-  approvals: Approvals
-  history: HistoryMode | undefined
-  isHome: boolean
-  jobLimits?: JobLimits | undefined
+interface Lineage extends Pick<SlotOptions, 'name' | 'seed' | 'approvals' | 'history' | 'isHome' | 'jobLimits'> {
   slot: SessionHandle
   /** Number of calls and other activities in progress. */
   active: number
@@ -108,8 +99,8 @@ interface Lineage {
 
 /** A session with its first generation. */
 function createSlot(options: SlotOptions): OwnedSession {
-  const { time: ownTime, instance, data, noVirtualClock, renewed, discard } = options
-  checkClock(ownTime.clock, noVirtualClock)
+  const { time: ownTime, instance, data, renewed, discard } = options
+  checkClock(ownTime.clock, options)
   const next = (change: Partial<Generation>, reason: ApiError): Session => {
     const before = current
     const { clock, data, users } = generation
@@ -150,7 +141,7 @@ function createSlot(options: SlotOptions): OwnedSession {
     },
     check: () => generation.data.check?.(),
     renew({ clock: kind = ownTime.clock, latency = ownTime.latency } = {}) {
-      checkClock(kind, noVirtualClock)
+      checkClock(kind, options)
       const clock = clockOf({ clock: kind, latency }, generation.clock)
       return next({ clock }, resetError('the scenario of the session changed'))
     },
@@ -165,8 +156,8 @@ function createSlot(options: SlotOptions): OwnedSession {
       return nextGeneration(data, clock, resetError('the data of the session was replaced'))
     },
     sleep: () => generation.data.sleep(),
-    forget: (reason) => current.end(reason),
-    leave() {
+    forget(reason) {
+      current.end(reason)
       generation.data.leave()
       discard(generation.data, generation.users)
     },
@@ -181,7 +172,7 @@ function createSlot(options: SlotOptions): OwnedSession {
     data: data(() => generation.clock.now()),
     users: { active: 0 },
   }
-  if (!options.isDefault) generation.clock = continuedClock(generation)
+  if (options.name !== DEFAULT_SESSION) generation.clock = continuedClock(generation)
   let current = beginGeneration(generation, lineage)
   const origin = options.made ? 'made' : generation.data.restored ? 'restored' : 'called'
   const beginning = beginningOf(origin, instance.named)
@@ -240,6 +231,7 @@ interface EndingSession extends Session {
 
 function beginGeneration({ clock, data, users }: Generation, lineage: Lineage): EndingSession {
   const { name, seed, approvals, history, isHome, jobLimits, slot } = lineage
+  const { traces, keyValues, records, contents, sequences, keyedKinds, snapshot, counts } = data
   const ending = new AbortController()
   const running = new Set<AbortController>()
   const among = { ending, running, users, lineage }
@@ -250,7 +242,7 @@ function beginGeneration({ clock, data, users }: Generation, lineage: Lineage): 
     history,
     isHome,
     clock,
-    ...storesOf(data),
+    ...{ traces, keyValues, records, contents, sequences, keyedKinds, snapshot, counts },
     // A virtual clock does not skip a commit.
     transact: (run) => clock.work(data.transact(run)),
     ended: ending.signal,
@@ -269,17 +261,6 @@ function beginGeneration({ clock, data, users }: Generation, lineage: Lineage): 
     },
   }
 }
-
-const storesOf = ({ traces, keyValues, records, contents, sequences, keyedKinds, snapshot, counts }: SessionData) => ({
-  traces,
-  keyValues,
-  records,
-  contents,
-  sequences,
-  keyedKinds,
-  snapshot,
-  counts,
-})
 
 /** Settings that may differ between sessions. */
 export interface SessionSettings {
@@ -323,12 +304,11 @@ interface SlotParts {
   empty: () => Buffer
   folder: SessionFolder | undefined
   opened(): void
+  /** Called for each generation after the first. */
   renewed(session: Session): void
+  /** Receives data that no generation has any more. */
   discard: Discard
 }
-
-/** The settings of a restored session that differ from the others. */
-const settingsIn = (made: GeneratedWith | undefined) => made?.session as SessionSettings | undefined
 
 /** Creates a session, whose settings may differ from the others. */
 export function sessionHandleMaker(
@@ -347,25 +327,17 @@ export function sessionHandleMaker(
   return (name, settings, made) => {
     checkName(name)
     // A transient session leaves no file.
-    const ownSettings = typeof settings === 'object' ? settings : (settings && settingsIn(folder?.madeWith(name))) || {}
+    const restored =
+      settings === 'called' ? (folder?.madeWith(name)?.session as SessionSettings | undefined) : undefined
+    const ownSettings = typeof settings === 'object' ? settings : (restored ?? {})
     const { seed = options.seed, approvals = 'ask', history } = ownSettings
     const { clock = options.time.clock, latency = options.time.latency } = ownSettings
-    const isHome = name === (options.home ?? DEFAULT_SESSION)
     return createSlot({
-      name,
-      seed,
+      ...{ name, seed, approvals, history, instance, noVirtualClock, jobLimits, renewed, discard },
       time: { clock, latency },
-      approvals,
-      history,
-      isHome,
-      isDefault: name === DEFAULT_SESSION,
-      instance,
+      isHome: name === (options.home ?? DEFAULT_SESSION),
       made: typeof settings === 'object',
       data: dataOf(name, settings === undefined, made),
-      noVirtualClock,
-      jobLimits,
-      renewed,
-      discard,
     })
   }
 }

@@ -1,16 +1,11 @@
 // A session as its users see it: one generation, whose clock, stores and signal never change. A reset, a snapshot and
 // another scenario start the next one and end this one by its signal, so that nothing changes under a running call.
-
 import type { HistoryMode } from '../contract/core/history-mode.ts'
 import type { Instance } from '../contract/core/instance.ts'
 import type { JobLimits } from '../contract/core/job-limits.ts'
-import type { KeyValueStore } from '../contract/core/key-value.ts'
-import type { Sequences } from '../contract/core/sequence.ts'
-import type { Contents, Records } from '../contract/workspace/record.ts'
 import type { Snapshot } from '../db/snapshot.ts'
-import type { TraceStore } from '../db/trace-store.ts'
 import type { RealClock, TimeSettings, VirtualClock } from '../lib/clock.ts'
-import type { DataCounts } from './stores.ts'
+import type { SessionData, Stores } from './data.ts'
 
 /** The session of clients that name none. */
 export const DEFAULT_SESSION = 'default'
@@ -19,7 +14,10 @@ export const DEFAULT_SESSION = 'default'
 export type Approvals = 'ask' | 'auto'
 
 /** What a call uses from start to end. */
-export interface Session {
+export interface Session
+  extends Readonly<
+    Pick<SessionData, keyof Stores | 'transact' | 'keyedKinds' | 'snapshot' | 'counts' | 'calls' | 'underWay'>
+  > {
   readonly name: string
   readonly seed: number
   /** Whether it is the session of programs that name none. */
@@ -29,32 +27,12 @@ export interface Session {
   /** How strictly its conversations are judged; undefined where the scenario or the server decides. */
   readonly history: HistoryMode | undefined
   readonly clock: RealClock | VirtualClock
-  readonly traces: TraceStore
-  readonly keyValues: KeyValueStore
-  /** The workspace. */
-  readonly records: Records
-  /** Files, and the chunks of knowledge bases. */
-  readonly contents: Contents
-  /** Positions in fixture sequences. */
-  readonly sequences: Sequences
-  /** Makes atomic changes to the records. Resolves when they are committed, rejects with what `run` throws. */
-  transact<T>(run: () => T): Promise<T>
-  /** Kinds of records of which at least one has a key, such as waiting events. Loads nothing. */
-  keyedKinds(): readonly string[]
-  /** All stored data. */
-  snapshot(): Promise<Snapshot>
-  /** Counts of stored data. Loads nothing. */
-  counts(): DataCounts
   /** Aborts when this generation ends, with the `ApiError` of its calls. */
   readonly ended: AbortSignal
   /** The limits of its jobs in workers; the usual ones if undefined. */
   readonly jobLimits: JobLimits | undefined
   /** A secret for names that cannot be guessed; a function of the seed on a virtual clock. */
   readonly secret: string
-  /** Number of calls so far; continues after a restart. */
-  readonly calls: number
-  /** The numbers of the calls in progress. */
-  readonly underWay: Set<number>
   /** The number of the next call: 1, 2, ... */
   nextCall(): number
   /** Starts a call or another activity, which ends with this generation or when its client disconnects. */

@@ -1,12 +1,11 @@
 // All sessions of a process. They share nothing, so parallel tests cannot see each other.
-import type { Instance } from '../contract/core/instance.ts'
 import { template } from '../db/open.ts'
 import { realClock } from '../lib/clock.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
 import { oneByOne } from '../lib/slices.ts'
-import { resetError } from './data.ts'
-import { createDiscards } from './discards.ts'
+import { sumOf } from '../lib/values.ts'
+import { createDiscards, resetError } from './data.ts'
 import type { GeneratedWith } from './folder.ts'
 import { createTransient, limitLoaded, type SessionEntry, watchIdle } from './loaded-sessions.ts'
 import {
@@ -20,8 +19,7 @@ import {
   unrestorable,
 } from './refusals.ts'
 import { DEFAULT_SESSION, type Session } from './session.ts'
-import type { OwnedSession } from './session-handle.ts'
-import { type SessionSettings, type SessionsOptions, sessionHandleMaker } from './session-handle.ts'
+import { type OwnedSession, type SessionSettings, type SessionsOptions, sessionHandleMaker } from './session-handle.ts'
 
 export type { Session } from './session.ts'
 
@@ -47,68 +45,7 @@ interface SessionProblem {
 }
 
 /** All sessions of a process. */
-export interface Sessions {
-  /**
-   * The session of a name, created on first use.
-   * @throws ApiError 400 for an invalid name, 429 if there are too many
-   */
-  get(name: string): Session
-  /**
-   * The same for readers: a session that does not exist equals a new one, and is neither counted nor listed until it is
-   * used.
-   */
-  peek(name: string): Session
-  /**
-   * What to wait for before a session is used: its turn, if its file must be opened or created, which takes some
-   * milliseconds: hundreds at once would block all others. Absent if sessions have no files.
-   */
-  readonly turn: ((name: string) => Promise<void> | undefined) | undefined
-  /**
-   * The existing session of a name.
-   * @throws ApiError 404 if there is none
-   */
-  find(name: string): Session
-  /** The same; undefined if there is none. */
-  known(name: string): Session | undefined
-  /** The same; also undefined for one of an earlier process that was not used since. */
-  loaded(name: string): Session | undefined
-  /**
-   * Creates a session. Where sessions outlive the process, the settings in `made` are stored.
-   * @throws ApiError 409 if the name exists, 400 for a virtual clock while calls are forwarded
-   */
-  create(name: string, settings: SessionSettings, made: GeneratedWith): Session
-  /**
-   * Deletes a session with all its data, and ends its calls.
-   * @throws ApiError 404 if there is none
-   */
-  delete(name: string): void
-  list(): Session[]
-  /** The result of `read` for all of them, without those whose files it cannot read. */
-  overAll<Result>(read: (sessions: readonly Session[]) => Result): Result
-  /** The sessions whose files could not be used the last time, including those that could not be restored. */
-  problems(): SessionProblem[]
-  /** The process that they belong to. */
-  readonly instance: Instance
-  /** Marks the process as shutting down. */
-  drain(): void
-  readonly draining: boolean
-  /** From now on no session is created: 503 for calls to a new one. */
-  refuseNew(): void
-  /** Number of calls and other activities in progress. */
-  active(): number
-  /** Number of current silences that only a signal ends. */
-  endless(): number
-  watch(listener: SessionListener): void
-  /** Number of sessions dropped since the start because they were unused. */
-  dropped(): number
-  /** Unloads idle sessions, and drops expired ones. Call it every few seconds. */
-  sweep(): Promise<void>
-  /** The sessions of an earlier process that were not used since. */
-  left(): string[]
-  /** Deletes the data of one of those without restoring it; its settings stay. */
-  clearLeft(name: string): void
-  close(): void
-}
+export type Sessions = ReturnType<typeof createSessions>
 
 /** Maximum number of named sessions that could not be restored: any client can request more. */
 const MAX_UNRESTORED = 1_000
@@ -181,7 +118,7 @@ function registryOf(options: SessionsOptions) {
       if (!entry && (!isName(name) || !folder?.has(name))) throw sessionNotFound(name)
       sessions.delete(name)
       unrestored.delete(name)
-      if (entry) forget(entry.handle, why)
+      entry?.handle.forget(resetError(why))
       try {
         noting(name, () => folder?.remove(name))
       } finally {
@@ -214,19 +151,13 @@ function continueIn(
   }
 }
 
-/** Ends everything that runs in a removed session. */
-function forget(handle: OwnedSession, why: string): void {
-  handle.forget(resetError(why))
-  handle.leave()
-}
-
 /**
  * The sessions over a database.
  * @throws DatabaseError if the file or the folder cannot be used
  */
-export function createSessions(options: SessionsOptions): Sessions {
+export function createSessions(options: SessionsOptions) {
   const registry = registryOf(options)
-  const { sessions, peeked: transients, realNow, create, restore, remove } = registry
+  const { sessions, peeked: transients, folder, realNow, create, restore, remove } = registry
   const use = (entry: SessionEntry): Session => {
     entry.used = realNow()
     return entry.handle.current
@@ -237,68 +168,90 @@ export function createSessions(options: SessionsOptions): Sessions {
   const list = () => [...sessions.values()].map(({ handle }) => handle.current)
   const isLeft = (name: string): boolean => {
     try {
-      return registry.folder?.has(name) ?? false
+      return folder?.has(name) ?? false
     } catch {
       return true
     }
   }
-  const expire = (name: string, why: string) => {
-    const entry = sessions.get(name)
+  const unlessUnusable = (run: () => void) => {
     try {
-      if (entry) for (const listener of registry.listeners) listener.expiring?.(entry.handle.current)
+      run()
     } catch (error) {
-      // An unreadable session has no evidence.
-      if (!(error instanceof UnusableSession)) throw error
-    }
-    try {
-      remove(name, why)
-    } catch (error) {
-      // What remains of it in the folder is listed among the problems.
       if (!(error instanceof UnusableSession)) throw error
     }
   }
-  const idle = watchIdle({
-    sessions,
-    transients,
-    folder: registry.folder,
-    realNow,
-    ttl: options.ttl,
-    remove: expire,
-  })
+  const expire = (name: string, why: string) => {
+    const entry = sessions.get(name)
+    // An unreadable session has no evidence.
+    unlessUnusable(() => {
+      if (entry) for (const listener of registry.listeners) listener.expiring?.(entry.handle.current)
+    })
+    // What remains of it in the folder is listed among the problems.
+    unlessUnusable(() => remove(name, why))
+  }
+  const idle = watchIdle({ sessions, transients, folder, realNow, ttl: options.ttl, remove: expire })
   return {
-    get(name) {
+    /**
+     * The session of a name, created on first use.
+     * @throws ApiError 400 for an invalid name, 429 if there are too many
+     */
+    get(name: string): Session {
       const found = sessions.get(name)
       return found ? use(found) : create(name)
     },
-    peek(name) {
+    /**
+     * The same for readers: a session that does not exist equals a new one, and is neither counted nor listed until it is
+     * used.
+     */
+    peek(name: string): Session {
       restore(name)
       return use(sessions.get(name) ?? transients.entry(name))
     },
-    turn: registry.folder && ((name) => (isOpen(name) ? undefined : next())),
-    find(name) {
+    /**
+     * What to wait for before a session is used: its turn, if its file must be opened or created, which takes some
+     * milliseconds: hundreds at once would block all others. Absent if sessions have no files.
+     */
+    turn: folder && ((name: string) => (isOpen(name) ? undefined : next())),
+    /**
+     * The existing session of a name.
+     * @throws ApiError 404 if there is none
+     */
+    find(name: string): Session {
       restore(name)
       const entry = sessions.get(name)
       if (!entry) throw sessionNotFound(name)
       return use(entry)
     },
-    known(name) {
+    /** The same; undefined if there is none. */
+    known(name: string): Session | undefined {
       restore(name)
       const entry = sessions.get(name)
       return entry && use(entry)
     },
-    loaded: (name) => sessions.get(name)?.handle.current,
-    create(name, settings, made) {
+    /** The same; also undefined for one of an earlier process that was not used since. */
+    loaded: (name: string): Session | undefined => sessions.get(name)?.handle.current,
+    /**
+     * Creates a session. Where sessions outlive the process, the settings in `made` are stored.
+     * @throws ApiError 409 if the name exists, 400 for a virtual clock while calls are forwarded
+     */
+    create(name: string, settings: SessionSettings, made: GeneratedWith): Session {
       restore(name)
       if (sessions.has(name)) throw alreadyThere(name)
       return create(name, settings, made)
     },
-    delete(name) {
+    /**
+     * Deletes a session with all its data, and ends its calls.
+     * @throws ApiError 404 if there is none
+     */
+    delete(name: string): void {
       if (name === DEFAULT_SESSION) throw undeletable()
       remove(name, 'the session was deleted')
     },
+    /** The process that they belong to. */
     instance: options.instance,
     list,
-    overAll(read) {
+    /** The result of `read` for all of them, without those whose files it cannot read. */
+    overAll<Result>(read: (sessions: readonly Session[]) => Result): Result {
       for (let readable: readonly Session[] = list(); ; ) {
         try {
           return read(readable)
@@ -312,34 +265,40 @@ export function createSessions(options: SessionsOptions): Sessions {
         }
       }
     },
-    problems: () => [
+    /** The sessions whose files could not be used the last time, including those that could not be restored. */
+    problems: (): SessionProblem[] => [
       // Moving a file away fixes its problem.
       ...[...registry.unrestored].flatMap(([session, message]) => (isLeft(session) ? [{ session, message }] : [])),
       ...list().flatMap(({ name, slot: handle }) =>
         handle.problem === undefined ? [] : [{ session: name, message: handle.problem }],
       ),
     ],
-    drain() {
+    /** Marks the process as shutting down. */
+    drain(): void {
       registry.draining = true
     },
-    get draining() {
+    get draining(): boolean {
       return registry.draining
     },
-    refuseNew() {
+    /** From now on no session is created: 503 for calls to a new one. */
+    refuseNew(): void {
       registry.refusing = true
     },
-    active: () => [...sessions.values()].reduce((sum, { handle }) => sum + handle.active, 0),
+    /** Number of calls and other activities in progress. */
+    active: () => sumOf([...sessions.values()], ({ handle }) => handle.active),
+    /** Number of current silences that only a signal ends. */
     endless: () =>
-      [...new Set([...sessions.values()].map(({ handle }) => handle.current.clock))].reduce(
-        (sum, clock) => sum + clock.endless,
-        0,
-      ),
+      sumOf([...new Set([...sessions.values()].map(({ handle }) => handle.current.clock))], ({ endless }) => endless),
     watch: registry.watch,
-    left: () => registry.folder?.names().filter((name) => !sessions.has(name)) ?? [],
-    clearLeft: (name) => registry.folder?.clear(name),
+    /** The sessions of an earlier process that were not used since. */
+    left: () => folder?.names().filter((name) => !sessions.has(name)) ?? [],
+    /** Deletes the data of one of those without restoring it; its settings stay. */
+    clearLeft: (name: string): void => folder?.clear(name),
+    /** Number of sessions dropped since the start because they were unused. */
     dropped: idle.dropped,
+    /** Unloads idle sessions, and drops expired ones. Call it every few seconds. */
     sweep: idle.sweep,
-    close() {
+    close(): void {
       idle.stop()
       registry.close()
     },

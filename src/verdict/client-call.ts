@@ -1,19 +1,19 @@
 // Client calls for the verdict: their data, how two calls are related, and runs of equal calls.
-import type { ClientMark, ClientTimeout, SilentCall } from '../contract/core/finding.ts'
+import type { ClientMark, ClientTimeout, SilentCall, WorkspaceCallNote } from '../contract/core/finding.ts'
 import type { HistoryRecord } from '../contract/core/history.ts'
 import type { OutcomeKind } from '../contract/core/outcome-kind.ts'
 import type { AttemptRecord } from '../contract/core/trace.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
 import { groupBy } from '../lib/group-by.ts'
-import type { Question } from '../lib/question.ts'
+import { opaqueQuestion, type Question } from '../lib/question.ts'
 import { type Rebuilt, rebuiltText } from '../lib/volatile.ts'
 import { isTooLong } from '../providers/error-body.ts'
 
 /** One call of a client. Times are in ms since the epoch. */
-export interface ClientCall {
+export interface ClientCall
+  extends Pick<WorkspaceCallNote, 'operation' | 'number' | 'until' | 'began' | 'ended' | 'status'> {
   /** Id of its trace. Null for a workspace call. */
   trace: string | null
-  operation: string
   /** The first requested model. Null if unknown. */
   model: string | null
   /** Equal for equal requests. */
@@ -26,13 +26,6 @@ export interface ClientCall {
   cutCalls(): readonly string[]
   /** Whether it was rejected because the input is too long for the model. */
   tooLong: boolean
-  /** Its number in the session, in order of arrival. */
-  number: number
-  /** The number of the last call that had arrived when its response ended. */
-  until: number
-  /** When it began and ended, on the session's clock. */
-  began: number
-  ended: number
   /** When it arrived and its response ended, on the real clock. Null for a call of another process. */
   arrived: number | null
   left: number | null
@@ -40,7 +33,6 @@ export interface ClientCall {
   /** Whether a stream sent any content. */
   begun: boolean
   outcome: OutcomeKind
-  status: number
   code: string | null
   /** The wait in ms that its response asked for. Null if it had none that this client could follow. */
   wait: number | null
@@ -65,19 +57,19 @@ export interface ClientCall {
   mark: ClientMark
 }
 
+/** A call and its retry. */
+export interface Pair {
+  first: ClientCall
+  again: ClientCall
+  /** Whether the second call declares that it is a retry. */
+  declared: boolean
+}
+
 /** The client calls in the given evidence. */
 export const clientCalls = (calls: readonly TraceEvidence[]): ClientCall[] => calls.map(clientCallOf)
 
-function clientCallOf({
-  trace,
-  request,
-  question,
-  responseText,
-  cutCalls,
-  times,
-  client,
-  seq,
-}: TraceEvidence): ClientCall {
+function clientCallOf(evidence: TraceEvidence): ClientCall {
+  const { trace, request, question, responseText, cutCalls, times, client, seq } = evidence
   const began = Date.parse(trace.started_at)
   const { connection = null, retry = null, key = null } = client ?? {}
   const caller = client?.caller
@@ -157,13 +149,8 @@ export function natureOf({ outcome, status, code, advised, hung }: ClientCall): 
 }
 
 /** Whether a stream began with status 200 and was then truncated or ended in an error. Excludes calls reset for silence. */
-export const brokeOff = ({
-  stream,
-  outcome,
-  status,
-  hung,
-}: Pick<ClientCall, 'stream' | 'outcome' | 'status' | 'hung'>): boolean =>
-  stream && status === 200 && outcome !== 'succeeded' && outcome !== 'canceled' && !hung
+export const brokeOff = (call: Pick<ClientCall, 'stream' | 'outcome' | 'status' | 'hung'>): boolean =>
+  call.stream && call.status === 200 && call.outcome !== 'succeeded' && call.outcome !== 'canceled' && !call.hung
 
 /** Whether a call arrived after the response of the other had ended. Only then can it be a retry of it. */
 export const isAfter = (again: ClientCall, first: ClientCall): boolean => again.number > first.until
@@ -171,8 +158,12 @@ export const isAfter = (again: ClientCall, first: ClientCall): boolean => again.
 /** Time from the end of one response to the next call, in ms: real or session time, whichever is longer. */
 export function pauseBetween(first: ClientCall, again: ClientCall): number {
   const passed = again.began - first.ended
-  return first.left === null || again.arrived === null ? passed : Math.max(passed, again.arrived - first.left)
+  return Math.max(passed, realTime(first.left, again.arrived) ?? passed)
 }
+
+/** Real time between two instants, in ms. Undefined if one of them is not known. */
+const realTime = (from: number | null, to: number | null): number | undefined =>
+  from === null || to === null ? undefined : to - from
 
 /** Whether the second call honors the wait that the first response asked for, if it has one that applies. */
 export const honorsWait = (first: ClientCall, again: ClientCall): boolean =>
@@ -227,25 +218,19 @@ export function rebuilt(first: ClientCall, again: ClientCall): Rebuilt {
 
 /** How long the first call ended after the other, in ms: real or session time, whichever is longer. */
 export const endedAfter = (one: ClientCall, other: ClientCall): number =>
-  Math.max(one.ended - other.ended, one.left === null || other.left === null ? 0 : one.left - other.left)
+  Math.max(one.ended - other.ended, realTime(other.left, one.left) ?? 0)
 
 /** Time between the arrivals of two calls, in ms: real or session time, whichever is longer. */
 export const arrivedSeparately = (one: ClientCall, other: ClientCall): number =>
-  Math.max(
-    Math.abs(one.began - other.began),
-    one.arrived === null || other.arrived === null ? 0 : Math.abs(one.arrived - other.arrived),
-  )
+  Math.max(Math.abs(one.began - other.began), Math.abs(realTime(other.arrived, one.arrived) ?? 0))
 
 /** Duration of a call in ms: in real time if known, else on the session's clock. */
 export const lengthOfCall = ({ began, ended, arrived, left }: ClientCall): number =>
-  arrived === null || left === null ? ended - began : left - arrived
+  realTime(arrived, left) ?? ended - began
 
 /** How long the first call continued after the second had arrived, in ms. */
-export const overlapOf = (first: ClientCall, again: ClientCall): number => -Math.min(0, shortestPause(first, again))
-const shortestPause = (first: ClientCall, again: ClientCall): number => {
-  const passed = again.began - first.ended
-  return first.left === null || again.arrived === null ? passed : Math.min(passed, again.arrived - first.left)
-}
+export const overlapOf = (first: ClientCall, again: ClientCall): number =>
+  -Math.min(0, again.began - first.ended, realTime(first.left, again.arrived) ?? 0)
 
 /**
  * Runs of equal calls, each after the response of the one before. Calls of one connection form one run. Calls with separate
@@ -259,12 +244,9 @@ export const runsOf = (calls: readonly ClientCall[]): ClientCall[][] =>
     .filter(({ length }) => length > 1)
 
 function lanesOf(calls: readonly ClientCall[]): ClientCall[][] {
-  const uses = new Map<string, number>()
-  for (const { mark } of calls) {
-    if (mark.connection !== null) uses.set(mark.connection, (uses.get(mark.connection) ?? 0) + 1)
-  }
+  const uses = Map.groupBy(calls, ({ mark }) => mark.connection)
   return groupBy(calls, ({ mark: { connection } }) =>
-    connection !== null && (uses.get(connection) ?? 0) > 1 ? connection : '',
+    (uses.get(connection)?.length ?? 0) > 1 ? (connection ?? '') : '',
   )
 }
 
@@ -300,3 +282,37 @@ export const stepsOf = (calls: readonly ClientCall[]): [first: ClientCall, again
 /** The pauses between the calls of a chain or run, in ms. */
 export const pausesOf = (calls: readonly ClientCall[]): number[] =>
   stepsOf(calls).map(([first, again]) => Math.max(0, pauseBetween(first, again)))
+
+// Workspace calls as client calls.
+
+/** Idempotent methods (RFC 9110, 9.2.2). */
+const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
+/** Statuses of requests that had no effect. */
+const NOT_DONE = new Set([408, 425, 429, 503])
+
+/** Whether it is unclear if a retry is right: the request may have had an effect, or a program polls for a resource. */
+function isUnclear({ method, status, client }: WorkspaceCallNote): boolean {
+  if (method === 'GET' && status === 404) return true
+  return status >= 500 && !NOT_DONE.has(status) && !IDEMPOTENT.has(method) && client.key === null
+}
+
+/** Converts the calls, given in order of arrival. They have no traces. */
+export const workspaceClientCalls = (notes: readonly WorkspaceCallNote[]): ClientCall[] =>
+  notes.map((note) => ({
+    trace: null,
+    operation: note.operation,
+    model: null,
+    request: note.request,
+    question: opaqueQuestion(`${note.operation} ${note.request}`),
+    responseText: () => '',
+    cutCalls: () => [],
+    tooLong: false,
+    number: note.number,
+    until: note.until,
+    ...{ began: note.began, ended: note.ended, arrived: note.arrived, left: note.left },
+    ...{ stream: false, begun: false, outcome: note.outcome, status: note.status, code: null, wait: note.wait },
+    ...{ attempts: 0, disturbed: false, faulty: false, timeout: undefined, hung: undefined, histories: NO_HISTORIES },
+    ...{ toResponse: 0, gatewayWaits: 0 },
+    advised: note.advised === true || isUnclear(note),
+    mark: note.client,
+  }))

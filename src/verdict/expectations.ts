@@ -3,6 +3,7 @@ import type { AttemptRecord, TraceRecord } from '../contract/core/trace.ts'
 import type { ExpectationReport } from '../contract/core/verification.ts'
 import { globRegex, inRange } from '../lib/match.ts'
 import { counted } from '../lib/units.ts'
+import { sumOf } from '../lib/values.ts'
 import { matchesModel, matchesPosition, matchesProvider } from '../scenarios/rule-match.ts'
 import type { CallPattern, Expectation, TaskPattern } from '../scenarios/schema.ts'
 import { type CountedTask, iterationsOf, toolStepsOf } from './tasks.ts'
@@ -41,18 +42,24 @@ export function judge(expectation: Expectation, evidence: CallEvidence): Expecta
   const spent =
     cost || tokens ? evidence.all.filter((trace) => !trace.task && matchesPattern(callEvidence(trace), pattern)) : []
   if (cost) return costExpectation(cost, pattern, spent)
-  if (tokens) return tokenExpectation(tokens, pattern, spent)
+  if (tokens) return countExpectation({ range: tokens, noun: 'token', found: sumOf(spent, tokensOf) }, pattern)
   const countsCalls = calls !== undefined || at === 'gateway'
   const found = countsCalls
     ? evidence.traces.map(callEvidence).filter((evidence) => matchesPattern(evidence, pattern))
     : evidence.tried.map(attemptEvidence).filter((evidence) => matchesPattern(evidence, pattern))
   const range = attempts ?? calls ?? ([1, Number.POSITIVE_INFINITY] as const)
-  return {
-    expected: `${rangeText(range, countsCalls ? 'call' : 'attempt')}${patternText(pattern)}`,
-    actual: String(found.length),
-    met: inRange(found.length, range),
-  }
+  return countExpectation({ range, noun: countsCalls ? 'call' : 'attempt', found: found.length }, pattern)
 }
+
+/** Checks a number of calls, attempts, tasks or their parts. */
+const countExpectation = (
+  { range, noun, found }: { range: readonly [number, number]; noun: string; found: number },
+  pattern: CallPattern | TaskPattern,
+): ExpectationReport => ({
+  expected: `${rangeText(range, noun)}${patternText(pattern)}`,
+  actual: String(found),
+  met: inRange(found, range),
+})
 
 interface TaskFigure {
   noun: string
@@ -83,15 +90,8 @@ function taskExpectation(
   const matching = tasks.filter(
     ({ agent, state }) => isNamed(key, agent) && (expectedState === undefined || expectedState === state),
   )
-  const found = matching.reduce((sum, task) => sum + count(task, tool), 0)
-  return {
-    expected: `${rangeText(range, noun)}${patternText(pattern)}`,
-    actual: String(found),
-    met: inRange(found, range),
-  }
+  return countExpectation({ range, noun, found: sumOf(matching, (task) => count(task, tool)) }, pattern)
 }
-
-const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0)
 
 /** Checks the cost of calls. It is not met if the price of a call is unknown. */
 function costExpectation(
@@ -99,7 +99,7 @@ function costExpectation(
   pattern: CallPattern,
   spent: readonly TraceRecord[],
 ): ExpectationReport {
-  const cost = Math.round(sumOf(spent.map((trace) => trace.cost ?? 0)) * 1e10) / 1e10
+  const cost = Math.round(sumOf(spent, (trace) => trace.cost ?? 0) * 1e10) / 1e10
   const unpriced = spent.filter((trace) => trace.cost === null && tokensOf(trace) > 0)
   const models = [...new Set(unpriced.map(({ model }) => model ?? 'an unknown model'))].join(', ')
   return {
@@ -112,24 +112,11 @@ function costExpectation(
   }
 }
 
-function tokenExpectation(
-  range: readonly [number, number],
-  pattern: CallPattern,
-  spent: readonly TraceRecord[],
-): ExpectationReport {
-  const tokens = sumOf(spent.map(tokensOf))
-  return {
-    expected: `${rangeText(range, 'token')}${patternText(pattern)}`,
-    actual: String(tokens),
-    met: inRange(tokens, range),
-  }
-}
-
 /** Input and output tokens of a call. A cached response uses none. */
 function tokensOf({ usage, cache }: TraceRecord): number {
   if (!usage || cache?.status === 'hit') return 0
   const { prompt_tokens, input_tokens = prompt_tokens, completion_tokens, output_tokens = completion_tokens } = usage
-  return sumOf([input_tokens, output_tokens].map((count) => (typeof count === 'number' ? count : 0)))
+  return sumOf([input_tokens, output_tokens], (count) => (typeof count === 'number' ? count : 0))
 }
 
 /** An amount in dollars with up to 10 decimals. */
@@ -178,24 +165,15 @@ const attemptEvidence = ({ trace, attempt }: AttemptEvidence): Evidence => ({
   rules: attempt.faults,
 })
 
-const callEvidence = ({
-  operation,
-  stream,
-  cache,
-  model,
-  outcome,
-  status,
-  attempts,
-  faults,
-}: TraceRecord): Evidence => ({
-  operation,
-  stream,
-  cache: cache?.status,
-  model: model ?? '',
-  outcome,
-  status,
-  position: attempts.at(-1)?.position ?? 0,
-  rules: [...faults, ...attempts.flatMap((attempt) => attempt.faults)],
+const callEvidence = (trace: TraceRecord): Evidence => ({
+  operation: trace.operation,
+  stream: trace.stream,
+  cache: trace.cache?.status,
+  model: trace.model ?? '',
+  outcome: trace.outcome,
+  status: trace.status,
+  position: trace.attempts.at(-1)?.position ?? 0,
+  rules: [...trace.faults, ...trace.attempts.flatMap(({ faults }) => faults)],
 })
 
 function matchesPattern(evidence: Evidence, { provider, model, target, rule, ...exact }: CallPattern): boolean {

@@ -1,21 +1,14 @@
 // Judges the calls of a client and reports findings.
 import type { Finding, FindingKind } from '../contract/core/finding.ts'
-import type { UnknownPath } from '../contract/core/verification.ts'
 import { brokeOff, type ClientCall, natureOf } from './client-call.ts'
-import type { ClientEnd } from './kinds/define.ts'
+import type { Behavior } from './kinds/define.ts'
 import { findingKinds } from './kinds/index.ts'
 import { type Pairing, pairCalls } from './pairing.ts'
-import type { UnreadTask } from './tasks.ts'
 
 /** Input for judging a client, besides its calls. */
-interface JudgeOptions {
+interface JudgeOptions extends Partial<Pick<Behavior, 'maxAttempts' | 'unknownPaths' | 'unread' | 'end'>> {
   /** Kinds of findings that the scenario accepts. */
   accept?: readonly FindingKind[]
-  /** Maximum attempts per request of the scenario. */
-  maxAttempts?: number | undefined
-  unknownPaths?: readonly UnknownPath[]
-  unread?: readonly UnreadTask[]
-  end?: ClientEnd
 }
 
 const MAX_TRACES = 20

@@ -1,6 +1,5 @@
 // Incomplete responses, such as truncated streams. A later equal call counts as a retry only with evidence for it.
-import { brokeOff, type ClientCall, isAfter, isFallback, pauseBetween, stepsOf } from './client-call.ts'
-import type { Pair } from './matcher.ts'
+import { brokeOff, type ClientCall, isAfter, isFallback, type Pair, pauseBetween, stepsOf } from './client-call.ts'
 import type { Pairing } from './pairing.ts'
 
 /** Pauses of a backoff, in ms. Programs that make one call after the other have shorter ones. */

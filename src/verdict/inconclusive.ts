@@ -40,44 +40,26 @@ interface NeedEvidence {
   started: number
 }
 
-type Needs = NonNullable<Scenario['needs']>
-/** Describes an unmet need. Undefined if it is met. */
-type Need<Required> = (required: Required, evidence: NeedEvidence) => string | undefined
-
-const callsWith =
-  (text: string, isLike: (trace: TraceRecord) => boolean): Need<true> =>
-  (_, { traces }) =>
-    traces.some(isLike) ? undefined : text
-
 const seconds = (ms: number) => `${Math.round(ms / 100) / 10} s`
 
-/** All needs, by their key in the file. */
-const NEEDS: { readonly [Key in keyof Required<Needs>]: Need<NonNullable<Needs[Key]>> } = {
-  calls: (required, { traces }) =>
-    traces.length >= required ? undefined : `at least ${required} calls; the session made ${traces.length}`,
-  elapsed(required, { traces, started }) {
-    const last = traces.at(-1)
-    const passed = last ? Date.parse(last.started_at) - started : 0
-    return passed >= required
-      ? undefined
-      : `${seconds(required)} on the session's clock; its last call came after ${seconds(passed)}`
-  },
-  stream: callsWith('a streamed call', ({ stream }) => stream),
-  agent: callsWith('an agent task', ({ task }) => task !== undefined),
-  gateway: callsWith(
-    'a call with gateway options, such as retry or fallbacks, in its body',
-    ({ route }) => route === 'gateway',
-  ),
-}
-
 /** The needs of a scenario that a session does not meet, such as `this scenario needs a streamed call`. */
-export function unmetNeeds({ needs = {} }: Pick<Scenario, 'needs'>, evidence: NeedEvidence): string[] {
-  const missing = <Key extends keyof Needs>(key: Key) => {
-    const required = needs[key]
-    return required === undefined ? undefined : NEEDS[key](required as NonNullable<Needs[Key]>, evidence)
-  }
-  return (Object.keys(NEEDS) as (keyof Needs)[]).flatMap((key) => {
-    const text = missing(key)
-    return text === undefined ? [] : [`this scenario needs ${text}`]
-  })
+export function unmetNeeds({ needs = {} }: Pick<Scenario, 'needs'>, { traces, started }: NeedEvidence): string[] {
+  const { calls = 0, elapsed, stream = false, agent = false, gateway = false } = needs
+  const last = traces.at(-1)
+  const passed = last ? Date.parse(last.started_at) - started : 0
+  const lacks = (isLike: (trace: TraceRecord) => boolean) => !traces.some(isLike)
+  const all: readonly [isUnmet: boolean, text: string][] = [
+    [traces.length < calls, `at least ${calls} calls; the session made ${traces.length}`],
+    [
+      elapsed !== undefined && passed < elapsed,
+      `${seconds(elapsed ?? 0)} on the session's clock; its last call came after ${seconds(passed)}`,
+    ],
+    [stream && lacks((trace) => trace.stream), 'a streamed call'],
+    [agent && lacks(({ task }) => task !== undefined), 'an agent task'],
+    [
+      gateway && lacks(({ route }) => route === 'gateway'),
+      'a call with gateway options, such as retry or fallbacks, in its body',
+    ],
+  ]
+  return all.flatMap(([isUnmet, text]) => (isUnmet ? [`this scenario needs ${text}`] : []))
 }

@@ -21,61 +21,50 @@ export interface InstanceGap {
 
 /** The notices of a verdict. */
 export function verdictNotices(
-  {
-    session,
-    calls,
-    workspace,
-    rules,
-    pending,
-    dropped,
-    gap,
-    unknown_paths,
-    tasks,
-  }: Pick<Verification, 'session' | 'calls' | 'rules' | 'pending' | 'dropped' | 'unknown_paths' | 'tasks'> & {
+  report: Pick<Verification, 'session' | 'calls' | 'rules' | 'pending' | 'dropped' | 'unknown_paths' | 'tasks'> & {
     gap: InstanceGap | undefined
     workspace: Pick<WorkspaceEvidence, 'count' | 'underWay'>
   },
   end: ClientEnd,
 ): string[] {
+  const { session, calls, workspace, rules, pending, dropped, gap, unknown_paths, tasks } = report
   const working = end === undefined ? tasks.running : 0
   const unknown = unknown_paths.filter(
     ({ suggestion, method }) => suggestion === null && (method === 'GET' || method === 'HEAD'),
   )
   return [
     ...(gap === undefined ? [] : [gapNotice(session, gap)]),
-    ...(calls === 0 && workspace.count === 0
-      ? ['no calls were received: does the program use the address of this server?']
-      : []),
+    ...noticeIf(
+      calls === 0 && workspace.count === 0,
+      'no calls were received: does the program use the address of this server?',
+    ),
     ...rules.flatMap(({ name, fault, not_triggered, triggered, applied }) => {
       if (fault === null) return []
       if (not_triggered !== null) return [`rule "${name}" was not triggered: ${not_triggered}`]
       return triggered > 0 && applied === 0 ? [`rule "${name}" was triggered, but its fault was not injected`] : []
     }),
-    ...(pending > 0
-      ? [
-          `${pending} ${pending === 1 ? 'call is' : 'calls are'} still in progress: gave-up and swallowed are not reported yet`,
-        ]
-      : []),
-    ...(workspace.underWay > 0
-      ? [
-          `${workspace.underWay} workspace ${workspace.underWay === 1 ? 'call is' : 'calls are'} still in progress: gave-up is not reported for ${workspace.underWay === 1 ? 'it' : 'them'} yet`,
-        ]
-      : []),
-    ...(working > 0
-      ? [
-          `${working} ${working === 1 ? 'task is' : 'tasks are'} still running: gave-up is not reported for ${working === 1 ? 'it' : 'them'} yet`,
-        ]
-      : []),
-    ...(dropped > 0
-      ? [
-          `the traces of ${counted(dropped, 'call')} were dropped, so these calls are not judged: raise --keep-traces or --keep-trace-bytes`,
-        ]
-      : []),
+    ...noticeIf(
+      pending > 0,
+      `${areCounted(pending, 'call')} still in progress: gave-up and swallowed are not reported yet`,
+    ),
+    ...noticeIf(
+      workspace.underWay > 0,
+      `${areCounted(workspace.underWay, 'workspace call')} still in progress: ${notReported(workspace.underWay)}`,
+    ),
+    ...noticeIf(working > 0, `${areCounted(working, 'task')} still running: ${notReported(working)}`),
+    ...noticeIf(
+      dropped > 0,
+      `the traces of ${counted(dropped, 'call')} were dropped, so these calls are not judged: raise --keep-traces or --keep-trace-bytes`,
+    ),
     ...unknown.map(
       ({ method, path, count }) => `${method} ${path} was requested ${times(count)}, but this server has no such path`,
     ),
   ]
 }
+
+const noticeIf = (applies: boolean, text: string): string[] => (applies ? [text] : [])
+const areCounted = (count: number, noun: string) => `${counted(count, noun)} ${count === 1 ? 'is' : 'are'}`
+const notReported = (count: number) => `gave-up is not reported for ${count === 1 ? 'it' : 'them'} yet`
 
 /** Explains why calls of a session may be missing. */
 function gapNotice(session: string, { instance, why }: InstanceGap): string {
@@ -101,11 +90,10 @@ export function earlierNotices(parts: readonly EarlierVerdict[], forgotten: numb
       const what = [...kinds, ...(unmet > 0 ? ['unmet expectations'] : [])].join(', ')
       return `part ${part} of the session, before ${PART_ENDS[ended_by]}, failed (${counted(calls, 'call')}; ${what}) and is not part of this verdict: see \`earlier\``
     }),
-    ...(forgotten > 0
-      ? [
-          `${counted(forgotten, 'verdict')} on earlier parts of the session ${forgotten === 1 ? 'was' : 'were'} dropped: there were too many`,
-        ]
-      : []),
+    ...noticeIf(
+      forgotten > 0,
+      `${counted(forgotten, 'verdict')} on earlier parts of the session ${forgotten === 1 ? 'was' : 'were'} dropped: there were too many`,
+    ),
   ]
 }
 

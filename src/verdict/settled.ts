@@ -11,23 +11,13 @@ import {
   isAfter,
   isFallback,
   natureOf,
+  type Pair,
 } from './client-call.ts'
-import type { Pair } from './matcher.ts'
-
-/** Failed calls that other calls made up for. */
-export interface SettledCalls {
-  /** Those that are certain. */
-  certain: ReadonlySet<ClientCall>
-  /** Those that are possible. */
-  possible: ReadonlySet<ClientCall>
-  /** Truncated streams with the calls that continued their text. */
-  continued: readonly Pair[]
-}
 
 const fails = (call: ClientCall): boolean => natureOf(call) === 'retryable'
 
 /** Finds losers of races and continued streams. Calls are given in order of arrival. */
-export function settledByOthers(calls: readonly ClientCall[]): SettledCalls {
+export function settledByOthers(calls: readonly ClientCall[]) {
   const continued = continuedIn(calls)
   const certain = new Set(continued.map(({ first }) => first))
   const possible = new Set<ClientCall>()
@@ -39,7 +29,14 @@ export function settledByOthers(calls: readonly ClientCall[]): SettledCalls {
       if (end === 'open') possible.add(call)
     }
   }
-  return { certain, possible, continued }
+  return {
+    /** Failed calls that other calls certainly made up for. */
+    certain: certain as ReadonlySet<ClientCall>,
+    /** Those that other calls may have made up for. */
+    possible: possible as ReadonlySet<ClientCall>,
+    /** Truncated streams with the calls that continued their text. */
+    continued,
+  }
 }
 
 /** Maximum copies in a race. More equal calls at once are separate requests or several races. */
@@ -178,23 +175,16 @@ interface EntryCalls {
 const isBatch = ({ operation, question }: ClientCall): boolean =>
   question.entries.length > 0 && !CONVERSATIONS.has(operation)
 
-function countsOf(entries: readonly string[]): Map<string, number> {
-  const counts = new Map<string, number>()
-  for (const entry of entries) counts.set(entry, (counts.get(entry) ?? 0) + 1)
-  return counts
-}
+/** Each entry of a batch with how often it occurs. */
+const countsOf = ({ question }: ClientCall): [entry: string, count: number][] =>
+  groupBy(question.entries, (entry) => entry).map((same) => [same[0] ?? '', same.length])
 
 /** The calls that request each entry of a batch, by operation and entry. */
 function batchesOf(roots: readonly ClientCall[]): Map<string, EntryCalls[]> {
   const batches = new Map<string, EntryCalls[]>()
-  for (const root of roots.filter(isBatch)) {
-    for (const [entry, remaining] of countsOf(root.question.entries)) {
-      const key = `${root.operation} ${entry}`
-      const same = batches.get(key)
-      if (same) same.push({ root, remaining })
-      else batches.set(key, [{ root, remaining }])
-    }
-  }
+  for (const root of roots.filter(isBatch))
+    for (const [entry, remaining] of countsOf(root))
+      batches.getOrInsertComputed(`${root.operation} ${entry}`, () => []).push({ root, remaining })
   return batches
 }
 
@@ -202,7 +192,7 @@ function batchesOf(roots: readonly ClientCall[]): Map<string, EntryCalls[]> {
 function requestsEntries(call: ClientCall, batches: ReadonlyMap<string, EntryCalls[]>): boolean {
   if (!isBatch(call)) return false
   const takes: (() => void)[] = []
-  for (const [entry, count] of countsOf(call.question.entries)) {
+  for (const [entry, count] of countsOf(call)) {
     let missing = count
     for (const one of batches.get(`${call.operation} ${entry}`) ?? []) {
       // Retries of the whole batch were paired before.

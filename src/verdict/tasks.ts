@@ -3,6 +3,7 @@
 import type { TaskStep, TraceRecord } from '../contract/core/trace.ts'
 import type { TaskCounts } from '../contract/core/verification.ts'
 import { isActive } from '../contract/workspace/task-state.ts'
+import { sumOf } from '../lib/values.ts'
 
 /** A task with the steps of all its turns. */
 export interface CountedTask {
@@ -44,14 +45,13 @@ export const toolStepsOf = ({ steps }: CountedTask): TaskStep[] =>
 
 /** Counts tasks, iterations, tool calls and sub-tasks. */
 export function countTasks(tasks: readonly CountedTask[]): TaskCounts {
-  const sum = (count: (task: CountedTask) => number) => tasks.reduce((total, task) => total + count(task), 0)
   const states: Record<string, number> = {}
   for (const { state, isSubTask } of tasks) if (!isSubTask) states[state] = (states[state] ?? 0) + 1
   return {
     states,
     running: tasks.filter(({ state }) => isActive(state)).length,
-    iterations: sum(iterationsOf),
-    tool_calls: sum((task) => toolStepsOf(task).length),
+    iterations: sumOf(tasks, iterationsOf),
+    tool_calls: sumOf(tasks, (task) => toolStepsOf(task).length),
     sub_tasks: tasks.filter(({ isSubTask }) => isSubTask).length,
   }
 }

@@ -1,21 +1,26 @@
 // Reports on a session from its traces: counts, order, waits, expectations, findings, and the verdict.
 import type { FindingKind } from '../contract/core/finding.ts'
 import { NO_OPERATION } from '../contract/core/operation.ts'
-import type { TraceRecord } from '../contract/core/trace.ts'
-import type { ExpectationReport, SessionVerdict, UnknownPath, Verification } from '../contract/core/verification.ts'
+import type { AttemptRecord, TraceRecord } from '../contract/core/trace.ts'
+import type {
+  ExpectationReport,
+  Paths,
+  SessionVerdict,
+  UnknownPath,
+  Verification,
+} from '../contract/core/verification.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
 import type { ScenarioRun } from '../scenarios/engine.ts'
 import type { Expectation } from '../scenarios/schema.ts'
-import { clientCalls, isBound, pauseBetween } from './client-call.ts'
+import { brokeOff, clientCalls, isBound, isFallback, pauseBetween, workspaceClientCalls } from './client-call.ts'
 import { type AttemptEvidence, judge } from './expectations.ts'
 import { failsVerdict, judgeClient } from './findings.ts'
+import { isEvident } from './incomplete.ts'
 import { nothingInjected, unmetNeeds, verdictOf } from './inconclusive.ts'
 import type { ClientEnd } from './kinds/define.ts'
 import { type InstanceGap, verdictNotices, type WorkspaceEvidence } from './notices.ts'
 import type { Pairing } from './pairing.ts'
-import { pathsOf } from './paths.ts'
 import { countTasks, tasksIn, type UnreadTask } from './tasks.ts'
-import { workspaceClientCalls } from './workspace-calls.ts'
 
 /** The input of a verification. */
 interface SessionEvidence {
@@ -69,13 +74,8 @@ export function verify(evidence: SessionEvidence): SessionVerdict {
   const waits = waitsIn(judged.pairing, traces)
   const agentTasks = tasksIn(all)
   const tasks = countTasks(agentTasks)
-  const found = {
-    traces,
-    all,
-    tried,
-    tasks: agentTasks,
-    brokenWaits: waits.not_honored.length + work.pairing.early.length,
-  }
+  const brokenWaits = waits.not_honored.length + work.pairing.early.length
+  const found = { traces, all, tried, tasks: agentTasks, brokenWaits }
   const expected = [run?.expect ?? [], evidence.expect].map((some) => some.map((one) => judge(one, found)))
   const rules = runs.flatMap((one) => one.rules().map((rule) => ({ scenario: one.name, ...rule })))
   return {
@@ -195,3 +195,37 @@ function unusedIn(fixtures: readonly string[], traces: readonly TraceRecord[]): 
 
 const unmatchedOf = ({ id, operation, model, generated, error }: TraceRecord) =>
   generated || error?.code === 'fixture_not_found' ? [{ trace: id, operation, model }] : []
+
+const failed = ({ outcome }: Pick<TraceRecord, 'outcome'>) => outcome !== 'succeeded'
+/** Whether the second call retries a failed first call. A first try after a canceled call does not. */
+const repeats = (pair: Pairing['pairs'][number]): boolean => {
+  const { first, again } = pair
+  if (brokeOff(first)) return isEvident(pair)
+  return failed(first) && !(first.outcome === 'canceled' && again.mark.retry === 0)
+}
+
+/** How often each recovery path was exercised. */
+function pathsOf(
+  traces: readonly TraceRecord[],
+  tried: readonly AttemptEvidence[],
+  pairings: readonly Pairing[],
+): Paths {
+  const pairs = pairings.flatMap((pairing) => pairing.pairs)
+  const continued = pairings.flatMap(({ settled }) => settled.continued)
+  const attempts = (test: (attempt: AttemptRecord) => boolean) => tried.filter(({ attempt }) => test(attempt)).length
+  const recovered = traces.filter(
+    (trace) =>
+      trace.stream && !failed(trace) && trace.attempts.some((one) => failed(one) && one.outcome !== 'http_error'),
+  ).length
+  return {
+    retry: attempts(({ reason }) => reason === 'retry'),
+    fallback: attempts(({ reason }) => reason === 'fallback'),
+    timeout: attempts(({ outcome }) => outcome === 'timed_out'),
+    cache: traces.filter(({ cache }) => cache?.status === 'hit').length,
+    stream_recovery:
+      recovered +
+      [...pairs.filter(repeats), ...continued].filter(({ first, again }) => brokeOff(first) && !failed(again)).length,
+    client_retry: pairs.filter((pair) => repeats(pair) && !isFallback(pair.first, pair.again)).length,
+    client_fallback: pairs.filter((pair) => repeats(pair) && isFallback(pair.first, pair.again)).length,
+  }
+}

@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import type { Config } from '../../src/config.ts'
-import { recordedReads } from '../../src/scenarios/recorded-reads.ts'
+import { recordedReads } from '../../src/scenarios/engine.ts'
 import { type Answer, createTestApp, type TestApp } from '../support/app.ts'
 import { bodyOf, CHAT } from '../support/chat.ts'
 import { playing } from '../support/scenario.ts'

@@ -1,11 +1,12 @@
 // The reference is what the program would write today, and everything that the program knows is in it.
+
 import { afterAll, describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Glob } from 'bun'
 import { z } from 'zod'
 import { PROMPT_NAMES } from '../../src/answers/template.ts'
-import { CallMatch } from '../../src/backends/fixture/match-schema.ts'
+import { CallMatch } from '../../src/backends/fixture/fixture-schema.ts'
 import { referencePages } from '../../src/build/reference.ts'
 import { ExecJson, ExploreJson, RehearseJson } from '../../src/cli/print/report-schemas.ts'
 import { SETTINGS } from '../../src/config.ts'
@@ -14,8 +15,7 @@ import { ToolMatch } from '../../src/contract/core/tool-fixture.ts'
 import { Verification } from '../../src/contract/core/verification.ts'
 import { fixtureSubjects } from '../../src/endpoints/index.ts'
 import { faultKinds } from '../../src/faults/index.ts'
-import { RuleMatch } from '../../src/scenarios/match-schema.ts'
-import { Expectation, Rule, ScenarioFile } from '../../src/scenarios/schema.ts'
+import { Expectation, Rule, RuleMatch, ScenarioFile } from '../../src/scenarios/schema.ts'
 import { testApps } from '../support/app.ts'
 import { runCommand } from '../support/cli.ts'
 

@@ -1,7 +1,7 @@
 // What a good program makes of each nature of failure: a correct twin has no problem, a careless one has the right one.
 import { expect, test } from 'bun:test'
 import type { FailureModeName, ProblemKind } from '../../src/contract/core/exploration.ts'
-import { isError, problemKindOf } from '../../src/exploration/severity.ts'
+import { isError, problemKindOf } from '../../src/exploration/problems.ts'
 import { CallFailure, calling, exploreProgram, type Model, user } from '../support/explore.ts'
 import type { Program } from '../support/programs/surroundings.ts'
 

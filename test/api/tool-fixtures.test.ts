@@ -1,8 +1,7 @@
 // Fixtures for the tools of agents are files like the others: read strictly, watched, listed, given to one session, shipped.
 import { afterEach, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
-import { fixedFixtures } from '../../src/backends/fixture/files.ts'
-import { fixturesInForce } from '../../src/backends/fixture/in-force.ts'
+import { fixedFixtures, fixturesInForce } from '../../src/backends/fixture/in-force.ts'
 import { loadFixtures, readPath } from '../../src/backends/fixture/load.ts'
 import { requestFixtures } from '../../src/backends/fixture/read-fixture.ts'
 import { toolAnswers } from '../../src/backends/fixture/tool-answers.ts'

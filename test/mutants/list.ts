@@ -252,7 +252,7 @@ const verdict: Mutant[] = [
   },
   {
     mistake: 'a report of a cut tool call is taken for its result',
-    file: 'lib/question-parts.ts',
+    file: 'lib/question.ts',
     find: "as: isFailure ? 'error' : ",
     replace: 'as: ',
     tests: ['verdict-findings', 'verdict-clients'],
@@ -305,7 +305,7 @@ const sessions: Mutant[] = [
   {
     mistake: 'calls go on in a session that was deleted',
     file: 'sessions/sessions.ts',
-    find: 'if (entry) forget(entry.handle, why)',
+    find: 'entry?.handle.forget(resetError(why))',
     replace: '',
     tests: ['sessions', 'session-generations', 'cancel'],
   },

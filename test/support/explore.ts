@@ -1,13 +1,17 @@
 // Explorations of small programs, which are functions of this process: each run has a server of its own, as under the command.
-
 import type { ExploreReport } from '../../src/cli/print/explore-matrix.ts'
 import { reportAsJson } from '../../src/cli/print/explore-outputs.ts'
 import { type NotEmulatedByPath, type NotEmulatedCalls, notEmulatedReasons } from '../../src/cli/run/not-emulated.ts'
 import { commandProgram, observer } from '../../src/cli/run/observe.ts'
 import { type Config, readConfig } from '../../src/config.ts'
-import { type Exploration, type ExploreOptions, explore } from '../../src/exploration/explore.ts'
+import {
+  coverageOf,
+  type Exploration,
+  type ExploreOptions,
+  explorationVerdict,
+  explore,
+} from '../../src/exploration/explore.ts'
 import { exploreProblems } from '../../src/exploration/problems.ts'
-import { coverageOf, explorationVerdict } from '../../src/exploration/verdict.ts'
 import { testIo } from './cli.ts'
 import { LEFT_ENV, runInProcess } from './in-process.ts'
 import { type Program, pass, type Surroundings } from './programs/surroundings.ts'
@@ -105,4 +109,4 @@ export function reportOf(found: Exploration, refused: readonly NotEmulatedCalls[
 
 /** An exploration as `--json` says it; the scenario of a cell is in the exploration itself. */
 export const jsonOf = (found: Exploration, refused?: readonly NotEmulatedCalls[]) =>
-  reportAsJson(found, found.cases, { ...reportOf(found, refused), files: new Map() })
+  reportAsJson(reportOf(found, refused), new Map())

@@ -1,11 +1,9 @@
 // What the tests of model responses share: an application with their fixtures, and readers that hold answers to the strict shapes.
-
 import { expect } from 'bun:test'
 import { join } from 'node:path'
 import { callerOf } from '../../src/access.ts'
 import { fixtureBackend } from '../../src/backends/fixture/backend.ts'
-import { fixedFixtures } from '../../src/backends/fixture/files.ts'
-import { fixturesInForce } from '../../src/backends/fixture/in-force.ts'
+import { fixedFixtures, fixturesInForce } from '../../src/backends/fixture/in-force.ts'
 import type { Backend } from '../../src/contract/core/backend.ts'
 import { ApiError } from '../../src/contract/core/error.ts'
 import type { Operation } from '../../src/contract/core/operation.ts'

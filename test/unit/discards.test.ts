@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import { instanceOf } from '../../src/contract/core/instance.ts'
 import { template } from '../../src/db/open.ts'
-import { createDiscards, type DataUsers } from '../../src/sessions/discards.ts'
+import { createDiscards, type DataUsers } from '../../src/sessions/data.ts'
 import { sessionHandleMaker } from '../../src/sessions/session-handle.ts'
 
 /** Discards whose checks run when they are called. */

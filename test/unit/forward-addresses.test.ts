@@ -1,6 +1,6 @@
 // The addresses of a provider's operations.
 import { expect, test } from 'bun:test'
-import { addressesOf } from '../../src/backends/forward/request.ts'
+import { addressesOf } from '../../src/backends/forward/openai-compatible.ts'
 
 const CHAT = { path: '/v2/router/chat/completions', name: 'chat.completions' }
 

@@ -1,4 +1,5 @@
 // Responds to attempts by calling real providers. Created only when a provider is configured for forwarding.
+
 import type { Backend, BackendCall, PassedCall, PassingBackend } from '../../contract/core/backend.ts'
 import { MEANING_HEADERS } from '../../contract/core/cassette.ts'
 import { ApiError } from '../../contract/core/error.ts'
@@ -6,13 +7,11 @@ import type { Reply } from '../../contract/core/reply.ts'
 import { secretFormsOf } from '../../lib/secret-forms.ts'
 import { traceHeaders } from '../../lib/trace-context.ts'
 import { apiOf, missingSetting, type Upstream } from '../../providers/endpoints.ts'
-import { answerCompatible } from './openai-compatible.ts'
+import { addressesOf, answerCompatible, bareModel, type UpstreamRoute } from './openai-compatible.ts'
 import { passedAddressesOf, passOn } from './pass.ts'
 import { bounded, guarded, MAX_RESPONSE } from './provider-response.ts'
-import { addressesOf, bareModel } from './request.ts'
-import { maskedForms } from './secret-forms.ts'
 import { createSpending, type Spending } from './spending.ts'
-import type { SentAttempt, Transport } from './transport.ts'
+import { maskedForms, type Received, type SentAttempt, type Transport } from './transport.ts'
 
 /** A backend whose response is always asynchronous. */
 interface ForwardBackend extends Backend {
@@ -60,55 +59,49 @@ export function forwardBackend(
     }
     return route
   }
-  const passing: PassingBackend = {
-    takes(model, api) {
-      const route = routeOf(model)
-      return route !== undefined && apiOf(route.upstream) === api && model.indexOf('/') < model.length - 1
-    },
-    pass(call, request) {
-      try {
-        if (call.signal.aborted) call.signal.throwIfAborted()
-        const { upstream, passedAddressOf: addressOf } = checkedRoute(call)
-        const sent = attemptOf(upstream, call)
-        const receive = async (url: string, init: RequestInit) =>
-          bounded(upstream, await transport(url, init, sent), maxResponse)
-        return spending.forward(call, () =>
-          redacting(upstream, passOn(upstream, call, request, { receive, addressOf })),
-        )
-      } catch (error) {
-        return Promise.reject(error)
-      }
-    },
+  /** Forwards a call on its way. Not an async function, since every additional promise takes time. */
+  const forward = (call: PassedCall, reply: (route: ReturnType<typeof checkedRoute>, send: Send) => Promise<Reply>) => {
+    try {
+      if (call.signal.aborted) call.signal.throwIfAborted()
+      const route = checkedRoute(call)
+      const { upstream } = route
+      const sent = attemptOf(upstream, call)
+      const send: Send = (url, init) => transport(url, init, sent)
+      return spending.forward(call, () => redacting(upstream, reply(route, send)))
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
   return {
-    passing,
-    // Not an async function, since every additional promise takes time.
-    answer(call) {
-      try {
-        const { signal } = call
-        if (signal.aborted) signal.throwIfAborted()
-        const { upstream, addressOf } = checkedRoute(call)
-        const sent = attemptOf(upstream, call)
-        const added = addedHeaders(upstream, call)
-        const send = (url: string, init: RequestInit) => transport(url, added ? withHeaders(init, added) : init, sent)
-        const { modelPackage } = upstream
-        const reply = (): Promise<Reply> => {
-          if (modelPackage) {
-            const respond = async (url: string, init: RequestInit) =>
-              guarded(upstream, await send(url, init), maxResponse)
-            return import('./sdk.ts').then((sdk) => sdk.answerThroughSdk({ ...upstream, modelPackage }, call, respond))
-          }
-          const receive = async (url: string, init: RequestInit) =>
-            bounded(upstream, await send(url, init), maxResponse)
-          return answerCompatible(upstream, call, { receive, addressOf })
-        }
-        return spending.forward(call, () => redacting(upstream, reply()))
-      } catch (error) {
-        return Promise.reject(error)
-      }
+    passing: {
+      takes(model, api) {
+        const route = routeOf(model)
+        return route !== undefined && apiOf(route.upstream) === api && model.indexOf('/') < model.length - 1
+      },
+      pass: (call, request) =>
+        forward(call, ({ upstream, passedAddressOf: addressOf }, send) => {
+          const receive: Receive = async (url, init) => bounded(upstream, await send(url, init), maxResponse)
+          return passOn(upstream, call, request, { receive, addressOf })
+        }),
     },
+    answer: (call) =>
+      forward(call, ({ upstream, addressOf }, sendBare) => {
+        const { modelPackage } = upstream
+        const added = addedHeaders(upstream, call)
+        const send: Send = added ? (url, init) => sendBare(url, withHeaders(init, added)) : sendBare
+        if (modelPackage) {
+          const respond = async (url: string, init: RequestInit) =>
+            guarded(upstream, await send(url, init), maxResponse)
+          return import('./sdk.ts').then((sdk) => sdk.answerThroughSdk({ ...upstream, modelPackage }, call, respond))
+        }
+        const receive: Receive = async (url, init) => bounded(upstream, await send(url, init), maxResponse)
+        return answerCompatible(upstream, call, { receive, addressOf })
+      }),
   }
 }
+
+type Send = (url: string, init: RequestInit) => Promise<Received>
+type Receive = UpstreamRoute['receive']
 
 const attemptOf = (
   { name: provider }: Upstream,
@@ -148,13 +141,10 @@ function withHeaders(init: RequestInit, added: Readonly<Record<string, string>>)
   return { ...init, headers }
 }
 
-const notForwarded = (model: string, names: readonly string[]) =>
-  new ApiError(
-    400,
-    'provider_not_forwarded',
-    `calls to ${JSON.stringify(model)} are not forwarded: its provider is not one of ${names.join(', ')}`,
-    { param: 'model' },
-  )
+function notForwarded(model: string, names: readonly string[]): ApiError {
+  const message = `calls to ${JSON.stringify(model)} are not forwarded: its provider is not one of ${names.join(', ')}`
+  return new ApiError(400, 'provider_not_forwarded', message, { param: 'model' })
+}
 
 function unsupported(
   { name }: Upstream,
@@ -166,7 +156,6 @@ function unsupported(
     .map((one) => one.name)
   const hint =
     supporting.length > 0 ? `of those forwarded to, ${supporting.join(', ')} can` : 'none of those forwarded to can'
-  return new ApiError(400, 'unsupported_operation', `${name} does not support ${operation.name}; ${hint}`, {
-    param: 'model',
-  })
+  const message = `${name} does not support ${operation.name}; ${hint}`
+  return new ApiError(400, 'unsupported_operation', message, { param: 'model' })
 }

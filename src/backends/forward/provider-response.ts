@@ -13,8 +13,7 @@ import { ConnectionFailure, Unreadable } from '../../contract/core/reply.ts'
 import { textOfBytes } from '../../lib/byte-stream.ts'
 import { secretFormsOf } from '../../lib/secret-forms.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
-import { maskedForms, SecretMask } from './secret-forms.ts'
-import type { BodyObserver, ChunkReader, Received } from './transport.ts'
+import { type BodyObserver, type ChunkReader, maskedForms, type Received, SecretMask } from './transport.ts'
 
 /** Maximum size of a decompressed response in bytes. */
 export const MAX_RESPONSE = 64 * 2 ** 20
@@ -217,15 +216,6 @@ interface Bounds {
   observer?: BodyObserver | undefined
 }
 
-async function* limited(pieces: AsyncIterable<Uint8Array>, { upstream, maxBytes }: Bounds): AsyncGenerator<Uint8Array> {
-  let length = 0
-  for await (const piece of pieces) {
-    length += piece.byteLength
-    if (length > maxBytes) throw tooLarge(upstream, maxBytes)
-    yield piece
-  }
-}
-
 /** The decompressed pieces, in small ones: only what is read is decompressed. */
 async function* unpacked(
   pieces: AsyncGenerator<Uint8Array>,
@@ -240,8 +230,13 @@ async function* unpacked(
     (async function* () {
       try {
         yield first.value
-        // The compressed input may not exceed the limit of its content either.
-        yield* limited(pieces, { upstream, maxBytes })
+        let length = 0
+        for await (const piece of pieces) {
+          // The compressed input may not exceed the limit of its content either.
+          length += piece.byteLength
+          if (length > maxBytes) throw tooLarge(upstream, maxBytes)
+          yield piece
+        }
       } catch (error) {
         broken = error
         throw error

@@ -1,6 +1,6 @@
 // Converts responses of the model packages to chat completions and chunks.
 import type { ChatChunk, ChatCompletion, Usage } from '../../contract/router/chat.ts'
-import type { FinishReason } from '../../contract/router/finish-reason.ts'
+import type { FinishReason } from '../../contract/router/script.ts'
 import { dataEvent, type EventBatch } from '../../lib/sse.ts'
 import { asText } from '../../lib/values.ts'
 import type { LanguageModel, ModelPackage, ProviderOptions } from '../../providers/model-package.ts'
@@ -125,7 +125,7 @@ export async function* sdkChunks(
   const { created, model, includeUsage, counted, failure, modelPackage } = streaming
   let id = streaming.id
   let began = false
-  const calls = new CallDeltas(modelPackage)
+  const calls = callDeltas(modelPackage)
   const chunk = (choices: ChatChunk['choices'], usage: Usage | null = null) => ({
     ...{ id, object: 'chat.completion.chunk', created, model, system_fingerprint: '', choices },
     ...(includeUsage ? { usage } : {}),
@@ -136,7 +136,7 @@ export async function* sdkChunks(
     if (part.type === 'response-metadata') id = part.id ?? id
     else if (part.type === 'error') throw failure(part.error)
     else if (part.type === 'finish') {
-      const finish = finishOf(part.finishReason, calls.count)
+      const finish = finishOf(part.finishReason, calls.count())
       if (!finish) break
       const usage = sdkUsage(part.usage)
       counted(usage)
@@ -176,33 +176,28 @@ function textDelta(part: StreamPart, modelPackage: ModelPackage): Delta | undefi
 }
 
 /** Tool calls of a stream: which have begun, and which have arguments. */
-class CallDeltas {
-  readonly #calls = new Map<string, { index: number; filled: boolean }>()
-  readonly #package: ModelPackage
-
-  constructor(modelPackage: ModelPackage) {
-    this.#package = modelPackage
+function callDeltas(modelPackage: ModelPackage) {
+  const calls = new Map<string, { index: number; filled: boolean }>()
+  const begin = (id: string, name: string): Delta => {
+    const index = calls.size
+    calls.set(id, { index, filled: false })
+    return { tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] }
   }
-
-  get count(): number {
-    return this.#calls.size
-  }
-
-  of(part: StreamPart): Delta | undefined {
+  const of = (part: StreamPart): Delta | undefined => {
     switch (part.type) {
       case 'tool-input-start':
-        return part.providerExecuted ? undefined : this.#begin(part.id, part.toolName)
+        return part.providerExecuted ? undefined : begin(part.id, part.toolName)
       case 'tool-input-delta': {
-        const call = this.#calls.get(part.id)
+        const call = calls.get(part.id)
         if (!call || !part.delta) return undefined
         call.filled = true
         return { tool_calls: [{ index: call.index, function: { arguments: part.delta } }] }
       }
       case 'tool-call': {
         if (part.providerExecuted) return undefined
-        const begun = this.#calls.get(part.toolCallId)
-        const whole = toolCall(part, begun?.index ?? this.#calls.size, this.#package)
-        if (!begun) this.#begin(part.toolCallId, part.toolName)
+        const begun = calls.get(part.toolCallId)
+        const whole = toolCall(part, begun?.index ?? calls.size, modelPackage)
+        if (!begun) begin(part.toolCallId, part.toolName)
         const { thought_signature } = whole
         if (!begun) return { tool_calls: [whole] }
         if (begun.filled && !thought_signature) return undefined
@@ -214,10 +209,5 @@ class CallDeltas {
         return undefined
     }
   }
-
-  #begin(id: string, name: string): Delta {
-    const index = this.#calls.size
-    this.#calls.set(id, { index, filled: false })
-    return { tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] }
-  }
+  return { of, count: () => calls.size }
 }

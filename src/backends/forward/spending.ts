@@ -25,19 +25,10 @@ interface SpendingTotals {
 }
 
 /** Counts what is sent to providers. */
-export interface Spending {
-  readonly limits: Limits
-  spent(): SpendingTotals
-  /**
-   * Forwards an attempt and counts it, even if it fails. Its cost is added when its usage is known. Calls in progress
-   * continue when the cost limit is reached, so the total may exceed it.
-   * @throws ApiError 429 `spending_limit` when a limit has been reached.
-   */
-  forward(call: Pick<BackendCall, 'model'>, send: () => Promise<Reply>): Promise<Reply>
-}
+export type Spending = ReturnType<typeof createSpending>
 
 /** Creates the counter. */
-export function createSpending(limits: Limits): Spending {
+export function createSpending(limits: Limits) {
   const spent: SpendingTotals = { calls: 0, cost: 0, unpriced: 0 }
   const add = (model: string, usage: JsonObject | null) => {
     const cost = usage && costOf(model, usage)
@@ -48,8 +39,13 @@ export function createSpending(limits: Limits): Spending {
   }
   return {
     limits,
-    spent: () => ({ ...spent }),
-    forward({ model }, send) {
+    spent: (): SpendingTotals => ({ ...spent }),
+    /**
+     * Forwards an attempt and counts it, even if it fails. Its cost is added when its usage is known. Calls in progress
+     * continue when the cost limit is reached, so the total may exceed it.
+     * @throws ApiError 429 `spending_limit` when a limit has been reached.
+     */
+    forward({ model }: Pick<BackendCall, 'model'>, send: () => Promise<Reply>): Promise<Reply> {
       checkLimits(limits, spent)
       spent.calls++
       const replying = send()
@@ -107,28 +103,22 @@ function onUsage(reply: Reply, notify: (usage: JsonObject | null) => void): void
 
 const decoder = new TextDecoder()
 
-/** Finds token counts in bytes as they pass. */
-interface UsageCounter {
-  add(bytes: Uint8Array): void
-  usage(): JsonObject | undefined
-}
-
-/** Keeps only the last token counts of a stream. */
-function eventCounter(): UsageCounter {
+/** Finds token counts in the bytes of a stream as they pass. Keeps only the last ones. */
+function eventCounter() {
   const reader = sseReader()
   let last: JsonObject | undefined
   return {
-    add(bytes) {
+    add(bytes: Uint8Array): void {
       for (const { event } of reader.read(bytes)) last = (event && usageInText(event.data)) ?? last
     },
     usage: () => last,
   }
 }
 
-function wholeCounter(): UsageCounter {
+function wholeCounter() {
   const pieces: Uint8Array[] = []
   return {
-    add: (bytes) => void pieces.push(bytes),
+    add: (bytes: Uint8Array) => void pieces.push(bytes),
     usage: () => usageInText(decoder.decode(Buffer.concat(pieces))),
   }
 }

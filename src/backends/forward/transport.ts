@@ -1,31 +1,21 @@
 // Sends requests to providers and handles their responses, for every format. Keys leave this folder only in requests.
+import type { PassedCall } from '../../contract/core/backend.ts'
 import { ApiError } from '../../contract/core/error.ts'
 import { ConnectionFailure, type Reply, Unreadable } from '../../contract/core/reply.ts'
-import type { Clock } from '../../lib/clock.ts'
 import { directFetch } from '../../lib/direct-fetch.ts'
 import { networkReason } from '../../lib/network-error.ts'
 import { secretFormsOf } from '../../lib/secret-forms.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { namesCall } from '../../providers/request-id.ts'
-import { maskedForms } from './secret-forms.ts'
 
 /** The attempt that a request to a provider belongs to. */
-export interface SentAttempt {
+export interface SentAttempt extends Pick<PassedCall, 'session' | 'clock' | 'signal' | 'expire' | 'isFaulty'> {
   /** Name of the provider. */
   provider: string
   /** Name of the operation, such as `chat.completions`. */
   operation: string
   /** Name of the model at its provider. */
   model: string
-  /** Name of the session. */
-  session: string
-  clock: Clock
-  /** Aborts when the client disconnects or the time is up. */
-  readonly signal: AbortSignal
-  /** Ends its time now, if its limit is at most so many ms; absent without a limit. */
-  readonly expire?: ((limit: number) => void) | undefined
-  /** Whether a fault has changed what its client receives; absent without a scenario. */
-  readonly isFaulty?: (() => boolean) | undefined
 }
 
 /** What a provider has sent: status, headers, and a body that is read piece by piece. */
@@ -96,16 +86,23 @@ export function unconnected({ name, key, baseUrl = '' }: Upstream, signal: Abort
   return new ConnectionFailure(withoutKey(why, key))
 }
 
+/** The headers whose names pass a test. */
+export function headersWith(
+  headers: Pick<Headers | ReadonlyMap<string, string>, 'forEach'>,
+  passes: (name: string) => boolean,
+): Record<string, string> {
+  const found: Record<string, string> = {}
+  headers.forEach((value, name) => {
+    if (passes(name)) found[name] = value
+  })
+  return found
+}
+
 const KEPT = /^(?:retry-after(?:-ms)?|(?:anthropic-|x-)?ratelimit-.*|content-type)$/
 
 /** The headers of a response that concern the call: limits, retry advice, the provider's request id. */
-export function keptHeaders(headers: Pick<Headers | ReadonlyMap<string, string>, 'forEach'>): Record<string, string> {
-  const kept: Record<string, string> = {}
-  headers.forEach((value, name) => {
-    if (KEPT.test(name) || namesCall(name)) kept[name] = value
-  })
-  return kept
-}
+export const keptHeaders = (headers: Parameters<typeof headersWith>[0]): Record<string, string> =>
+  headersWith(headers, (name) => KEPT.test(name) || namesCall(name))
 
 const encoder = new TextEncoder()
 
@@ -122,7 +119,7 @@ export async function errorReply(
   signal: AbortSignal,
 ): Promise<Reply> {
   const { status } = response
-  if (status < 400) return unusable(upstream, await unusableMessage(upstream, response))
+  if (status < 400) return redirected(upstream, response)
   const headers = keptHeaders(response.headers)
   const text = await connected(upstream, signal, () => response.text())
   const contentType = headers['content-type'] ?? 'text/plain'
@@ -130,25 +127,82 @@ export async function errorReply(
   return { ...BARE, status, headers, provider: upstream.name, body: { kind: 'bytes', contentType, bytes } }
 }
 
-/** The reply instead of a redirect. */
-export const redirected = async (upstream: Upstream, response: UnusableResponse): Promise<Reply> =>
-  unusable(upstream, await unusableMessage(upstream, response))
-
 /** The parts of an unusable response that are read. */
 interface UnusableResponse extends Pick<Response, 'status' | 'headers'> {
   body?: { cancel(): Promise<unknown> } | null | undefined
 }
 
-async function unusableMessage({ name }: Upstream, { status, headers, body }: UnusableResponse): Promise<string> {
+/** The reply instead of a redirect, or of another unusable response: 502 with the reason. */
+export async function redirected({ name, key }: Upstream, response: UnusableResponse): Promise<Reply> {
+  const { status, headers, body } = response
   // A broken body cannot be canceled, and is not needed.
   await body?.cancel().catch(() => {})
   const target = headers.get('location')
-  if (target === null) return `${name} returned status ${status}, which is not a response to a call`
-  return `${name} sent the call on to ${URL.parse(target)?.origin ?? 'another path'}, which is not followed, since the key would go with it: set that address as base_url`
-}
-
-/** The reply for an unusable response: 502 with the reason. */
-function unusable({ key }: Upstream, reason: string): Reply {
+  const reason =
+    target === null
+      ? `${name} returned status ${status}, which is not a response to a call`
+      : `${name} sent the call on to ${URL.parse(target)?.origin ?? 'another path'}, which is not followed, since the key would go with it: set that address as base_url`
   const bytes = encoder.encode(JSON.stringify({ error: { message: withoutKey(reason, key), code: 'bad_gateway' } }))
   return { ...BARE, status: 502, headers: {}, body: { kind: 'bytes', contentType: 'application/json', bytes } }
+}
+
+// Masks a provider's key in its responses, also across two pieces of a body.
+
+const MASK = '[key]'
+const MASK_BYTES = Buffer.from(MASK)
+/** A text with all forms of secrets masked. */
+export const maskedForms = (text: string, secrets: readonly string[]): string =>
+  secrets.reduce((rest, secret) => (rest.includes(secret) ? rest.replaceAll(secret, MASK) : rest), text)
+
+const NOTHING: Buffer = Buffer.alloc(0)
+
+/** Masks forms of secrets in the pieces of a body. Holds back only bytes that may begin one. */
+export class SecretMask {
+  readonly #needles: readonly Buffer[]
+  #pending = NOTHING
+
+  constructor(secrets: readonly string[]) {
+    this.#needles = secrets.map((secret) => Buffer.from(secret))
+  }
+
+  /** The bytes that can be passed on after this piece. */
+  next(piece: Uint8Array): Uint8Array {
+    let bytes = this.#pending.length > 0 ? Buffer.concat([this.#pending, piece]) : asBuffer(piece)
+    for (const needle of this.#needles) bytes = without(bytes, needle)
+    const prefixLength = Math.max(...this.#needles.map((needle) => beginningOf(bytes, needle)))
+    this.#pending = bytes.subarray(bytes.length - prefixLength)
+    return prefixLength === 0 ? bytes : bytes.subarray(0, bytes.length - prefixLength)
+  }
+
+  /** The bytes held back, at the end of the body. */
+  end(): Uint8Array {
+    const rest = this.#pending
+    this.#pending = NOTHING
+    return rest
+  }
+}
+
+const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array) => Buffer.from(buffer, byteOffset, byteLength)
+
+function without(bytes: Buffer, secret: Buffer): Buffer {
+  let at = bytes.indexOf(secret)
+  if (at < 0) return bytes
+  const parts: Buffer[] = []
+  let from = 0
+  for (; at >= 0; at = bytes.indexOf(secret, from)) {
+    parts.push(bytes.subarray(from, at), MASK_BYTES)
+    from = at + secret.length
+  }
+  return Buffer.concat([...parts, bytes.subarray(from)])
+}
+
+/** How many of the last bytes may begin the secret. */
+function beginningOf(bytes: Buffer, secret: Buffer): number {
+  const longest = Math.min(secret.length - 1, bytes.length)
+  let at = bytes.indexOf(secret[0] ?? 0, bytes.length - longest)
+  for (; at >= 0; at = bytes.indexOf(secret[0] ?? 0, at + 1)) {
+    const length = bytes.length - at
+    if (length < secret.length && bytes.subarray(at).equals(secret.subarray(0, length))) return length
+  }
+  return 0
 }

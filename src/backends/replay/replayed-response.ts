@@ -25,39 +25,38 @@ export async function replayAttempt(started: ReplayOptions): Promise<Received> {
   attempt.signal.throwIfAborted()
   const canceled = new AbortController()
   const signal = AbortSignal.any([attempt.signal, canceled.signal])
-  const replay: ReplayOptions = { ...started, attempt: { ...attempt, signal } }
-  const timing = new Timing(replay)
-  if (!response) return ended(replay, timing, 0)
+  const replay = withTimes({ ...started, attempt: { ...attempt, signal } })
+  if (!response) return ended(replay, 0)
   const { status, headers, at, frames, omitted = 0 } = response
-  await timing.until(at)
+  await replay.until(at)
   const sent = new Headers()
   for (const [name, value] of headers) sent.append(name, value)
   // Redacted values may have another length.
   if (sent.has('content-length') && recorded.end === 'complete' && omitted === 0)
     sent.set('content-length', String(frames.reduce((sum, { bytes }) => sum + bytes.length, 0)))
   if (HAS_NO_BODY.includes(status)) return { status, headers: sent, body: null }
-  const reader = new ReplayedBody(replay, timing, { response, canceled })
+  const reader = bodyReader(replay, response, canceled)
   return { status, headers: sent, body: { getReader: () => reader, cancel: () => reader.cancel() } }
 }
 
 const HAS_NO_BODY = [204, 205, 304]
 
-/** The times of a recording, on the clock of the session. */
-class Timing {
-  readonly #replay: ReplayOptions
-  readonly #begun: number
+/** A replay in progress. */
+type Replay = ReturnType<typeof withTimes>
 
-  constructor(replay: ReplayOptions) {
-    this.#replay = replay
-    this.#begun = replay.attempt.clock.passed()
-  }
-
-  /** Waits until a time of the recording, in ms since the request. A client that reads late has waited already. */
-  async until(at: number): Promise<void> {
-    const { speed, attempt } = this.#replay
-    if (speed === 'instant') return
-    const remaining = Math.round(at / (speed === 'real' ? 1 : speed)) - (attempt.clock.passed() - this.#begun)
-    if (remaining > 0) await attempt.clock.latency(remaining, attempt.signal)
+/** A replay with the times of its recording, on the clock of the session. */
+function withTimes(replay: ReplayOptions) {
+  const { speed, attempt } = replay
+  const { clock, signal } = attempt
+  const begun = clock.passed()
+  return {
+    ...replay,
+    /** Waits until a time of the recording, in ms since the request. A client that reads late has waited already. */
+    async until(at: number): Promise<void> {
+      if (speed === 'instant') return
+      const remaining = Math.round(at / (speed === 'real' ? 1 : speed)) - (clock.passed() - begun)
+      if (remaining > 0) await clock.latency(remaining, signal)
+    },
   }
 }
 
@@ -68,16 +67,16 @@ const GRACE_SHARE = 0.25
 const SLACK_MS = 50
 
 /** The end of a recorded attempt after its last piece, which arrived at `lastAt`. */
-async function ended({ recorded, attempt, readOn }: ReplayOptions, timing: Timing, lastAt: number): Promise<never> {
+async function ended({ recorded, attempt, readOn, until }: Replay, lastAt: number): Promise<never> {
   const { end, endedAt } = recorded
   if (end !== 'timed out' && end !== 'left by client') {
-    await timing.until(endedAt)
+    await until(endedAt)
     throw connectionError(recorded)
   }
   const silence = Math.max(0, endedAt - lastAt)
   if (end === 'timed out') {
     // The time limit of the gateway ends this. Waiting longer than the speed requires shows nothing.
-    await timing.until(endedAt)
+    await until(endedAt)
     attempt.expire?.(silence + SLACK_MS)
   }
   await silentFor(silence + Math.max(GRACE_MS, silence * GRACE_SHARE), attempt)
@@ -110,51 +109,36 @@ const MESSAGES: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'Unable to connect. Is the computer able to access the url?',
 }
 
-/** The body of a recorded response. After `cancel` it ends, even during a pending read. */
-class ReplayedBody implements ChunkReader {
-  readonly #replay: ReplayOptions
-  readonly #timing: Timing
-  readonly #response: NonNullable<RecordedAttempt['response']>
-  readonly #canceled: AbortController
-  #next = 0
-
-  constructor(
-    replay: ReplayOptions,
-    timing: Timing,
-    { response, canceled }: { response: NonNullable<RecordedAttempt['response']>; canceled: AbortController },
-  ) {
-    this.#replay = replay
-    this.#timing = timing
-    this.#response = response
-    this.#canceled = canceled
-  }
-
-  async read(): ReturnType<ChunkReader['read']> {
-    try {
-      return await this.#step()
-    } catch (error) {
-      if (this.#canceled.signal.aborted) return { done: true }
-      throw error
-    }
-  }
-
-  async cancel(): Promise<void> {
-    this.#canceled.abort()
-  }
-
-  async #step(): ReturnType<ChunkReader['read']> {
-    const { frames, at, omitted = 0 } = this.#response
-    const { recorded, attempt, truncated } = this.#replay
-    const frame = frames[this.#next]
+/** Reads the body of a recorded response. After `cancel` it ends, even during a pending read. */
+function bodyReader(
+  replay: Replay,
+  { frames, at, omitted = 0 }: NonNullable<RecordedAttempt['response']>,
+  canceled: AbortController,
+): ChunkReader {
+  const { recorded, attempt, truncated, until } = replay
+  let next = 0
+  const step = async (): ReturnType<ChunkReader['read']> => {
+    const frame = frames[next]
     attempt.signal.throwIfAborted()
     if (frame) {
-      this.#next++
-      await this.#timing.until(frame.at)
+      next++
+      await until(frame.at)
       return { done: false, value: frame.bytes }
     }
     if (omitted > 0) throw truncated(omitted)
-    if (recorded.end !== 'complete') return ended(this.#replay, this.#timing, frames.at(-1)?.at ?? at)
-    await this.#timing.until(recorded.endedAt)
+    if (recorded.end !== 'complete') return ended(replay, frames.at(-1)?.at ?? at)
+    await until(recorded.endedAt)
     return { done: true }
+  }
+  return {
+    async read() {
+      try {
+        return await step()
+      } catch (error) {
+        if (canceled.signal.aborted) return { done: true }
+        throw error
+      }
+    },
+    cancel: async () => canceled.abort(),
   }
 }

@@ -1,13 +1,58 @@
 // The cassette of one session in replay: which recorded attempts are used, and by which requests.
 
-import { nearestInteraction } from '../../cassettes/nearest.ts'
+import { type FieldDifference, fieldDifferenceText, nearestInteraction } from '../../cassettes/nearest.ts'
 import type { Redactor } from '../../cassettes/redact.ts'
-import type { Cassette, RecordedAttempt, UpstreamRequest, VolatileRule } from '../../contract/core/cassette.ts'
+import type {
+  Cassette,
+  Interaction,
+  RecordedAttempt,
+  UpstreamRequest,
+  VolatileRule,
+} from '../../contract/core/cassette.ts'
 import { cassetteKey, comparableRequest } from '../../contract/core/cassette-key.ts'
 import type { WeakMatching } from '../../contract/core/cassette-modes.ts'
+import { ApiError } from '../../contract/core/error.ts'
+import { isObject, type JsonObject } from '../../lib/values.ts'
 import type { SentAttempt } from '../forward/transport.ts'
-import { type Miss, type MissReason, type PlacedInteraction, ReplayMiss } from './miss.ts'
-import { weakKey } from './weak-matching.ts'
+
+/** Why a cassette has no response. */
+type MissReason = 'no cassette' | 'no interaction' | 'all used' | 'read on' | 'not recorded'
+
+/** A request or a read without a recorded response. */
+interface Miss {
+  session: string
+  operation: string
+  /** Name of the provider and the model. */
+  model: string
+  reason: MissReason
+  /** The reason in a sentence. */
+  message: string
+  /** The interaction that differs least. */
+  nearest: { line: number; differences: readonly FieldDifference[] } | null
+}
+
+/** The error of a miss. Retrying cannot fix it. */
+export class ReplayMiss extends ApiError {
+  readonly miss: Miss
+
+  constructor(miss: Miss) {
+    super(404, 'replay_miss', `${miss.message}${nearestText(miss)}`, { headers: { 'x-should-retry': 'false' } })
+    this.miss = miss
+  }
+}
+
+/** An interaction with its line in the file. */
+type PlacedInteraction = Interaction & { line: number }
+
+const MAX_DIFFERENCES = 5
+
+function nearestText({ nearest }: Pick<Miss, 'nearest'>): string {
+  if (!nearest) return ''
+  const { line, differences } = nearest
+  const more = differences.length - MAX_DIFFERENCES
+  const shown = differences.slice(0, MAX_DIFFERENCES).map(fieldDifferenceText)
+  return `; the nearest interaction is at line ${line}: ${[...shown, ...(more > 0 ? [`${more} more`] : [])].join('; ')}`
+}
 
 /** A recorded attempt, and the interaction that it belongs to. */
 interface TapeEntry {
@@ -103,7 +148,7 @@ export class Tape {
 
   /** The error for a client that goes on where the recording ends. */
   stopped(attempt: SentAttempt, reason: MissReason, message: string): ReplayMiss {
-    return this.#miss({ ...about(attempt), reason, message, nearest: null })
+    return this.#miss(attempt, { reason, message })
   }
 
   /** Notes that the request of a miss goes to its provider instead. */
@@ -151,30 +196,25 @@ export class Tape {
   }
 
   #unmatched(redacted: UpstreamRequest, queue: Queue | undefined): ReplayMiss {
-    const { missing } = this
-    if (missing !== null)
-      return this.#miss({ ...about(redacted), reason: 'no cassette', message: missing, nearest: null })
+    if (this.missing !== null) return this.#miss(redacted, { reason: 'no cassette', message: this.missing })
     if (queue) {
       const lines = [...new Set(queue.entries.map(({ interaction }) => interaction.line))].join(', ')
       const count = queue.entries.length
-      return this.#miss({
-        ...about(redacted),
-        reason: 'all used',
-        message: `the cassette has ${count === 1 ? 'one attempt' : `${count} attempts`} with this request (line ${lines}), and this is one more`,
-        nearest: null,
-      })
+      const message = `the cassette has ${count === 1 ? 'one attempt' : `${count} attempts`} with this request (line ${lines}), and this is one more`
+      return this.#miss(redacted, { reason: 'all used', message })
     }
-    const nearest = nearestInteraction(redacted, this.interactions, this.#rules)
-    return this.#miss({
-      ...about(redacted),
-      reason: 'no interaction',
-      message: 'the cassette has no interaction with this request',
-      nearest: nearest ? { line: nearest.interaction.line, differences: nearest.differences } : null,
-    })
+    const found = nearestInteraction(redacted, this.interactions, this.#rules)
+    const nearest = found ? { line: found.interaction.line, differences: found.differences } : null
+    const message = 'the cassette has no interaction with this request'
+    return this.#miss(redacted, { reason: 'no interaction', message, nearest })
   }
 
-  #miss(miss: Omit<Miss, 'session'>): ReplayMiss {
-    const whole = { session: this.#options.session, ...miss }
+  #miss(
+    { operation, provider, model }: Pick<UpstreamRequest, 'operation' | 'provider' | 'model'>,
+    { reason, message, nearest = null }: Pick<Miss, 'reason' | 'message'> & Partial<Pick<Miss, 'nearest'>>,
+  ): ReplayMiss {
+    const { session } = this.#options
+    const whole = { session, operation, model: `${provider}/${model}`, reason, message, nearest }
     this.missCount++
     if (this.misses.length < MAX_MISSES) this.misses.push(whole)
     return new ReplayMiss(whole)
@@ -190,7 +230,69 @@ function nextIn(queue: Queue): TapeEntry | undefined {
   return entry
 }
 
-const about = ({ operation, provider, model }: Pick<UpstreamRequest, 'operation' | 'provider' | 'model'>) => ({
-  operation,
-  model: `${provider}/${model}`,
+// Weaker matching, which exists only where it is allowed: requests that differ in how a model samples, or where one
+// conversation continues another.
+
+/** Fields that influence how a model samples, and nothing else. */
+const SAMPLING: ReadonlySet<string> = new Set([
+  ...['temperature', 'top_p', 'top_k', 'seed', 'min_p', 'top_a', 'repetition_penalty'],
+  ...['presence_penalty', 'frequency_penalty', 'logit_bias'],
+])
+/** Where Google's API has such fields. */
+const GENERATION_CONFIG = 'generationConfig'
+const GOOGLE_SAMPLING: ReadonlySet<string> = new Set([
+  'temperature',
+  'topP',
+  'topK',
+  'seed',
+  'presencePenalty',
+  'frequencyPenalty',
+])
+const CONVERSATIONS = ['messages', 'input', 'contents']
+
+const withBody = (request: UpstreamRequest, value: JsonObject): UpstreamRequest => ({
+  ...request,
+  body: { kind: 'json', value },
 })
+
+const without = (fields: JsonObject, names: ReadonlySet<string>): JsonObject =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => !names.has(name)))
+
+function withoutSampling(request: UpstreamRequest): UpstreamRequest | undefined {
+  const { body } = request
+  if (body.kind !== 'json' || !isObject(body.value)) return undefined
+  const { [GENERATION_CONFIG]: config, ...fields } = body.value
+  return withBody(request, {
+    ...without(fields, SAMPLING),
+    ...(config !== undefined && { [GENERATION_CONFIG]: isObject(config) ? without(config, GOOGLE_SAMPLING) : config }),
+  })
+}
+
+/** The request with each beginning of its conversation that ends with a message of the user, the longest first. */
+function beginnings(request: UpstreamRequest): UpstreamRequest[] {
+  const { body } = request
+  if (body.kind !== 'json' || !isObject(body.value)) return []
+  const fields = body.value
+  const name = CONVERSATIONS.find((one) => Array.isArray(fields[one]))
+  if (name === undefined) return []
+  const messages = fields[name] as readonly unknown[]
+  return messages
+    .flatMap((message, index) => (isObject(message) && message.role === 'user' ? [index + 1] : []))
+    .reverse()
+    .map((length) => withBody(request, { ...fields, [name]: messages.slice(0, length) }))
+}
+
+/** Keys under which requests are found by weak matching. */
+const weakKey = {
+  /** Those of a recorded request. */
+  recorded(kind: WeakMatching, request: UpstreamRequest, rules: readonly VolatileRule[]): string[] {
+    const compared = kind === 'sampling' ? withoutSampling(request) : request
+    return compared ? [cassetteKey(compared, rules)] : []
+  },
+  /** Those of a sent request, the closest first. */
+  sent(kind: WeakMatching, request: UpstreamRequest, rules: readonly VolatileRule[]): string[] {
+    const sampled = withoutSampling(request)
+    const compared = kind === 'prefix' ? beginnings(request) : sampled ? [sampled] : []
+    return compared.map((one) => cassetteKey(one, rules))
+  },
+}

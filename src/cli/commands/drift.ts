@@ -1,4 +1,5 @@
 // understudy drift: asks providers recorded requests again, and reports how their responses have changed.
+
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
@@ -6,8 +7,7 @@ import { isBeside } from '../../cassettes/names.ts'
 import { readCassette } from '../../cassettes/read.ts'
 import { ConfigError, readConfig } from '../../config.ts'
 import type { Cassette, UpstreamRequest } from '../../contract/core/cassette.ts'
-import { askProviders } from '../../drift/ask.ts'
-import { costLimit } from '../../drift/cost.ts'
+import { askProviders, costLimit } from '../../drift/ask.ts'
 import { driftExit, findDrift } from '../../drift/drift.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { suggestion } from '../../lib/likely-name.ts'
@@ -26,6 +26,12 @@ interface Options {
   json?: boolean
   config?: string
 }
+const EXIT_CODES = `
+Exit code, the highest that applies:
+  0  all the same, or changes that are warnings or information
+  4  a change that is an error
+  5  something could not be compared: a redacted request, no access, no response,
+     a response that cannot be read, or the limit on cost`
 const JOBS = 4
 const MAX_COST = '0.10'
 const TIMEOUT = '2m'
@@ -42,17 +48,7 @@ export function driftCommand(io: CommandIo, exiting: Exiting): Command {
     .option('--timeout <TIME>', 'longest wait for a whole response', TIMEOUT)
     .option('--json', 'print the report as JSON')
     .option('--config <FILE>', 'settings file with your providers (default: understudy.yaml, if it exists)')
-    .addHelpText(
-      'after',
-      [
-        '',
-        'Exit code, the highest that applies:',
-        '  0  all the same, or changes that are warnings or information',
-        '  4  a change that is an error',
-        '  5  something could not be compared: a redacted request, no access, no response,',
-        '     a response that cannot be read, or the limit on cost',
-      ].join('\n'),
-    )
+    .addHelpText('after', EXIT_CODES)
     .action(exiting((paths: string[], options: Options) => drift(io, paths, options)))
 }
 

@@ -1,9 +1,10 @@
 // understudy fixture: lists the fixtures in files and in the executable.
+
 import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 import type { Fixture } from '../../backends/fixture/fixture.ts'
+import { shippedFixtures } from '../../backends/fixture/in-force.ts'
 import { embeddedFixtures, loadFixtures, readPath } from '../../backends/fixture/load.ts'
-import { shippedFixtures } from '../../backends/fixture/shipped.ts'
 import { fixtureSubjects } from '../../endpoints/index.ts'
 import type { CommandIo } from '../io.ts'
 import type { Printer } from '../print/output.ts'

@@ -1,6 +1,7 @@
 // The progress of long work: a bar on a terminal; for an exploration, an occasional line elsewhere.
+
 import type { ExploreOptions } from '../../exploration/explore.ts'
-import { isError } from '../../exploration/severity.ts'
+import { isError } from '../../exploration/problems.ts'
 import { realClock } from '../../lib/clock.ts'
 import type { CommandIo } from '../io.ts'
 import { lengthOf } from './overview.ts'

@@ -16,8 +16,8 @@ import { ReportVersion } from '../../contract/core/format-version.ts'
 import { OutcomeKind } from '../../contract/core/outcome-kind.ts'
 import { TraceRecord } from '../../contract/core/trace.ts'
 import { EarlierVerdict, VerdictResult, Verification } from '../../contract/core/verification.ts'
+import { CHANGE_KINDS, DRIFT_SEVERITIES } from '../../drift/compare.ts'
 import { DRIFT_RESULTS } from '../../drift/drift.ts'
-import { CHANGE_KINDS, DRIFT_SEVERITIES } from '../../drift/severities.ts'
 
 const count = z.int().min(0)
 const recoveryPaths = z

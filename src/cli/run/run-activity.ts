@@ -1,9 +1,10 @@
 // What the client of a run does: whether it only waits, and whether it hangs.
+
 import type { ConnectionFinder } from '../../contract/core/connection.ts'
 import type { ClientTimeout } from '../../contract/core/finding.ts'
 import type { TraceRecord } from '../../contract/core/trace.ts'
 import type { Understudy } from '../../deps.ts'
-import type { RunLimits } from '../../exploration/run-limits.ts'
+import type { RunLimits } from '../../exploration/baseline.ts'
 import type { Hang } from '../../exploration/types.ts'
 import { timeoutOf } from '../../gateway/record/client-mark.ts'
 import { sha256 } from '../../lib/ids.ts'

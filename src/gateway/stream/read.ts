@@ -1,17 +1,34 @@
 // Validates what a provider sent: a truncated, malformed or empty reply is not a response.
+import { ApiError } from '../../contract/core/error.ts'
 import type { Operation, StreamRules } from '../../contract/core/operation.ts'
-import { type BytesBody, type EventsBody, type Reply, Unreadable } from '../../contract/core/reply.ts'
-import { textOfBytes } from '../../lib/byte-stream.ts'
+import {
+  type BytesBody,
+  ConnectionFailure,
+  type EventsBody,
+  type Reply,
+  TimedOut,
+  Unreadable,
+} from '../../contract/core/reply.ts'
+import { byteChunks, textOfBytes } from '../../lib/byte-stream.ts'
 import { NestedTooDeep, parseInSlices } from '../../lib/json-reading.ts'
 import { mayNestTooDeep, nestingProblem } from '../../lib/nesting.ts'
+import { networkReason } from '../../lib/network-error.ts'
 import { isLarge } from '../../lib/slices.ts'
-import { StreamEvent } from '../../lib/sse.ts'
-import { parsedJson } from '../../lib/values.ts'
+import {
+  DONE_EVENT,
+  type EventBatch,
+  type EventStream,
+  EventTooLong,
+  type SseBlock,
+  StreamEvent,
+  sseReader,
+} from '../../lib/sse.ts'
+import { type TimeoutErrors, within } from '../../lib/timeout.ts'
+import { isObject, parsedJson } from '../../lib/values.ts'
 import { errorIn, type ProviderError, readErrorBody } from '../../providers/error-body.ts'
 import { attributed } from '../../providers/request-id.ts'
 import { quote } from '../../schema/validation.ts'
 import { Refusal } from '../outcome.ts'
-import { broken, type DataBlock, providerEvents } from './provider-events.ts'
 
 /** The validated content of a reply. */
 export type ReplyContent =
@@ -149,13 +166,14 @@ function readEvent(
   return new StreamEvent(text, { event, tokens, multiline: text.includes('\n') }, data)
 }
 
-type Fields = Record<string, unknown>
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** Parses JSON; throws `Unreadable`. */
 function parsed(text: string, what: string): unknown {
-  const value = jsonOf(text, what)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw notJson(error, what)
+  }
   const nested = mayNestTooDeep(text) ? nestingProblem(value) : undefined
   if (nested) throw new Unreadable(`${what} of the provider ${nested}`)
   return value
@@ -174,26 +192,13 @@ async function parsedInSlices(text: string, what: string): Promise<unknown> {
 const notJson = (error: unknown, what: string) =>
   new Unreadable(`${what} of the provider is not valid JSON: ${(error as Error).message}`)
 
-function jsonOf(text: string, what: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw notJson(error, what)
-  }
-}
-
-function textOf({ bytes }: BytesBody, reading: ReadOptions): string | Promise<string> {
-  return bytes instanceof Uint8Array ? utf8.decode(bytes) : textOfPieces(bytes, reading)
-}
+const textOf = ({ bytes }: BytesBody, { signal }: ReadOptions): string | Promise<string> =>
+  bytes instanceof Uint8Array
+    ? utf8.decode(bytes)
+    : textOfBytes(bytes).catch((error: unknown) => {
+        throw broken(error, signal)
+      })
 const utf8 = new TextDecoder()
-
-async function textOfPieces(bytes: AsyncIterable<Uint8Array>, reading: ReadOptions): Promise<string> {
-  try {
-    return await textOfBytes(bytes)
-  } catch (error) {
-    throw broken(error, reading.signal)
-  }
-}
 
 async function bytesOf({ bytes }: BytesBody, reading: ReadOptions): Promise<Uint8Array> {
   try {
@@ -202,4 +207,130 @@ async function bytesOf({ bytes }: BytesBody, reading: ReadOptions): Promise<Uint
   } catch (error) {
     throw broken(error, reading.signal)
   }
+}
+
+// The events of a provider's stream, read from its bytes up to the end mark: one batch for each piece with events.
+
+/** An SSE block that contains an event. */
+type DataBlock = SseBlock & { event: NonNullable<SseBlock['event']> }
+const hasEvent = (block: SseBlock): block is DataBlock => block.event !== undefined
+
+/** How the events of a stream are read. */
+interface EventReading {
+  rules: StreamRules
+  /** Aborted when the response is no longer needed. */
+  signal: AbortSignal
+  /** Reads the event of a block; throws when it is invalid. */
+  readEvent(block: DataBlock): StreamEvent
+}
+
+/**
+ * The events of a body, once its first piece has arrived. A stream that is complete by then is returned as a list. A
+ * missing finish reason is a failure, a missing end mark is not. Errors after the last finish reason are ignored.
+ * @throws Unreadable, ConnectionFailure, or what `readEvent` throws, after the events before it.
+ */
+async function providerEvents(body: BytesBody, reading: EventReading): Promise<EventStream> {
+  const pieces = eventPieces(body, reading)
+  const first = await pieces.next()
+  if (!first.ended || !reading.rules.complete(first.batch)) return following(first, pieces, reading)
+  void pieces.end()
+  return [first.batch]
+}
+
+/** The events of one piece of a body. */
+interface EventPiece {
+  batch: StreamEvent[]
+  /** Whether no more events follow. */
+  ended?: boolean
+  /** An error after these events. */
+  problem?: { error: unknown }
+}
+
+async function* following(
+  first: EventPiece,
+  pieces: ReturnType<typeof eventPieces>,
+  { rules }: EventReading,
+): AsyncGenerator<EventBatch> {
+  const seen: StreamEvent[] = []
+  let ended = false
+  try {
+    for (let piece = first; ; piece = await pieces.next()) {
+      seen.push(...piece.batch)
+      if (piece.batch.length > 0) yield piece.batch
+      if (piece.problem) throw piece.problem.error
+      ended = piece.ended === true
+      if (ended) break
+    }
+  } catch (error) {
+    const isProviderError =
+      error instanceof ConnectionFailure || error instanceof Unreadable || error instanceof TimedOut
+    if (isProviderError && rules.complete(seen)) return
+    throw error
+  } finally {
+    if (ended) void pieces.end()
+    else await pieces.stop()
+  }
+  if (seen.length === 0) throw new Unreadable('the provider sent an empty stream')
+  if (!rules.complete(seen)) throw new ConnectionFailure('the stream ended before the response was complete')
+}
+
+/** Reads a body piece by piece. */
+function eventPieces({ bytes, hides }: BytesBody, { signal, readEvent }: EventReading) {
+  const source = byteChunks(bytes)
+  const parser = sseReader()
+  const eventsIn = (piece: Uint8Array): EventPiece => {
+    const batch: StreamEvent[] = []
+    try {
+      for (const block of parser.read(piece)) {
+        if (!hasEvent(block) || hides?.(block.event.data)) continue
+        if (block.event.data === DONE_EVENT.text) return { batch, ended: true }
+        batch.push(readEvent(block))
+      }
+      return { batch }
+    } catch (error) {
+      return { batch, problem: { error: error instanceof EventTooLong ? new Unreadable(error.message) : error } }
+    }
+  }
+  /** Cancels the body. An error while canceling does not matter. */
+  const stop = async (): Promise<void> => {
+    await source.return?.().catch(() => {})
+  }
+  const readToEnd = async () => {
+    while (!(await source.next()).done);
+  }
+  return {
+    async next(): Promise<EventPiece> {
+      try {
+        const { done, value } = await source.next()
+        return done ? { batch: [], ended: true } : eventsIn(value)
+      } catch (error) {
+        return { batch: [], problem: { error: broken(error, signal) } }
+      }
+    },
+    stop,
+    /**
+     * Reads past the end mark to the end of the body: canceling earlier would close the connection, and the next call
+     * would need a new one.
+     */
+    end: (): Promise<void> => within(readToEnd(), MAX_END_MS, NO_END).catch(stop),
+  }
+}
+
+/** How long the end of a body may take after its end mark. */
+const MAX_END_MS = 250
+const NO_END: TimeoutErrors = { late: () => new Error('the provider did not end its stream') }
+
+/** Whether an error is a bug of the program. Network errors have a code. */
+const isBug = (error: unknown): boolean =>
+  (error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError) && !('code' in error)
+
+/**
+ * The error for a body that cannot be read: the signal's reason once it is aborted, otherwise usually a
+ * `ConnectionFailure`.
+ */
+function broken(error: unknown, signal: AbortSignal): unknown {
+  if (signal.aborted) return signal.reason
+  if (error instanceof ConnectionFailure || error instanceof Unreadable || error instanceof ApiError) return error
+  if (isBug(error)) return error
+  return new ConnectionFailure(`the connection to the provider failed: ${networkReason(error)}`)
 }

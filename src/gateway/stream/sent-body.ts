@@ -1,5 +1,6 @@
 // Records the bytes of a response as they are sent: by reference, up to a limit.
 import { NO_TIME } from '../../contract/core/exchange-note.ts'
+import { type EventBatch, encodeEvent } from '../../lib/sse.ts'
 
 /** Maximum length of `times`, which has two numbers for each turn that sent something. */
 const MAX_TIMES = 4_000
@@ -32,6 +33,12 @@ export class SentBody {
     }
     if (now !== undefined) noteTime(this.times, this.pieces.length, now)
     this.pieces.push(piece)
+  }
+
+  /** Adds events, and returns them. */
+  addEvents(batch: EventBatch, now: number): EventBatch {
+    for (const event of batch) this.add(encodeEvent(event), now)
+    return batch
   }
 
   /** Returns a function that records each piece and passes it on. */

@@ -6,7 +6,6 @@ import {
   DONE_EVENT,
   type EventBatch,
   type EventStream,
-  encodeEvent,
   eventOfType,
   isComplete,
   type StreamEvent,
@@ -33,7 +32,7 @@ export function noted(reply: Reply & { body: EventsBody }, call: SentStreamCall)
 function notedAtOnce(stream: readonly EventBatch[], { recording }: SentStreamCall): EventStream {
   const body = new SentBody()
   const now = recording.elapsed()
-  for (const batch of stream) for (const event of batch) body.add(encodeEvent(event), now)
+  for (const batch of stream) body.addEvents(batch, now)
   recording.sent = { body }
   return stream
 }
@@ -51,18 +50,13 @@ async function* sentEvents(
     recording.sent = { body }
     return end.end({ status: 200, headers })
   }
-  const note = (batch: EventBatch): EventBatch => {
-    const now = recording.elapsed()
-    for (const event of batch) body.add(encodeEvent(event), now)
-    return batch
-  }
   /** The last event, unless another one follows. */
   let last: EventBatch = NO_EVENTS
   try {
     for await (const batch of stream) {
       const end = batch.at(-1)
       if (!end) continue
-      note(batch)
+      body.addEvents(batch, recording.elapsed())
       if (last.length > 0) yield last
       const others = mayBeLast(end, call) ? batch.slice(0, -1) : batch
       last = others === batch ? NO_EVENTS : [end]

@@ -1,17 +1,20 @@
 // Sends the reply of a direct call, reads it as its client does, and ends the call after the last piece.
 import type { ApiError } from '../../contract/core/error.ts'
-import { ConnectionFailure, type Reply } from '../../contract/core/reply.ts'
+import type { Operation } from '../../contract/core/operation.ts'
+import { type BytesBody, ConnectionFailure, type Reply } from '../../contract/core/reply.ts'
 import type { Wire } from '../../contract/core/wire.ts'
 import { isStream, streamBytes } from '../../faults/wire.ts'
-import { encodeEvent, eventOfType } from '../../lib/sse.ts'
+import { nextTurn } from '../../lib/bare-socket.ts'
+import { once } from '../../lib/once.ts'
+import { encodeEvent, eventOfType, type StreamEvent } from '../../lib/sse.ts'
 import { asObject } from '../../lib/values.ts'
 import { type Failure, failureOf, NOT_RECEIVED } from '../outcome.ts'
-import type { AnswerRecord, AttemptRecorder } from '../record/recording.ts'
+import type { AnswerRecord, AttemptAnswer, AttemptRecorder } from '../record/recording.ts'
 import { toEnd } from '../through-faults.ts'
 import type { CallContext, CallEnd } from '../types.ts'
+import { type AnswerRules, type ReplyContent, read } from './read.ts'
 import { SentBody, sentWhole } from './sent-body.ts'
 import { bodyEnd, sentAs } from './sent-end.ts'
-import { readSent, rulesOnWire, type SentContent, SentReader } from './sent-reader.ts'
 
 /** What a reply is sent with. */
 export interface SentCall {
@@ -43,7 +46,7 @@ export async function readAlong(reply: Reply, sentCall: SentCall): Promise<Reply
     if (problem) throw problem
     return reply
   }
-  const reader = new SentReader(reply, body, reading)
+  const reader = sentReader(reply, body, reading)
   const sent = new SentBody()
   let begun = false
   const onEnd = async (failure: Failure | undefined, broken: unknown) => {
@@ -88,29 +91,22 @@ function passedAnswer(
   const from = { headers: {}, usage: null, fixture: null, generated: false, ...(redact && { redact }) }
   const effects = (answer: unknown) => ({ usage: asObject(asObject(answer)?.usage) ?? null, keep: [] })
   const about = { complete: failure === undefined, effects }
+  const answerWith = (content: ReplyContent): AttemptAnswer => {
+    return { kind: 'succeeded', model, content, from, attempt: record }
+  }
   if (events) {
     const whole = assemble && (() => assemble(events))
-    const answer = {
-      kind: 'succeeded' as const,
-      model,
-      content: { kind: 'stream' as const, events: [events], whole },
-      from,
-      attempt: record,
-    }
-    return { answer, content: { kind: 'events', events, times: [], whole }, ...about }
+    const content = { kind: 'stream' as const, events: [events], whole }
+    return { answer: answerWith(content), content: { kind: 'events', events, times: [], whole }, ...about }
   }
   if (value === undefined) return undefined
-  const content = { kind: 'whole' as const, value }
-  return {
-    answer: { kind: 'succeeded', model, content, from, attempt: record },
-    content: { kind: 'value', value, text: text ?? JSON.stringify(value) },
-    ...about,
-  }
+  const content = { kind: 'value' as const, value, text: text ?? JSON.stringify(value) }
+  return { answer: answerWith({ kind: 'whole', value }), content, ...about }
 }
 
 /** What the client received of a body; `failure` and `broken` tell what ended it early. */
 async function contentSent(
-  reader: SentReader,
+  reader: ReturnType<typeof sentReader>,
   { failure, broken, signal }: { failure: Failure | undefined; broken: unknown; signal: AbortSignal },
 ): Promise<SentContent> {
   const content = await reader.end(
@@ -119,4 +115,123 @@ async function contentSent(
   if (failure?.kind === 'internal_error' || signal.aborted)
     return { ...content, failure: failure ?? failureOf(new ConnectionFailure(NOT_RECEIVED.message), signal) }
   return !failure && broken === NOT_RECEIVED ? { ...content, failure: NOT_RECEIVED } : content
+}
+
+// Reads a response as a correct client of its API does, with the reader that the gateway uses for providers.
+
+/** What a client reads from a response: its value or the events so far, and what is wrong with it. */
+interface SentContent {
+  value?: unknown
+  /** The value as JSON, as it was sent. */
+  text?: string | undefined
+  events?: StreamEvent[]
+  failure?: Failure | undefined
+}
+
+/** How a response is read. */
+interface SentReading {
+  rules: AnswerRules
+  stream: boolean
+  /** Called at the first content, and possibly again. */
+  contentBegan(): void
+}
+
+/** How clients of a compatible API read the responses of an operation. */
+const rulesOnWire = (operation: Operation, wire: Wire): AnswerRules => ({
+  name: operation.name,
+  answerName: operation.answerName,
+  ...(operation.binary && { binary: operation.binary }),
+  events: wire.events ?? operation.events,
+  wrongWith: wire.wrongWith ?? operation.wrongWith,
+})
+
+/** Never aborted: a reader always reads everything that was sent. */
+const NEVER = new AbortController().signal
+
+/** What a client reads from a whole body; `error` is what broke the connection after it, if anything. */
+function readSent(
+  reply: Pick<Reply, 'status' | 'headers'>,
+  { bytes, contentType }: BytesBody & { bytes: Uint8Array },
+  { error, ...reading }: SentReading & { error?: unknown },
+): Promise<SentContent> {
+  return contentOf(
+    reply,
+    { kind: 'bytes', contentType, bytes: error === undefined ? bytes : brokenAfter(bytes, error) },
+    reading,
+  )
+}
+
+async function* brokenAfter(bytes: Uint8Array, error: unknown): AsyncGenerator<Uint8Array> {
+  yield bytes
+  throw error
+}
+
+/** Reads a response while it is sent, in other turns than those that send it. */
+function sentReader(
+  reply: Pick<Reply, 'status' | 'headers'>,
+  { contentType }: Pick<BytesBody, 'contentType'>,
+  reading: SentReading,
+) {
+  let waiting: Uint8Array[] = []
+  let ended: { error: unknown } | undefined
+  let wake: (() => void) | undefined
+  let isRead = false
+  let isWoken = false
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    isRead = true
+    for (;;) {
+      const arrived = waiting
+      waiting = []
+      yield* arrived
+      if (waiting.length > 0) continue
+      if (ended) {
+        if (ended.error !== undefined) throw ended.error
+        return
+      }
+      await new Promise<void>((resolve) => (wake = resolve))
+    }
+  }
+  const content = once(() => contentOf(reply, { kind: 'bytes', contentType, bytes: pieces() }, reading))
+  return {
+    /** Adds the next piece of the body. */
+    add(piece: Uint8Array): void {
+      waiting.push(piece)
+      if (!isRead) void nextTurn().then(content)
+      if (!wake || isWoken) return
+      isWoken = true
+      void nextTurn().then(() => {
+        isWoken = false
+        wake?.()
+      })
+    },
+    /** The content of the response; `error` is what broke the connection, if anything. */
+    end(error?: unknown): Promise<SentContent> {
+      ended ??= { error }
+      wake?.()
+      return content()
+    },
+  }
+}
+
+async function contentOf(
+  { status, headers }: Pick<Reply, 'status' | 'headers'>,
+  body: BytesBody,
+  { rules, stream, contentBegan }: SentReading,
+): Promise<SentContent> {
+  const events: StreamEvent[] = []
+  const reply = { status, headers, body, usage: null, fixture: null, generated: false }
+  try {
+    const content = await read(reply, { operation: rules, stream, signal: NEVER })
+    if (content.kind === 'whole') {
+      contentBegan()
+      return { value: content.value, text: content.text }
+    }
+    for await (const batch of content.events) {
+      if (batch.some(({ tokens }) => Boolean(tokens))) contentBegan()
+      events.push(...batch)
+    }
+    return { events }
+  } catch (error) {
+    return { events, failure: failureOf(error, NEVER) }
+  }
 }

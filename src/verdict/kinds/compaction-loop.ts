@@ -2,7 +2,6 @@
 import { groupBy } from '../../lib/group-by.ts'
 import { textFingerprint } from '../../lib/question.ts'
 import { type ClientCall, isAfter } from '../client-call.ts'
-import { declaredRetries } from '../pairing.ts'
 import { type Behavior, type FindingDefinition, type FindingDraft, times } from './define.ts'
 
 /** The first rejection informs a client, and the second shows that it removed too little. */
@@ -61,9 +60,8 @@ const isContinuation = ({ question: again }: ClientCall, { question: first }: Cl
 function severityOf(
   row: readonly ClientCall[],
   calls: readonly ClientCall[],
-  { pairing }: Behavior,
+  { pairing: { declared } }: Behavior,
 ): FindingDraft['severity'] | undefined {
-  const declared = declaredRetries(pairing)
   if (row.slice(1).filter((call) => declared.has(call)).length >= MIN_REJECTIONS - 1) return 'error'
   const [first] = row
   const begun = new Set(row.flatMap((call) => begunBefore(call, calls)))

@@ -12,7 +12,6 @@ import {
   stepsOf,
   stretchesOf,
 } from '../client-call.ts'
-import { declaredRetries } from '../pairing.ts'
 import type { Behavior, FindingDefinition, FindingDraft } from './define.ts'
 
 /** Minimum early calls in a row, if the calls do not declare that they are retries. */
@@ -34,14 +33,13 @@ const pairedEarly = ({ pairing }: Behavior): FindingDraft[] =>
 
 /** Declared retries that return to the first API key or model before its wait is over. */
 function backTooEarly({ pairing }: Behavior): FindingDraft[] {
-  // Undeclared equal calls may come from several clients, each with its own limit.
-  const declared = declaredRetries(pairing)
   const steps = pairing.chains.flatMap((chain) =>
     chain.flatMap((again, index): Step[] => {
       const last = chain[index - 1]
       if (!last || isBound(last, again)) return []
       const first = chain.slice(0, index - 1).findLast((one) => natureOf(one) === 'retryable' && isBound(one, again))
-      return first && declared.has(again) && !honorsWait(first, again) ? [[first, again]] : []
+      // Undeclared equal calls may come from several clients, each with its own limit.
+      return first && pairing.declared.has(again) && !honorsWait(first, again) ? [[first, again]] : []
     }),
   )
   return groupBy(steps, ([first]) => first.operation).map((same) => draft(same, 'error'))

@@ -13,8 +13,7 @@ import {
   stepsOf,
 } from '../client-call.ts'
 import { canceledRetriesIn, incompleteIn, isBackoff } from '../incomplete.ts'
-import { declaredRetries, type Pairing } from '../pairing.ts'
-import { isCareful, MAX_TO_REARRANGE } from '../undeclared-retries.ts'
+import { isCareful, MAX_TO_REARRANGE, type Pairing } from '../pairing.ts'
 import { type Behavior, endOf, type FindingDefinition, type FindingDraft, times } from './define.ts'
 
 /** Reports requests that failed in a retryable way, that nothing repeats, and that never got a response. */
@@ -83,10 +82,8 @@ const isDoubtful = (first: ClientCall, again: ClientCall): boolean =>
   rebuilt(first, again) !== 'certain' && !isBackoff(pauseBetween(first, again))
 
 /** Whether a request was retried carefully before it was given up. */
-function isCarefulRequest(chain: Chain, { pairing }: Behavior): boolean {
-  const declared = declaredRetries(pairing)
-  return isCareful(chain, (again) => declared.has(again))
-}
+const isCarefulRequest = (chain: Chain, { pairing: { declared } }: Behavior): boolean =>
+  isCareful(chain, (again) => declared.has(again))
 
 const timedOutIn = (behavior: Behavior): FindingDraft[] =>
   groupBy(timedOutRequests(behavior.pairing), ({ chain: [first], declared }) => `${first?.operation} ${declared}`).map(
@@ -126,7 +123,7 @@ function draft(
   const tries = chains.map(({ length }) => length)
   const requests = chains.length
   const isSure =
-    isDeclared(chains, pairing) &&
+    chains.every(([, ...more]) => more.every((call) => pairing.declared.has(call))) &&
     ((failed === chains.flat().length && !(mayGiveUp && requests > questions.size)) ||
       equal.every(({ mark: { retry, key } }) => retry !== null || key !== null))
   const message = isSure
@@ -139,11 +136,6 @@ function draft(
   }
   const figures: FindingDraft['figures'] = isSure ? { requests, tries: Math.max(...tries) } : { requests, failed }
   return { severity, message, calls: chains.flat(), count: requests, figures }
-}
-
-function isDeclared(chains: readonly Chain[], { pairs }: Behavior['pairing']): boolean {
-  const declared = declaredRetries({ pairs })
-  return chains.every(([, ...more]) => more.every((call) => declared.has(call)))
 }
 
 function rangeOf(counts: readonly number[]): string {
@@ -170,8 +162,10 @@ const SHARE = 0.8
 const JITTER_MS = 50
 
 /** Requests whose calls were all canceled by the client before any content arrived, and that got no response. */
-function timedOutRequests({ pairs, chains }: Pairing): { chain: readonly ClientCall[]; declared: boolean }[] {
-  const declaring = declaredRetries({ pairs })
+function timedOutRequests({
+  declared: declaring,
+  chains,
+}: Pairing): { chain: readonly ClientCall[]; declared: boolean }[] {
   // The winner of a race or another model may have answered.
   const answered = Map.groupBy(
     chains.flat().filter(({ outcome }) => outcome === 'succeeded'),

@@ -1,6 +1,5 @@
 // no-backoff: a failed request was retried several times in a row without a pause.
 import { type ClientCall, hasNewKey, natureOf, pauseBetween, pausesOf, stretchesOf } from '../client-call.ts'
-import { declaredRetries } from '../pairing.ts'
 import { type Behavior, endOf, type FindingDefinition } from './define.ts'
 import { stormsIn } from './retry-storm.ts'
 
@@ -44,8 +43,7 @@ function hurriedIn(behavior: Behavior): ClientCall[][] {
 }
 
 /** Whether calls certainly come from one client: they declare it, or share a connection. */
-function isOneClient(calls: readonly ClientCall[], { pairs }: Behavior['pairing']): boolean {
-  const declared = declaredRetries({ pairs })
+function isOneClient(calls: readonly ClientCall[], { declared }: Behavior['pairing']): boolean {
   const [first, ...more] = calls
   const connection = first?.mark.connection ?? null
   return more.every((call) => declared.has(call) || (connection !== null && call.mark.connection === connection))

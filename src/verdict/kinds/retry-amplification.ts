@@ -2,7 +2,6 @@
 import { groupBy } from '../../lib/group-by.ts'
 import { counted } from '../../lib/units.ts'
 import type { ClientCall } from '../client-call.ts'
-import { declaredRetries } from '../pairing.ts'
 import { type Behavior, type FindingDefinition, type FindingDraft, requestKey } from './define.ts'
 
 /** Limit without `max_attempts` in the scenario: more than any single layer makes. */
@@ -24,12 +23,11 @@ export const amplification: FindingDefinition = {
 function certainChains({ pairing, accepted }: Behavior): (readonly ClientCall[])[] {
   // If giving up is accepted, an undeclared call may be a separate request.
   if (!accepted.has('gave-up')) return [...pairing.chains]
-  const declared = declaredRetries(pairing)
   return pairing.chains.flatMap((chain) => {
     const parts: ClientCall[][] = []
     for (const call of chain) {
       const part = parts.at(-1)
-      if (part && declared.has(call)) part.push(call)
+      if (part && pairing.declared.has(call)) part.push(call)
       else parts.push([call])
     }
     return parts

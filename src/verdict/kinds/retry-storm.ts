@@ -11,7 +11,6 @@ import {
   runsOf,
   stretchesOf,
 } from '../client-call.ts'
-import { declaredRetries } from '../pairing.ts'
 import { type Behavior, endOf, type FindingDefinition, type FindingDraft, requestKey } from './define.ts'
 
 /** Maximum length of a short pause. */
@@ -60,12 +59,10 @@ const fails = (call: ClientCall) => ['retryable', 'final'].includes(natureOf(cal
 const hurries = (first: ClientCall, again: ClientCall) =>
   fails(first) && pauseBetween(first, again) < SHORT_MS && (first.wait === null || !honorsWait(first, again))
 
-function declaredIn({ pairing }: Behavior): ClientCall[][] {
-  const declared = declaredRetries(pairing)
-  return pairing.chains
+const declaredIn = ({ pairing: { chains, declared } }: Behavior): ClientCall[][] =>
+  chains
     .flatMap((chain) => stretchesOf(chain, (first, again) => declared.has(again) && hurries(first, again)))
     .filter((stretch) => stretch.length >= DECLARED_CALLS && isSteady(stretch, STEADY_MS))
-}
 
 /** Equal calls one after the other, on any connections. */
 const sequencesOf = ({ calls }: Behavior): ClientCall[][] =>
