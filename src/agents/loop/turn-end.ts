@@ -2,8 +2,8 @@
 
 import { ApiError } from '../../contract/core/error.ts'
 import type { TaskStep } from '../../contract/core/trace.ts'
-import type { TaskState } from '../../contract/workspace/agent-task.ts'
 import type { TaskReason } from '../../contract/workspace/task-record.ts'
+import type { TaskState } from '../../contract/workspace/task-state.ts'
 import { wakeParent } from '../store/commit.ts'
 import { openCalls, type ToolCallPart } from '../store/messages.ts'
 import type { TaskChange } from '../store/store.ts'

@@ -2,8 +2,8 @@
 // commit. The end of a turn also changes the cost of its agent, its trace, and the task that waits for it.
 
 import type { TraceRecord } from '../../contract/core/trace.ts'
-import { isActive } from '../../contract/workspace/agent-task.ts'
 import type { MessageRecord } from '../../contract/workspace/task-record.ts'
+import { isActive } from '../../contract/workspace/task-state.ts'
 import { agents } from '../../resources/agents.ts'
 import type { TaskEvents } from './events.ts'
 import { limitText } from './limits.ts'
