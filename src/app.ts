@@ -10,10 +10,19 @@ import {
   tokenOf,
   withoutPrefix,
 } from './access.ts'
-import { isPreflight, isWhole, preflight, type RequestIds, readableBy, requestIds, sessionNews } from './app/answer.ts'
+import {
+  createResponseCounts,
+  isPreflight,
+  isWhole,
+  preflight,
+  type RequestIds,
+  readableBy,
+  requestIds,
+  sessionNews,
+  statusFor,
+} from './app/answer.ts'
 import { balancerNotes } from './app/balancer-notes.ts'
 import { allowedPage, checkOrigin } from './app/origins.ts'
-import { createResponseCounts, statusFor } from './app/response-counts.ts'
 import type { App, AppDeps } from './app/types.ts'
 import { compatApiOf, compatApis } from './compat/index.ts'
 import type { ConnectionFinder } from './contract/core/connection.ts'
@@ -32,7 +41,7 @@ import type { Session } from './sessions/sessions.ts'
 
 const routes = lazy<typeof import('./app/routes.ts')>(() => require('./app/routes.ts'))
 const verdictModule = lazy<typeof import('./app/verdicts.ts')>(() => require('./app/verdicts.ts'))
-const inspector = lazy<typeof import('./inspector/serve.ts')>(() => require('./inspector/serve.ts'))
+const inspector = lazy<typeof import('./inspector/page-file.ts')>(() => require('./inspector/page-file.ts'))
 
 /** The operation at a path. */
 interface OperationPath {

@@ -14,8 +14,8 @@ import { lazy } from './lib/lazy.ts'
 import { suggestion } from './lib/likely-name.ts'
 import { isObject } from './lib/values.ts'
 import { providerNames } from './providers/names.ts'
-import { NOT_VALID } from './schema/compiled-schema.ts'
 import { parseCompiled } from './schema/parse.ts'
+import { NOT_VALID } from './schema/parser.ts'
 import { formatPath, problemsOf, safeParse } from './schema/validation.ts'
 
 export { ConfigError, SETTINGS }

@@ -1,4 +1,4 @@
-// Common parts of all responses: an id, and CORS headers for pages of allowed origins.
+// Common parts of all responses: an id, CORS headers for pages of allowed origins, and counts by status.
 import {
   COMMON_HEADERS,
   FAULTS,
@@ -13,6 +13,9 @@ import type { ApiError } from '../contract/core/error.ts'
 import type { Instance } from '../contract/core/instance.ts'
 import { refusalOf } from '../contract/core/refusal.ts'
 import type { Wire } from '../contract/core/wire.ts'
+import type { ResponseCounts } from '../control/types.ts'
+import { CLIENT_GONE } from '../gateway/outcome.ts'
+import { sentStatus } from '../gateway/stream/respond.ts'
 import { headerText, soundHeaders } from '../lib/header-text.ts'
 import { uuidOf } from '../lib/ids.ts'
 import type { SessionGap } from '../sessions/session.ts'
@@ -21,26 +24,23 @@ const OTHERS = ['x-understudy-warning', 'retry-after', 'retry-after-ms', 'age', 
 const EXPOSED = [...Object.keys(COMMON_HEADERS), ...Object.keys(ROUTER_HEADERS), ...OTHERS].join(', ')
 
 /** Sets the ids of responses. */
-export interface RequestIds {
-  /** The response for an error, in the format of the called API. */
-  refusal(error: ApiError, wire: Wire | undefined): Response
-  /** Sets the id of the response, also under the header name of another API's clients. */
-  mark(response: Response, also: string | undefined): void
-}
+export type RequestIds = ReturnType<typeof requestIds>
 
 /** Sets the ids of responses that have none, in the order of their creation, and the name of this process. */
-export function requestIds(instance: Instance): RequestIds {
+export function requestIds(instance: Instance) {
   let count = 0
   const named = () => ({ [REQUEST_ID]: uuidOf(`request:${++count}`), [INSTANCE]: instance.name })
   return {
-    refusal(error, wire) {
+    /** The response for an error, in the format of the called API. */
+    refusal(error: ApiError, wire: Wire | undefined): Response {
       const { status } = error
       // APIs with the id in their bodies have it already.
       const needsId = wire !== undefined && error.headers[REQUEST_ID] === undefined
       const headers = needsId ? { ...error.headers, ...named() } : error.headers
       return Response.json(refusalOf(error, wire, headers), { status, headers: soundHeaders(headers) })
     },
-    mark(response, also) {
+    /** Sets the id of the response, also under the header name of another API's clients. */
+    mark(response: Response, also: string | undefined): void {
       const { headers } = response
       // Responses of calls have an id already: that of the trace, or that of a real provider or a fault, which may be
       // none.
@@ -58,18 +58,15 @@ export function requestIds(instance: Instance): RequestIds {
  * Tells in a response that it created a session, or that the session may lack calls. Most requests cost this one
  * comparison.
  */
-export function sessionNews(): {
-  begins(request: Request, gap: SessionGap): void
-  announced(request: Request, response: Response): void
-} {
+export function sessionNews() {
   const begun = new WeakMap<Request, SessionGap>()
   let unanswered = 0
   return {
-    begins(request, gap) {
+    begins(request: Request, gap: SessionGap): void {
       if (!begun.has(request)) unanswered++
       begun.set(request, gap)
     },
-    announced(request, response) {
+    announced(request: Request, response: Response): void {
       const gap = unanswered === 0 ? undefined : begun.get(request)
       if (gap === undefined) return
       begun.delete(request)
@@ -113,4 +110,19 @@ export function isWhole({ headers }: Response): boolean {
   const type = headers.get('content-type') ?? ''
   if (type.startsWith('text/event-stream')) return false
   return !headers.has(TRACE_ID) || (type.startsWith('application/json') && !headers.get(FAULTS))
+}
+
+/** A new set of counts. */
+export function createResponseCounts(): ResponseCounts {
+  const counts = new Map<number | null, number>()
+  return {
+    add: (status) => void counts.set(status, (counts.get(status) ?? 0) + 1),
+    all: () => [...counts],
+  }
+}
+
+/** The status that the client of a request receives; null if it receives none. */
+export function statusFor(request: Request, response: Response): number | null {
+  const status = sentStatus(response)
+  return status === CLIENT_GONE && request.signal.aborted ? null : status
 }

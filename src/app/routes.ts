@@ -1,4 +1,6 @@
 // Everything beside the router operations: the workspace, the control API, Swagger UI, and what no route takes.
+
+import { z } from 'zod'
 import { asReceived, callerOf, checkSeen, hasToken, sessionName, tokenOf } from '../access.ts'
 import { a2aRoutes } from '../agents/a2a/routes.ts'
 import { forClients } from '../agents/http/client-tasks.ts'
@@ -7,7 +9,7 @@ import { runRoutes } from '../agents/http/run-routes.ts'
 import type { TaskService } from '../agents/loop/tasks.ts'
 import { compatApis } from '../compat/index.ts'
 import { ApiError } from '../contract/core/error.ts'
-import { needsNoBody, type Route } from '../contract/core/route.ts'
+import { asRoute, needsNoBody, type Route } from '../contract/core/route.ts'
 import { EVENT } from '../contract/workspace/record.ts'
 import { AGENT_TASK } from '../contract/workspace/task-record.ts'
 import { controlRoutes } from '../control/index.ts'
@@ -20,7 +22,7 @@ import { allOperations, endpoints, operationNamed, operationNames } from '../end
 import { toNamespace } from '../endpoints/namespace.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
-import type { TurnCalls } from '../observers/turn-calls.ts'
+import type { TurnCalls } from '../observers/task-readers.ts'
 import { eventHandlers, resourceRoutes } from '../resources/index.ts'
 import { createEventQueue, type EventQueue } from '../resources/knowledge/events.ts'
 import { throughFaults } from '../resources/through-scenario.ts'
@@ -29,18 +31,9 @@ import { UnusableSession } from '../sessions/refusals.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { type RouteHandler, routerOf } from './router.ts'
 import { withTurnExchange } from './turn-exchange.ts'
-import type { App, AppDeps, RouteContext, Verdicts } from './types.ts'
+import type { AppDeps, RouteContext } from './types.ts'
 import { answerUnrouted, pathRegex } from './unrouted.ts'
 import { type NoteCall, type SentParts, workspaceNotes } from './workspace-notes.ts'
-import { workspaceViewRoute } from './workspace-view.ts'
-
-/** The routes as an application. */
-interface Routes extends Pick<App, 'fetch'> {
-  /** Whether a request for a path needs no token: a browser that opens a page has none to send. */
-  isPublic(pathname: string): boolean
-  /** All paths, with parameters as `:name`. */
-  readonly paths: readonly string[]
-}
 
 /** The documentation of the compatible APIs. */
 const documentedApis = {
@@ -60,10 +53,7 @@ const documentedApis = {
 const apiPaths = compatApis.flatMap(({ paths }) => Object.keys(paths))
 
 /** Mounts every route that is no router operation. */
-export function createRoutes(
-  deps: AppDeps,
-  { sessionOf: find, render, responses, mark, verdicts }: RouteContext,
-): Routes {
+export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses, mark, verdicts }: RouteContext) {
   const sessionOf = sessionPerRequest(find)
   const turns: TurnCalls = new WeakMap()
   const kept = withTurnExchange({ turns, asReceived, mark })
@@ -75,25 +65,49 @@ export function createRoutes(
     queue.wake(session)
     service?.sweep(session)
   }
-  const routes = allRoutes(deps, {
-    ...verdicts,
-    sessionOf,
-    responses,
-    queue,
-    wake,
-    tasks,
-    allTasks,
+  const { access, ask, gateway, sessions, strict } = deps
+  const { guardrails, observers, runs } = gateway
+  const sessionNameOf = (request: Request) => sessionName(request, tokenOf(request))
+  const control = controlRoutes({
+    ...{ ...deps, ...verdicts, sessionOf, responses, sessionNameOf, observers, runs },
+    mustBeSeen: (name, request) => checkSeen(name, sessionNameOf(request), deps.instanceStrict),
+    hasToken: (request) => hasToken(request, access),
+    operations: operationNames,
+    operation: operationNamed,
+    events: queue.counts,
   })
+  const receivedUrl = (request: Request) => asReceived(request).url
+  const callOf = async (request: Request) => {
+    const session = sessionOf(request)
+    await deps.prepare(session)
+    return { session, caller: callerOf(tokenOf(request), access) }
+  }
+  const workspace = resourceRoutes({
+    ...{ callOf, wake, strict, sessionOf, observers, guardrails, ask },
+    replacing: (session) => verdicts.earlier.before(session, 'snapshot'),
+  })
+  const forTasks = { tasks, callOf, receivedUrl }
+  const faulty = throughFaults({ runs, sessionOf, count: ({ name }) => void sessions.get(name) })
+  const routes = [
+    ...control,
+    // Reads of the inspector are not noted as those of clients.
+    workspaceViewRoute([...workspace, ...taskRoutes({ ...forTasks, tasks: allTasks })]),
+    ...compatApis.flatMap((api) => api.routes(deps.defaultProvider)),
+    // The workspace has the faults of scenarios.
+    ...[...workspace, ...taskRoutes(forTasks), ...runRoutes(forTasks), ...a2aRoutes({ ...forTasks, limits: deps })].map(
+      faulty,
+    ),
+  ]
   const open = routes.filter((route) => route.public).map(({ path }) => path)
   const publicPaths = [...open, ...docPaths].map(pathRegex)
   const posted = [...endpoints.map(({ path }) => path), ...apiPaths].map((path) => ({ path, method: 'POST' }))
   const noted = workspaceNotes({
     calls: verdicts.workspaceCalls,
-    sessions: deps.sessions,
-    nameOf: (request) => sessionName(request, tokenOf(request)),
+    sessions,
+    nameOf: sessionNameOf,
     sessionOf: (request) => sessionOf(request, true),
   })
-  const anyToken = deps.access.token.length === 0
+  const anyToken = access.token.length === 0
   const { version } = deps.about
   const docs = docHandlers({
     documented: { operations: allOperations, routes, ...documentedApis, version },
@@ -104,9 +118,7 @@ export function createRoutes(
     ...routes.map(
       (route) => [`${route.method.toUpperCase()} ${route.path}`, handlerOf(route, { ...deps, noted })] as const,
     ),
-    ...[...docs, ...siteHandlers((request) => asReceived(request).url)].map(
-      ([path, handler]) => [`GET ${path}`, handler] as const,
-    ),
+    ...[...docs, ...siteHandlers(receivedUrl)].map(([path, handler]) => [`GET ${path}`, handler] as const),
   ])
   const router = routerOf(
     {
@@ -127,74 +139,18 @@ export function createRoutes(
     { version, anyToken },
   )
   return {
-    async fetch(request) {
+    async fetch(request: Request): Promise<Response> {
       const response = await kept(request, () => router.fetch(request))
       // What a page of ours may do, no page of others may have done by a frame with ours in it.
       const { headers } = response
       if (headers.get('content-type')?.startsWith('text/html') && !headers.has(POLICY)) headers.set(POLICY, NO_FRAMES)
       return response
     },
+    /** All paths, with parameters as `:name`. */
     paths: [...endpoints, ...routes].map(({ path }) => path).concat(apiPaths),
-    isPublic: (pathname) => isSitePath(pathname) || publicPaths.some((path) => path.test(pathname)),
+    /** Whether a request for a path needs no token: a browser that opens a page has none to send. */
+    isPublic: (pathname: string) => isSitePath(pathname) || publicPaths.some((path) => path.test(pathname)),
   }
-}
-
-/** The control API, and the workspace with the faults of scenarios. */
-function allRoutes(
-  deps: AppDeps,
-  {
-    queue,
-    wake,
-    tasks,
-    allTasks,
-    ...shared
-  }: {
-    queue: EventQueue
-    wake(session: Session): void
-    /** The tasks for clients, and those for others, whose reads are not noted. */
-    tasks(): TaskService
-    allTasks(): TaskService
-  } & Pick<ControlDeps, 'sessionOf' | 'responses'> &
-    Verdicts,
-): Route[] {
-  const { sessionOf } = shared
-  const { access, ask, gateway, sessions, strict } = deps
-  const { guardrails, observers, runs } = gateway
-  const sessionNameOf = (request: Request) => sessionName(request, tokenOf(request))
-  const control = controlRoutes({
-    ...deps,
-    ...shared,
-    sessionNameOf,
-    mustBeSeen: (name, request) => checkSeen(name, sessionNameOf(request), deps.instanceStrict),
-    observers,
-    runs,
-    hasToken: (request) => hasToken(request, access),
-    operations: operationNames,
-    operation: operationNamed,
-    events: queue.counts,
-  })
-  const receivedUrl = (request: Request) => asReceived(request).url
-  const callOf = async (request: Request) => {
-    const session = sessionOf(request)
-    await deps.prepare(session)
-    return { session, caller: callerOf(tokenOf(request), access) }
-  }
-  const workspace = resourceRoutes({
-    ...{ callOf, wake, strict, sessionOf, observers, guardrails, ask },
-    replacing: (session) => shared.earlier.before(session, 'snapshot'),
-  })
-  const faulty = throughFaults({ runs, sessionOf, count: ({ name }) => void sessions.get(name) })
-  return [
-    ...control,
-    workspaceViewRoute([...workspace, ...taskRoutes({ tasks: allTasks, callOf, receivedUrl })]),
-    ...compatApis.flatMap((api) => api.routes(deps)),
-    ...[
-      ...workspace,
-      ...taskRoutes({ tasks, callOf, receivedUrl }),
-      ...runRoutes({ tasks, callOf, receivedUrl }),
-      ...a2aRoutes({ tasks, callOf, receivedUrl, limits: deps }),
-    ].map(faulty),
-  ]
 }
 
 /** A request keeps the generation of its session in which it started. */
@@ -292,4 +248,65 @@ async function bodyOf(request: Request, route: Route, { maxBody, clientTimeout }
     : await readAnyJson(bytes, type, anySize ? Number.POSITIVE_INFINITY : RECORD_VALUES)
   if ('refused' in read) throw read.refused
   return form ? typedFields(read.value as object, form) : read.value
+}
+
+const PREFIX = '/v2/'
+const Query = z.strictObject({
+  path: z.string().describe('Path of the workspace with its query, URL-encoded, such as `/v2/tools?limit=10`.'),
+})
+
+const View = z.record(z.string(), z.unknown()).or(z.array(z.unknown())).describe('As the response of the path.')
+
+/** The route that reads what the GET routes of the workspace return. */
+function workspaceViewRoute(routes: readonly Route[]): Route {
+  const readable = once(() =>
+    routes
+      .filter(({ method, path }) => method === 'get' && path.startsWith(PREFIX))
+      .map((route) => ({ route, regex: pathRegex(route.path) })),
+  )
+  return asRoute({
+    method: 'get',
+    path: '/_understudy/workspace',
+    tag: 'Emulator',
+    operationId: 'viewWorkspace',
+    summary: 'View the workspace',
+    description:
+      'The response of `GET` with a path of the workspace. Faults do not apply, and the call does not count as one of a client.',
+    query: Query,
+    response: View,
+    errors: [404],
+    handle({ request, query }) {
+      const { pathname, searchParams } = new URL(query.path, request.url)
+      const found = readable().find(({ regex }) => regex.test(pathname))
+      if (!found)
+        throw new ApiError(404, 'not_found', `${pathname} is not a GET path of the workspace`, { param: 'path' })
+      const { route } = found
+      return route.handle({
+        // Its headers name the session and the caller.
+        request: new Request(request.url, { headers: request.headers }),
+        params: paramsOf(route.path, pathname),
+        query: route.query ? parseRequest(route.query, Object.fromEntries(searchParams), { whole: 'the query' }) : {},
+        body: undefined,
+      })
+    },
+  })
+}
+
+/** The parameters of a path that matches a route. */
+function paramsOf(path: string, pathname: string): Record<string, string> {
+  const values = pathname.split('/')
+  return Object.fromEntries(
+    path
+      .split('/')
+      .flatMap((part, index) => (part.startsWith(':') ? [[part.slice(1), decoded(values[index] ?? '')]] : [])),
+  )
+}
+
+/** An invalid encoding is no valid id. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return ''
+  }
 }

@@ -4,7 +4,7 @@ import type { ExchangeNote } from '../contract/core/exchange-note.ts'
 import { keptExchange } from '../gateway/record/exchange-note.ts'
 import { SentBody, sentWhole } from '../gateway/stream/sent-body.ts'
 import { sinceInstant } from '../lib/clock.ts'
-import type { BegunTurn, TurnCalls } from '../observers/turn-calls.ts'
+import type { BegunTurn, TurnCalls } from '../observers/task-readers.ts'
 
 /** Paths whose calls may start a turn. */
 const MAY_BEGIN = /^\/(?:v2\/agents|a2a)\//

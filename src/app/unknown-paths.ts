@@ -2,12 +2,11 @@
 import { type ApiError, envelope } from '../contract/core/error.ts'
 import { NO_OPERATION, type TraceRecord } from '../contract/core/trace.ts'
 import type { UnknownPath } from '../contract/core/verification.ts'
-import type { UnknownPaths } from '../control/types.ts'
 import { emptySteps } from '../gateway/record/recording.ts'
 import { sessionPart } from '../gateway/record/trace-record.ts'
 import { realClock } from '../lib/clock.ts'
 import { ulidOf } from '../lib/ids.ts'
-import { likelyPath } from '../lib/likely-path.ts'
+import { likelyPath } from '../lib/likely-name.ts'
 import type { Session } from '../sessions/sessions.ts'
 
 /** Maximum number of sessions with counts. */
@@ -19,15 +18,10 @@ export const MAX_PATH_LENGTH = 200
 const MAX_TRACED = 100
 
 /** Notes calls of unknown paths. */
-export interface UnknownPathLog extends UnknownPaths {
-  /**
-   * Notes a call. Returns the path that was probably intended, and whether the call is one of the first of its session.
-   */
-  note(call: { session: string; method: string; path: string }): { likely: string | null; first: boolean }
-}
+export type UnknownPathLog = ReturnType<typeof createUnknownPathLog>
 
 /** A log with the known paths, parameters as `:name`. */
-export function createUnknownPathLog(knownPaths: () => readonly string[]): UnknownPathLog {
+export function createUnknownPathLog(knownPaths: () => readonly string[]) {
   const sessions = new Map<string, Map<string, UnknownPath>>()
   let total = 0
   const pathsOf = (session: string) => {
@@ -38,7 +32,10 @@ export function createUnknownPathLog(knownPaths: () => readonly string[]): Unkno
     return made
   }
   return {
-    note({ session, method, path }) {
+    /**
+     * Notes a call. Returns the path that was probably intended, and whether the call is one of the first of its session.
+     */
+    note({ session, method, path }: { session: string; method: string; path: string }) {
       total++
       const paths = pathsOf(session)
       const first = paths !== undefined && [...paths.values()].reduce((sum, { count }) => sum + count, 0) < MAX_TRACED
@@ -61,7 +58,7 @@ export function createUnknownPathLog(knownPaths: () => readonly string[]): Unkno
       }
       return { likely, first }
     },
-    of: (session) => [...(sessions.get(session)?.values() ?? [])],
+    of: (session: string) => [...(sessions.get(session)?.values() ?? [])],
     count: () => total,
   }
 }

@@ -1,7 +1,7 @@
 // Finds what is redacted in a text: secrets by their form or name, and personal data with a fixed form.
 
+import { namesIn, phoneNumbersIn } from '../guardrails/pii-detection.ts'
 import { patternDetectors } from '../guardrails/pii-patterns.ts'
-import { namesIn, phoneNumbersIn } from '../guardrails/pii-words.ts'
 import { placeholdersIn } from '../lib/placeholders.ts'
 import { type SecretFound, secretsIn, withoutSpans } from '../lib/secrets.ts'
 import { isPlain } from './plain.ts'

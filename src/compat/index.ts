@@ -5,14 +5,8 @@ import type { Route } from '../contract/core/route.ts'
 import type { Wire } from '../contract/core/wire.ts'
 import { countEndpoint, type Endpoint, endpoints } from '../endpoints/index.ts'
 import { lazy } from '../lib/lazy.ts'
-import { likelyPath } from '../lib/likely-path.ts'
+import { likelyPath } from '../lib/likely-name.ts'
 import { isOfAnthropic } from './names.ts'
-
-/** What the routes of compatible APIs need. */
-export interface CompatApiDeps {
-  /** Provider of models without a provider name. */
-  defaultProvider: string
-}
 
 /** A compatible API. */
 export interface CompatApi {
@@ -31,8 +25,8 @@ export interface CompatApi {
   shown?(operation: Operation): Operation
   /** The schema of an error. */
   errorBody(): z.ZodType
-  /** Routes other than the operations. */
-  routes(deps: CompatApiDeps): readonly Route[]
+  /** Routes other than the operations; models without a provider name are those of the default provider. */
+  routes(defaultProvider: string): readonly Route[]
   /** Paths of other compatible APIs that it shares. */
   shares?: readonly string[]
 }
@@ -71,7 +65,7 @@ export const compatApis: readonly CompatApi[] = [
     paths: Object.fromEntries(endpoints.map((endpoint) => [endpoint.path.replace(ROUTER, '/v1/'), endpoint])),
     wire: () => openai().openaiWire,
     errorBody: () => openaiErrors().OpenaiError,
-    routes: ({ defaultProvider }) => models().modelRoutes(defaultProvider),
+    routes: (defaultProvider) => models().modelRoutes(defaultProvider),
   },
 ]
 
@@ -87,11 +81,9 @@ export function compatApiOf(request: Pick<Request, 'url' | 'headers'>): CompatAp
   return compatApis.find(({ claims, prefix }) => path.startsWith(prefix) || claims?.(request))
 }
 
-const NOTHING_READ: CompatApiDeps = { defaultProvider: '' }
-
 /** The error message for a path that a compatible API does not have. */
 export function notEmulated({ tag, paths, routes, shares = [] }: CompatApi, path: string): string {
-  const own = [...Object.keys(paths), ...routes(NOTHING_READ).map((route) => route.path), ...shares]
+  const own = [...Object.keys(paths), ...routes('').map((route) => route.path), ...shares]
   const likely = likelyPath(path, own)
   return `${path} of ${tag} is not emulated${likely === null ? '' : `: did you mean ${likely}?`}; what is: ${own.join(', ')}`
 }

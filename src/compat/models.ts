@@ -83,9 +83,6 @@ function anthropicPage(
   return { data: data.map(anthropicModel), has_more, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null }
 }
 
-const EitherList = z.union([OpenaiModels, AnthropicModels])
-const EitherModel = z.union([OpenaiModel, AnthropicModel])
-
 /** The routes for the known models. Those of the API's own provider come first, with names without a provider. */
 export function modelRoutes(defaultProvider: string): readonly Route[] {
   const listed = (provider: string): ListedModel[] => {
@@ -103,7 +100,7 @@ export function modelRoutes(defaultProvider: string): readonly Route[] {
       summary: 'List models',
       description: `The known models, as of ${MODEL_TABLE_DATE}. Other model names work, too. With the header \`anthropic-version\`, the list has Anthropic's format.`,
       query: Page,
-      response: EitherList,
+      response: z.union([OpenaiModels, AnthropicModels]),
       handle: ({ request, query }) =>
         isOfAnthropic(request)
           ? anthropicPage(listed('anthropic'), query)
@@ -116,7 +113,7 @@ export function modelRoutes(defaultProvider: string): readonly Route[] {
       tag: "OpenAI's API",
       summary: 'Retrieve a model',
       description: "Returns a known model. With the header `anthropic-version`, the response has Anthropic's format.",
-      response: EitherModel,
+      response: z.union([OpenaiModel, AnthropicModel]),
       errors: [404],
       handle({ request, params }) {
         const id = params.model ?? ''

@@ -52,23 +52,16 @@ export interface ProvidersSection {
 /** Default name of the settings file. */
 export const SETTINGS_FILE = 'understudy.yaml'
 const PROVIDERS = 'providers'
-/** The content of a settings file. */
-interface FileSettings {
-  settings: Map<string, SettingValue>
-  /** Providers have no flag and no variable, only a section in the file. */
-  section?: ProvidersSection
-}
-
 /**
  * The content of the settings file; the default one need not exist.
  * @throws ConfigError if it cannot be used
  */
-export function readConfigFile(named: string | undefined, keys: readonly string[]): FileSettings {
+export function readConfigFile(named: string | undefined, keys: readonly string[]) {
   const path = named ?? SETTINGS_FILE
   const text = readText(path)
   if (text === undefined) {
     if (named !== undefined) throw new ConfigError(`settings file ${quote(path)} does not exist`)
-    return { settings: new Map() }
+    return { settings: new Map<string, SettingValue>() }
   }
   const lines = new (yaml().LineCounter)()
   const lineOf = (offset: number) => `${path}:${lines.linePos(offset).line}`
@@ -96,7 +89,9 @@ export function readConfigFile(named: string | undefined, keys: readonly string[
     }),
   )
   if (providers === undefined) return { settings }
-  return { settings, section: { value: providers, locationOf: (keyPath) => locationOf([PROVIDERS, ...keyPath]) } }
+  // Providers have no flag and no variable, only a section in the file.
+  const inSection = (keyPath: readonly string[]) => locationOf([PROVIDERS, ...keyPath])
+  return { settings, section: { value: providers, locationOf: inSection } satisfies ProvidersSection }
 }
 
 /** Parses the text. Its mistakes are errors of the settings. */

@@ -34,8 +34,8 @@ export const replaySpeed = () => z.union([z.enum(['real', 'instant']), numberTex
 /** Paths of fields. */
 export const fieldPaths = () => z.array(FieldPath)
 
-/** Rules for fields that are not compared with recorded requests. */
-export const volatileRules = () => z.array(VolatileRuleSchema)
+/** Rules for fields that are not compared with recorded requests. Reports and replays know each by its name. */
+export const volatileRules = () => z.array(VolatileRuleSchema).check(rules.names)
 
 /** The workspace and project of a token. */
 export const tokenRule = () =>

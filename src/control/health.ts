@@ -2,7 +2,7 @@
 
 import { basename } from 'node:path'
 import { z } from 'zod'
-import { sampleCacheSize } from '../answers/schema-sample.ts'
+import { sampleCacheSize } from '../answers/schemas.ts'
 import { textCacheSizes } from '../answers/text-answer.ts'
 import type { Spending } from '../backends/forward/spending.ts'
 import { describedObject } from '../contract/core/described.ts'

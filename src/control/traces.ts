@@ -8,8 +8,8 @@ import { Waterfall } from '../contract/core/waterfall.ts'
 import { isActive } from '../contract/workspace/agent-task.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { warningsOf } from '../sessions/warnings.ts'
-import { callWaterfall } from '../views/call-waterfall.ts'
 import { exchangeOf } from '../views/exchange.ts'
+import { callWaterfall } from '../views/waterfall.ts'
 import { type ControlDeps, controlRoute, TracedInstance, wholeText } from './types.ts'
 
 const Instant = z

@@ -1,13 +1,10 @@
 // The worker for checkpoints: a separate program inside the executable.
-import type { CheckpointReport, CheckpointRequest } from './checkpoint.ts'
-import { checkpointFile } from './open.ts'
-import { isOverwritten } from './overwritten-file.ts'
+import type { CheckpointReport } from './checkpoint.ts'
+import { checkpointFile, isOverwritten } from './open.ts'
 
 declare const self: Worker
 
-self.onmessage = ({ data: { file } }: MessageEvent<CheckpointRequest>) => {
-  self.postMessage(moved(file))
-}
+self.onmessage = ({ data: file }: MessageEvent<string>) => self.postMessage(moved(file))
 
 function moved(file: string): CheckpointReport {
   try {

@@ -4,25 +4,11 @@ import { isCompiled } from '../lib/assets.ts'
 import { everySoOften } from '../lib/clock.ts'
 import { CHECKPOINT_PAGES, type Database } from './open.ts'
 
-/** The file to checkpoint. */
-export interface CheckpointRequest {
-  file: string
-}
-/** The result. */
+/** The result for a file. */
 export interface CheckpointReport {
   /** Number of pages of the log that are now in the file. */
   moved: number
   error?: string | undefined
-}
-
-/** Keeps the log of a database small. */
-export interface Checkpointer {
-  /**
-   * Call it after each commit with the approximate number of bytes written, undefined if unknown. Starts a checkpoint
-   * when the log has grown.
-   */
-  look(bytes?: number): void
-  close(): void
 }
 
 /** Idle time after which the worker ends. */
@@ -42,7 +28,7 @@ const address = () =>
  * Checkpoints of a file that is open in this process. If no worker is available, SQLite makes them itself, later, on
  * the main thread (open.ts).
  */
-export function checkpointer(database: Database): Checkpointer {
+export function checkpointer(database: Database) {
   const file = database.name
   const index = openSync(`${file}-shm`, 'r')
   const bytes = new Uint32Array(1)
@@ -78,7 +64,11 @@ export function checkpointer(database: Database): Checkpointer {
     return made
   }
   return {
-    look(bytes = LOOK_BYTES) {
+    /**
+     * Call it after each commit with the approximate number of bytes written, undefined if unknown. Starts a checkpoint
+     * when the log has grown.
+     */
+    look(bytes = LOOK_BYTES): void {
       written += bytes + COMMIT_BYTES
       if (written < LOOK_BYTES || running || closed) return
       written = 0
@@ -86,9 +76,9 @@ export function checkpointer(database: Database): Checkpointer {
       running = true
       used = true
       worker ??= start()
-      worker.postMessage({ file } satisfies CheckpointRequest)
+      worker.postMessage(file)
     },
-    close() {
+    close(): void {
       if (closed) return
       closed = true
       end()

@@ -1,12 +1,9 @@
 // Binary content of records: the bytes of files, and the text and vectors of chunks.
-import { eq, sql } from 'drizzle-orm'
-import { drizzle } from 'drizzle-orm/better-sqlite3'
 import type { Contents } from '../contract/workspace/record.ts'
 import { cosine } from '../lib/embedding.ts'
 import { once } from '../lib/once.ts'
 import { damagedRow, readableRow, readRow } from './damaged-rows.ts'
 import type { Database } from './open.ts'
-import { blobs, records, vectors } from './schema.ts'
 
 const bytesOf = (vector: Float32Array) => Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
 /** A blob may start at an odd address, so its numbers are copied. */
@@ -17,7 +14,6 @@ const vectorOf = (bytes: Buffer) => new Float32Array(new Uint8Array(bytes).buffe
  * @throws DamagedRow from its reads
  */
 export function contentStore(connection: Database): Contents {
-  const database = drizzle(connection)
   const nearness = ({ seq, vector: stored }: { seq: number; vector: unknown }, vector: Float32Array): number =>
     readRow(connection, { table: 'vectors', row: seq }, () => {
       if (!Buffer.isBuffer(stored)) throw new Error('it holds no vector')
@@ -28,22 +24,26 @@ export function contentStore(connection: Database): Contents {
       if (!Number.isFinite(product)) throw new Error('its vector holds what is not a number')
       return product
     })
-  // A document may have thousands of chunks. Rows that may be damaged are read raw.
+  // A document may have thousands of chunks.
   const statements = once(() => ({
+    insertFile: connection.prepare('INSERT INTO blobs (seq, bytes) VALUES (?, ?)'),
     file: connection.prepare(
       'SELECT blobs.seq, blobs.bytes FROM blobs JOIN records ON records.seq = blobs.seq WHERE records.id = ?',
     ),
     vectors: connection.prepare('SELECT seq, vector FROM vectors WHERE knowledge = ? AND seq > ? ORDER BY seq LIMIT ?'),
     insertVector: connection.prepare('INSERT INTO vectors (seq, knowledge, vector) VALUES (?, ?, ?)'),
     insertText: connection.prepare('INSERT INTO chunk_texts (rowid, text) VALUES (?, ?)'),
+    number: connection.prepare('SELECT seq FROM records WHERE id = ?').pluck(),
+    changeVector: connection.prepare('UPDATE vectors SET vector = ? WHERE seq = ?'),
+    changeText: connection.prepare('UPDATE chunk_texts SET text = ? WHERE rowid = ?'),
+    body: connection.prepare('SELECT body FROM records WHERE seq = ?').pluck(),
+    byWords: connection.prepare(`SELECT chunk_texts.rowid AS seq, chunk_texts.rank AS rank FROM chunk_texts
+      JOIN vectors ON vectors.seq = chunk_texts.rowid
+      WHERE chunk_texts MATCH ? AND vectors.knowledge = ?
+      ORDER BY rank, seq LIMIT ?`),
   }))
   return {
-    putFile(seq, bytes) {
-      database
-        .insert(blobs)
-        .values({ seq, bytes: Buffer.from(bytes) })
-        .run()
-    },
+    putFile: (seq, bytes) => void statements().insertFile.run(seq, Buffer.from(bytes)),
     file(id) {
       const row = statements().file.get(id) as { seq: number; bytes: unknown } | undefined
       if (!row) return undefined
@@ -57,24 +57,16 @@ export function contentStore(connection: Database): Contents {
       insertText.run(seq, text)
     },
     changeChunk(id, { text, vector }) {
-      const found = database.select({ seq: records.seq }).from(records).where(eq(records.id, id)).get()
-      if (!found) return
-      const { seq } = found
-      database
-        .update(vectors)
-        .set({ vector: bytesOf(vector) })
-        .where(eq(vectors.seq, seq))
-        .run()
-      database.run(sql`UPDATE chunk_texts SET text = ${text} WHERE rowid = ${seq}`)
+      const { number, changeVector, changeText } = statements()
+      const seq = number.get(id)
+      if (seq === undefined) return
+      changeVector.run(bytesOf(vector), seq)
+      changeText.run(text, seq)
     },
     byWords(knowledge, words, limit) {
       const query = words.map((word) => `"${word}"`).join(' OR ')
+      const found = statements().byWords.all(query, knowledge, limit) as { seq: number; rank: number }[]
       // The best match is 1; SQLite's own ranks have no fixed scale.
-      const found = database.all<{ seq: number; rank: number }>(sql`
-        SELECT chunk_texts.rowid AS seq, chunk_texts.rank AS rank FROM chunk_texts
-        JOIN vectors ON vectors.seq = chunk_texts.rowid
-        WHERE chunk_texts MATCH ${query} AND vectors.knowledge = ${knowledge}
-        ORDER BY rank, seq LIMIT ${limit}`)
       const best = found[0]?.rank ?? 0
       return new Map(found.map(({ seq, rank }) => [seq, best === 0 ? 1 : rank / best]))
     },
@@ -84,10 +76,9 @@ export function contentStore(connection: Database): Contents {
       return rows.map((row) => [row.seq, readableRow(() => nearness(row, vector))[0] ?? -1])
     },
     bySeq: (seq) => {
-      const row = database.select({ body: records.body }).from(records).where(eq(records.seq, seq)).get()
-      return (
-        row && readableRow(() => readRow(connection, { table: 'records', row: seq }, () => JSON.parse(row.body)))[0]
-      )
+      const body = statements().body.get(seq) as string | undefined
+      if (body === undefined) return undefined
+      return readableRow(() => readRow(connection, { table: 'records', row: seq }, () => JSON.parse(body)))[0]
     },
   }
 }

@@ -1,8 +1,6 @@
 // Stored values in SQLite (contract/core/key-value.ts), limited in bytes: expired ones are dropped first, then the
 // oldest.
-import { and, eq, gt, isNull, or } from 'drizzle-orm'
-import { drizzle } from 'drizzle-orm/better-sqlite3'
-import type { KeyValueStore } from '../contract/core/key-value.ts'
+import type { KeyValueEntry, KeyValueStore } from '../contract/core/key-value.ts'
 import { fingerprint } from '../lib/ids.ts'
 import { once } from '../lib/once.ts'
 import { asObject } from '../lib/values.ts'
@@ -10,7 +8,6 @@ import { readRow } from './damaged-rows.ts'
 import { PART, textParts } from './long-texts.ts'
 import type { Database } from './open.ts'
 import { type DroppedRows, rowBudget, rowBytes, rowBytesSql, type StoreSize } from './row-budget.ts'
-import { kept } from './schema.ts'
 import type { LargeWrite, Writes } from './writer.ts'
 
 /** A store that reports its size. */
@@ -41,16 +38,7 @@ const partsNote = (count: number, name: string) => JSON.stringify({ $parts: coun
 const APART = '{"$parts":'
 const partId = (name: string, part: number) => `${name}/${part}`
 
-type Row = typeof kept.$inferInsert
-
-/** Writes one part. Its row is created just before it is written: all of them at once would block other calls. */
-function partWrite(
-  { id, part, expires }: Pick<Row, 'id' | 'expires'> & { part: string },
-  rowOf: (row: Row) => { run(): void },
-) {
-  const row = once(() => rowOf({ kind: PART_KIND, id, value: JSON.stringify(part), expires }))
-  return () => row().run()
-}
+type Row = Pick<KeyValueEntry, 'kind' | 'id'> & { value: string; expires: number | null }
 
 const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0)
 
@@ -60,20 +48,17 @@ export function keptStore(
   writer: Writes,
   { now, bytes: limit = Number.POSITIVE_INFINITY, dropped = { count: 0, last: 0 }, counted }: KeyValueOptions,
 ): SizedKeyValueStore {
-  const database = drizzle(connection)
   const budget = rowBudget(connection, { table: 'kept', bytes: BYTES, limit, dropped, counted })
+  const select = once(() =>
+    connection.prepare('SELECT value FROM kept WHERE kind = ? AND id = ? AND (expires IS NULL OR expires > ?)').pluck(),
+  )
   const statements = once(() => ({
     purge: connection.prepare(`DELETE FROM kept WHERE expires <= ? RETURNING ${BYTES}`).pluck(),
     remove: connection.prepare(`DELETE FROM kept WHERE kind = ? AND id = ? RETURNING ${BYTES}`).pluck(),
     // A new row even for an existing value: rows are numbered in the order of writing.
     insert: connection.prepare('INSERT INTO kept (kind, id, value, expires) VALUES (?, ?, ?, ?)'),
   }))
-  const textOf = (kind: string, id: string, now: number): string | undefined =>
-    database
-      .select({ value: kept.value })
-      .from(kept)
-      .where(and(eq(kept.kind, kind), eq(kept.id, id), or(isNull(kept.expires), gt(kept.expires, now))))
-      .get()?.value
+  const textOf = (kind: string, id: string, now: number) => select().get(kind, id, now) as string | undefined
   /** A very long text; undefined if part of it was dropped. */
   const textOfParts = (note: unknown, now: number): string | undefined => {
     const { $parts: count, of: name } = asObject(note) ?? {}
@@ -126,9 +111,14 @@ export function keptStore(
         return queue(rowOf({ kind, id, value: text, expires }))
       }
       const name = `${kind}/${id}/${fingerprint(text)}`
-      const parts = textParts(text)
-      const partWrites = parts.map((part, number) => partWrite({ id: partId(name, number), part, expires }, rowOf))
-      return queue({ ...rowOf({ kind, id, value: partsNote(parts.length, name), expires }), steps: partWrites })
+      // The row of a part is created just before it is written: all of them at once would block other calls.
+      const steps = textParts(text).map((part, number) => {
+        const row = once(() =>
+          rowOf({ kind: PART_KIND, id: partId(name, number), value: JSON.stringify(part), expires }),
+        )
+        return () => row().run()
+      })
+      return queue({ ...rowOf({ kind, id, value: partsNote(steps.length, name), expires }), steps })
     },
     size: budget.size,
   }

@@ -15,7 +15,7 @@ export const PART = 1_000_000
 const APART = 'null'
 
 /** The stored texts of a trace. */
-export interface StoredTexts {
+interface StoredTexts {
   /** The texts in its row. */
   texts: Texts
   /** Writes the parts of long texts, each in a transaction before that of the row. */
@@ -24,15 +24,8 @@ export interface StoredTexts {
   partsSize(): number | null
 }
 
-/** The long texts of a database. */
-export interface LongTexts {
-  stored(seq: number, texts: Texts): StoredTexts
-  /** The original texts of a trace, by its row. */
-  read<Row extends Partial<Texts> & { seq: number; apart: number | null }>(row: Row): Row
-}
-
 /** The long texts of a database's traces. */
-export function longTexts(connection: Database): LongTexts {
+export function longTexts(connection: Database) {
   const statements = once(() => ({
     insert: connection.prepare('INSERT OR REPLACE INTO long_texts (trace, field, part, text) VALUES (?, ?, ?, ?)'),
     select: connection.prepare('SELECT text FROM long_texts WHERE trace = ? AND field = ? ORDER BY part').pluck(),
@@ -52,12 +45,13 @@ export function longTexts(connection: Database): LongTexts {
       }
       texts[field] = APART
     }
-    return { texts, partWrites: partWrites, partsSize: () => bytes.reduce((sum, one) => sum + one, 0) }
+    return { texts, partWrites, partsSize: () => bytes.reduce((sum, one) => sum + one, 0) }
   }
   return {
-    stored: (seq, texts) =>
+    stored: (seq: number, texts: Texts): StoredTexts =>
       isShort(texts) ? { texts, partWrites: NO_STEPS, partsSize: NOTHING_APART } : inParts(seq, texts),
-    read(row) {
+    /** The original texts of a trace, by its row. */
+    read<Row extends Partial<Texts> & { seq: number; apart: number | null }>(row: Row): Row {
       if (row.apart === null) return row
       const whole = { ...row }
       for (const field of FIELDS) {
@@ -69,6 +63,9 @@ export function longTexts(connection: Database): LongTexts {
     },
   }
 }
+
+/** The long texts of a database. */
+export type LongTexts = ReturnType<typeof longTexts>
 
 /** Whether everything fits into one row, as it usually does. */
 const isShort = ({ request, rendered, answer }: Texts) =>

@@ -7,7 +7,7 @@ import { errorCode, isOutOfFiles } from '../contract/core/storage-error.ts'
 import { isCompiled, readAsset } from '../lib/assets.ts'
 import { once } from '../lib/once.ts'
 import { keepPrivate, writeNewPrivateFile } from '../lib/private-files.ts'
-import { APPLICATION_ID, isOlder } from './file-head.ts'
+import { APPLICATION_ID, isOlder, ownerOf } from './file-head.ts'
 import { NOT_SHOWN, SCHEMA, SCHEMA_VERSION } from './schema-sql.ts'
 
 /**
@@ -163,10 +163,8 @@ const COMPANIONS = ['-wal', '-shm', '-journal']
 
 /** The same for an owner with a lock of its own. */
 function openUnlocked(file: string): { database: Database; restored: boolean } {
-  let database: Database | undefined
-  try {
-    const isNew = putEmptyFile(file)
-    database = new Driver(file, { timeout: 2000 })
+  const isNew = putEmptyFile(file)
+  return prepared(file, { timeout: 2000 }, (database) => {
     refuseForeign(database, file)
     // Files that SQLite adds have the permissions of the file itself.
     keepPrivate(file, ...COMPANIONS.map((end) => `${file}${end}`))
@@ -186,9 +184,17 @@ function openUnlocked(file: string): { database: Database; restored: boolean } {
     // A damaged file is detected by this read, not only by the first call.
     database.prepare('SELECT * FROM traces ORDER BY seq DESC LIMIT 1').get()
     return { database, restored }
+  })
+}
+
+/** Opens a file and prepares the connection. If that fails, it is closed: its file would stay open until the next garbage collection. */
+function prepared<Result>(file: string, options: Driver.Options, prepare: (database: Database) => Result): Result {
+  let database: Database | undefined
+  try {
+    database = new Driver(file, options)
+    return prepare(database)
   } catch (error) {
     const problem = explained(error, file)
-    // Otherwise its file would stay open until the next garbage collection.
     database?.close()
     throw problem
   }
@@ -220,25 +226,49 @@ export function checkpointFile(file: string): number {
  * writes stay in the log, since a checkpoint takes long (checkpoint.ts).
  * @throws DatabaseError if it cannot be opened
  */
-export function openSecond(file: string): Database {
-  let database: Database | undefined
-  try {
-    database = new Driver(file, { fileMustExist: true, timeout: 0 })
+export const openSecond = (file: string): Database =>
+  prepared(file, { fileMustExist: true, timeout: 0 }, (database) => {
     database.pragma('synchronous = NORMAL')
     database.pragma('wal_autocheckpoint = 0')
     // The excess is in the log before the commit, so that the commit itself takes a few milliseconds.
     database.pragma(`cache_size = -${2 * CACHE_KIB}`)
     return database
-  } catch (error) {
-    const problem = explained(error, file)
-    database?.close()
-    throw problem
+  })
+
+/** A read-only connection to any existing file. */
+export const openToLook = (file: string): Database => new Driver(file, TO_LOOK)
+const TO_LOOK = { readonly: true, fileMustExist: true, timeout: 2000 }
+
+/** Whether a file exists that is not a database of ours. SQLite itself leaves a deleted or moved file alone. */
+export function isOverwritten(file: string): boolean {
+  try {
+    return lstatSync(file).isFile() && ownerOf(file) !== 'own'
+  } catch {
+    return false
   }
 }
 
-/** A read-only connection to any existing file. */
-export const openToLook = (file: string): Database =>
-  new Driver(file, { readonly: true, fileMustExist: true, timeout: 2000 })
+/**
+ * Prepares a database for closing: if another program has overwritten its file, nothing is checkpointed into it, which would
+ * damage the other program's data. Call the returned
+ * function after closing: it removes the log, which the other program would take for its own.
+ */
+export function leaveOverwritten({ name: file, open }: Database): (() => void) | undefined {
+  if (!open || !isOverwritten(file)) return undefined
+  // The last connection that can write checkpoints the log: this one cannot.
+  const last = openToLook(file)
+  try {
+    last.exec('BEGIN')
+    last.prepare('SELECT 1 FROM sqlite_schema').get()
+  } catch {
+    // It is no database, but it is locked by now.
+  }
+  return () => {
+    last.close()
+    for (const log of ['-wal', '-shm'])
+      if (lstatSync(file + log, { throwIfNoEntry: false })?.isFile()) rmSync(file + log, { force: true })
+  }
+}
 
 /**
  * A second, read-only connection, for programs beside the server.
@@ -246,16 +276,13 @@ export const openToLook = (file: string): Database =>
  */
 export function openReadOnly(file: string): Database {
   refuseOlder(file)
-  try {
-    const database = openToLook(file)
+  return prepared(file, TO_LOOK, (database) => {
     if (numberOf(database, 'application_id') !== APPLICATION_ID) {
       throw new DatabaseError(`database ${file} is not one of understudy's: name another file with --db`)
     }
     versionOf(database, file)
     return database
-  } catch (error) {
-    throw explained(error, file)
-  }
+  })
 }
 
 /**

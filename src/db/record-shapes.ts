@@ -2,7 +2,7 @@
 import type { z } from 'zod'
 import type { Problem } from '../contract/core/problem.ts'
 import type { Fields } from '../contract/workspace/record.ts'
-import { formatPath, problemsOf, safeParse, valueAt } from '../schema/validation.ts'
+import { formatPath, problemsWith, valueAt } from '../schema/validation.ts'
 
 /** The schemas of a kind's bodies. */
 export interface RecordShape {
@@ -26,11 +26,6 @@ export function bodyProblem({ stored, shown, show }: RecordShape, body: Fields):
   } catch {
     return { path: [], message: 'cannot be read' }
   }
-}
-
-function problemsWith(schema: z.ZodType, value: unknown): Problem[] {
-  const result = safeParse(schema, value)
-  return result.success ? [] : problemsOf(result.error, value)
 }
 
 /**

@@ -1,6 +1,7 @@
 // Workspace records in SQLite: one table for every kind, so that a new resource needs no migration.
-import { and, asc, count, desc, eq, gt, lt, sql } from 'drizzle-orm'
+import { and, asc, count, desc, eq, gt, lt, type SQL, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/better-sqlite3'
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { Fields, PageFilter, Records } from '../contract/workspace/record.ts'
 import { once } from '../lib/once.ts'
 import { asObject } from '../lib/values.ts'
@@ -8,17 +9,27 @@ import { MAX_NUMBER, readableRow, readRow } from './damaged-rows.ts'
 import { emptiedLists } from './emptied-lists.ts'
 import type { Database } from './open.ts'
 import { checkBody, type RecordShapes } from './record-shapes.ts'
-import { liveRecords, records } from './schema.ts'
 import type { Writes } from './writer.ts'
 
-/** A row, and what its fields are validated with. */
-interface RecordRow {
-  seq: number
-  kind: string
-  id: string
-  body: string
-}
-const ROW = { seq: liveRecords.seq, kind: liveRecords.kind, id: liveRecords.id, body: liveRecords.body }
+const recordColumns = () => ({
+  seq: integer('seq').primaryKey({ autoIncrement: true }),
+  kind: text('kind').notNull(),
+  id: text('id').notNull().unique(),
+  workspace: text('workspace').notNull(),
+  /** Id of the parent record; empty at the top. */
+  parent: text('parent').notNull(),
+  /** Unique in kind, workspace and parent. */
+  key: text('key'),
+  /** The record as JSON. */
+  body: text('body').notNull(),
+})
+
+/** Records of the workspace, of every kind, by number. Lists are in that order, newest first. */
+const records = sqliteTable('records', recordColumns())
+/** A view of those that are in no list that was emptied: what is read. */
+const liveRecords = sqliteTable('live_records', recordColumns())
+
+type RecordRow = typeof liveRecords.$inferSelect
 
 /** Maximum number of rows known to be valid; beyond these, some are validated again. */
 const MAX_SOUND = 100_000
@@ -53,39 +64,26 @@ const param = sql.placeholder
 function readsOf(database: Query) {
   const inKind = and(eq(liveRecords.kind, param('kind')), eq(liveRecords.workspace, param('workspace')))
   const inParent = and(inKind, eq(liveRecords.parent, param('parent')))
-  const byId = database
-    .select({ ...ROW, parent: liveRecords.parent })
-    .from(liveRecords)
-    .where(and(eq(liveRecords.id, param('id')), inKind))
-    .prepare()
-  const byKey = database
-    .select(ROW)
-    .from(liveRecords)
-    .where(and(inParent, eq(liveRecords.key, param('key'))))
-    .prepare()
-  const seqById = database
-    .select({ seq: liveRecords.seq })
-    .from(liveRecords)
-    .where(and(eq(liveRecords.id, param('id')), inParent))
-    .prepare()
+  const rows = (condition: SQL | undefined) => database.select().from(liveRecords).where(condition)
   const pageOf = (isBeyond: typeof lt, order: typeof desc) =>
-    database
-      .select(ROW)
-      .from(liveRecords)
-      .where(and(inParent, isBeyond(liveRecords.seq, param('from'))))
+    rows(and(inParent, isBeyond(liveRecords.seq, param('from'))))
       .orderBy(order(liveRecords.seq))
       .limit(param('limit'))
       .prepare()
-  const keyed = once(() =>
-    database
-      .select({ ...ROW, workspace: liveRecords.workspace })
-      .from(liveRecords)
+  const seqs = database.select({ seq: liveRecords.seq }).from(liveRecords)
+  return {
+    byId: rows(and(eq(liveRecords.id, param('id')), inKind)).prepare(),
+    byKey: rows(and(inParent, eq(liveRecords.key, param('key')))).prepare(),
+    seqById: seqs.where(and(eq(liveRecords.id, param('id')), inParent)).prepare(),
+    older: pageOf(lt, desc),
+    newer: pageOf(gt, asc),
+    keyed: once(() =>
       // No key is empty. This form uses the index of keys.
-      .where(and(eq(liveRecords.kind, param('kind')), gt(liveRecords.key, '')))
-      .orderBy(asc(liveRecords.seq))
-      .prepare(),
-  )
-  return { byId, byKey, seqById, older: pageOf(lt, desc), newer: pageOf(gt, asc), keyed }
+      rows(and(eq(liveRecords.kind, param('kind')), gt(liveRecords.key, '')))
+        .orderBy(asc(liveRecords.seq))
+        .prepare(),
+    ),
+  }
 }
 
 /** The write statements of a database. */

@@ -20,21 +20,6 @@ export interface DroppedRows {
   last: number
 }
 
-/** The limit of a table's rows. */
-export interface RowBudget {
-  /** Adds the size of written rows, and drops the oldest if there is no room. The newest always stays. */
-  add(bytes: number, rows?: number): void
-  /** Whether a row of so many bytes is known to fit without dropping any. */
-  hasRoom(bytes: number): boolean
-  /** Whether rows have been counted. Before that, the size of removed rows is not needed. */
-  readonly exact: boolean
-  /** Subtracts removed rows and their size. */
-  remove(count: number, bytes: number): void
-  /** Call it when a write is repeated: the first attempt was counted, and then rolled back. */
-  doubt(): void
-  size(): StoreSize
-}
-
 /** Approximate size of a row beside its texts: its indexes, its page. */
 const OVERHEAD = 200
 
@@ -50,7 +35,7 @@ export const rowBytesSql = (...columns: string[]): string =>
   columns.reduce((sum, column) => `${sum} + coalesce(octet_length(${column}), 0)`, String(OVERHEAD))
 
 /** The table of a budget. */
-export interface RowBudgetOptions {
+interface RowBudgetOptions {
   /** A table whose rows are numbered in the order in which they are dropped. */
   table: string
   /** SQL of a row's size: `rowBytesSql`. */
@@ -62,10 +47,7 @@ export interface RowBudgetOptions {
 }
 
 /** The budget of a table's rows. */
-export function rowBudget(
-  connection: Database,
-  { table, bytes, limit, dropped, counted: begun }: RowBudgetOptions,
-): RowBudget {
+export function rowBudget(connection: Database, { table, bytes, limit, dropped, counted: begun }: RowBudgetOptions) {
   const statements = once(() => ({
     total: connection.prepare(`SELECT count(*), coalesce(sum(${bytes}), 0) FROM ${table}`).raw(),
     oldest: connection.prepare(
@@ -99,26 +81,31 @@ export function rowBudget(
     dropped.last = Math.max(dropped.last, last)
   }
   return {
-    hasRoom: (bytes) => (counted?.bytes ?? atMost ?? Number.POSITIVE_INFINITY) + bytes <= limit,
-    add(added, rows = 1) {
+    /** Whether a row of so many bytes is known to fit without dropping any. */
+    hasRoom: (bytes: number): boolean => (counted?.bytes ?? atMost ?? Number.POSITIVE_INFINITY) + bytes <= limit,
+    /** Adds the size of written rows, and drops the oldest if there is no room. The newest always stays. */
+    add(added: number, rows = 1): void {
       if (counted) {
         counted.entries += rows
         counted.bytes += added
       } else atMost = (atMost ?? byteSize(connection)) + added
       if ((counted?.bytes ?? atMost ?? 0) > limit) makeRoom()
     },
-    get exact() {
+    /** Whether rows have been counted. Before that, the size of removed rows is not needed. */
+    get exact(): boolean {
       return counted !== undefined
     },
-    remove(rows, bytes) {
+    /** Subtracts removed rows and their size. */
+    remove(rows: number, bytes: number): void {
       if (!counted) return
       counted.entries -= rows
       counted.bytes -= bytes
     },
-    doubt() {
+    /** Call it when a write is repeated: the first attempt was counted, and then rolled back. */
+    doubt(): void {
       counted = undefined
       atMost = undefined
     },
-    size: () => ({ ...(counted ?? count()), limit, dropped: dropped.count }),
+    size: (): StoreSize => ({ ...(counted ?? count()), limit, dropped: dropped.count }),
   }
 }

@@ -2,26 +2,14 @@
 import type { TraceRecord } from '../contract/core/trace.ts'
 import { ulidOf } from '../lib/ids.ts'
 import { DatabaseError, openFile } from './open.ts'
-import type { TraceStore } from './trace-store.ts'
-import { traceStore } from './trace-store.ts'
+import { type TraceStore, traceStore } from './trace-store.ts'
 import { createWriter } from './writer.ts'
-
-/** A file for a run. */
-export interface RunFile {
-  /**
-   * Adds the calls of these sessions, in order, after the stored ones. Returns new ids for those that already exist:
-   * two runs may make the same call in the same millisecond.
-   * @param isKept which calls are stored, by id; default: all
-   */
-  keep(sessions: readonly TraceStore[], isKept?: (id: string) => boolean): Promise<ReadonlyMap<string, string>>
-  close(): void
-}
 
 /** Marks a file that contains only a stored run. */
 const MARK = 'run'
 
 /** How a file is opened for a run. */
-export interface RunFileOptions {
+interface RunFileOptions {
   /** Keeps the calls that are already stored. */
   add?: boolean
   /** Maximum size of the calls in bytes: beyond it the oldest are dropped. Unlimited if omitted. */
@@ -32,7 +20,7 @@ export interface RunFileOptions {
  * Opens a file for a run, whose calls replace those of an earlier one unless `add` is set.
  * @throws DatabaseError if it contains anything else
  */
-export function openRunFile(file: string, { add = false, bytes }: RunFileOptions = {}): RunFile {
+export function openRunFile(file: string, { add = false, bytes }: RunFileOptions = {}) {
   const { database, release } = openFile(file)
   const number = (sql: string) => Number(database.prepare(sql).pluck().get())
   const isRun = number(`SELECT count(*) FROM kept WHERE kind = '${MARK}'`) > 0
@@ -51,17 +39,28 @@ export function openRunFile(file: string, { add = false, bytes }: RunFileOptions
   // In sequence: used numbers and ids are known once all earlier writes are done.
   let written: Promise<unknown> = Promise.resolve()
   return {
-    keep(sessions, isKept = () => true) {
+    /**
+     * Adds the calls of these sessions, in order, after the stored ones. Returns new ids for those that already exist:
+     * two runs may make the same call in the same millisecond.
+     * @param isKept which calls are stored, by id; default: all
+     */
+    keep(
+      sessions: readonly TraceStore[],
+      isKept: (id: string) => boolean = () => true,
+    ): Promise<ReadonlyMap<string, string>> {
       const kept = written.then(() => keepCalls(target, sessions, isKept))
       written = kept.catch(() => {})
       return kept
     },
-    close() {
+    close(): void {
       writer.close()
       release()
     },
   }
 }
+
+/** A file for a run. */
+export type RunFile = ReturnType<typeof openRunFile>
 
 async function keepCalls(
   target: TraceStore,
@@ -77,18 +76,14 @@ async function keepCalls(
   const ids = new Map(taken.map(({ trace: { id, started_at } }) => [id, ulidOf(last, Date.parse(started_at), id, 0)]))
   const idOf = (id: string) => ids.get(id) ?? id
   const writes = calls.map(({ traces, trace, times }, index) => {
-    const {
-      request,
-      rendered,
-      response: answer,
-    } = traces.get(trace.id) ?? { request: null, rendered: null, answer: null }
-    const texts = {
-      request: JSON.stringify(request),
-      rendered: JSON.stringify(rendered),
-      answer: JSON.stringify(answer),
-    }
+    const { request, rendered, response } = traces.get(trace.id) ?? { request: null, rendered: null, response: null }
+    const texts = { request: JSON.stringify(request), rendered: JSON.stringify(rendered) }
     const kept: TraceRecord = { ...trace, id: idOf(trace.id), parent: trace.parent && idOf(trace.parent) }
-    return target.record(last + index + 1, kept, { ...texts, ...(times ?? { arrived: 0, left: 0 }) })
+    return target.record(last + index + 1, kept, {
+      ...texts,
+      answer: JSON.stringify(response),
+      ...(times ?? { arrived: 0, left: 0 }),
+    })
   })
   await Promise.all(writes)
   return ids

@@ -1,7 +1,7 @@
-// The tables of a database. schema.ts describes those of the workspace for drizzle.
+// The tables of a database. record-store.ts describes that of records for drizzle.
 import { FORMATS } from '../contract/core/formats.ts'
 
-/** Version of the tables and of their rows (trace-fields.ts). */
+/** Version of the tables and of their rows (trace-row.ts). */
 export const SCHEMA_VERSION = FORMATS.database
 
 /**

@@ -5,7 +5,7 @@ import type { Problem } from '../contract/core/problem.ts'
 import { TraceRecord } from '../contract/core/trace.ts'
 import { inSlices } from '../lib/slices.ts'
 import { asObject } from '../lib/values.ts'
-import { formatPath, problemsOf, safeParse } from '../schema/validation.ts'
+import { formatPath, problemsWith } from '../schema/validation.ts'
 import { bodyProblem, type RecordShapes } from './record-shapes.ts'
 import type { Snapshot } from './snapshot.ts'
 import { unpackedExchange } from './trace-row.ts'
@@ -120,18 +120,13 @@ export async function checkedSnapshot({ tables, ...rest }: Snapshot, shapes: Rec
     checked[name] = out
     await inSlices(rows.entries(), ([index, row]) => {
       const at = ['tables', name, index]
-      refuse(wrongWith(schema, row)[0], at)
+      refuse(problemsWith(schema, row)[0], at)
       const shape = name === 'records' ? shapes(String(row.kind)) : undefined
       refuse(shape && bodyProblem(shape, asObject(row.body) ?? {}), [...at, 'body'])
       out.push(row)
     })
   }
   return { ...rest, tables: checked }
-}
-
-function wrongWith(schema: z.ZodType, value: unknown): Problem[] {
-  const result = safeParse(schema, value)
-  return result.success ? [] : problemsOf(result.error, value)
 }
 
 function refuse(problem: Problem | undefined, at: readonly PropertyKey[]): void {

@@ -9,7 +9,7 @@ import { opaqueQuestion, type Question, readQuestion, responseText } from '../li
 import { readableRow, readRow } from './damaged-rows.ts'
 import type { LongTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
-import { RECORD_COLUMNS, type RecordRow, unpackedExchange, unpackedRow, withUsage } from './trace-row.ts'
+import { RECORD_COLUMNS, type RecordRow, type TraceRow, unpackedExchange, unpackedRow, withUsage } from './trace-row.ts'
 import type { CallTimes } from './trace-writes.ts'
 
 /** A trace with the data for judging the client. */
@@ -34,71 +34,51 @@ export interface TraceEvidence {
 /** SQL that selects the data. */
 export const EVIDENCE = `SELECT request, apart, ${RECORD_COLUMNS} FROM traces`
 /** A row of that query. */
-export interface EvidenceRow extends RecordRow {
-  request: string
-  apart: number | null
-}
+export type EvidenceRow = RecordRow & Pick<TraceRow, 'request' | 'apart'>
+type AnswerRow = Pick<TraceRow, 'seq' | 'answer' | 'exchange' | 'apart'>
 
 /** Reads its rows, whose long texts may be stored elsewhere. */
 export const evidenceReader =
   ({ connection, long }: { connection: Database; long: LongTexts }) =>
   (row: EvidenceRow): TraceEvidence => {
-    const stored = () =>
-      connection.prepare('SELECT seq, answer, exchange, apart FROM traces WHERE seq = ?').get(row.seq) as
-        | { seq: number; answer: string; exchange: string | null; apart: number | null }
-        | undefined
-    const unpacked = unpackedRow(row, connection)
-    const { trace } = unpacked
-    const place = { table: 'trace_rows', row: row.seq } as const
-    const read = <Value>(found: (row: NonNullable<ReturnType<typeof stored>>) => Value): Value | undefined => {
-      const one = stored()
-      return one && readableRow(() => readRow(connection, place, () => found(one)))[0]
+    const { seq } = row
+    const { trace, notes } = unpackedRow(row, connection)
+    const { arrived, left, client } = notes
+    const { request } = long.read(row)
+    /** Reads the stored response, with its row. */
+    const read = <Value>(found: (answer: string, row: AnswerRow) => Value): Value | undefined => {
+      const stored = connection.prepare('SELECT seq, answer, exchange, apart FROM traces WHERE seq = ?').get(seq)
+      const one = stored as AnswerRow | undefined
+      const readOne = (one: AnswerRow) => found(withUsage(long.read(one).answer, trace.usage), one)
+      return one && readableRow(() => readRow(connection, { table: 'trace_rows', row: seq }, () => readOne(one)))[0]
     }
-    const textOf = (one: NonNullable<ReturnType<typeof stored>>) => withUsage(long.read(one).answer, trace.usage)
-    return evidenceOf(long.read(row), unpacked, {
-      answer: () => read((one) => JSON.parse(textOf(one)) as unknown),
-      // What a fault made of an answer is kept beside it.
-      sent: () =>
-        trace.faults.length === 0 && trace.attempts.every(({ faults }) => faults.length === 0)
-          ? undefined
-          : read((one) => {
-              const { response } = one.exchange === null ? {} : unpackedExchange(one.exchange)
-              return response && frontDecoded(response.coded, textOf(one)).map(textKept).join('')
-            }),
-    })
+    const answer = () => read((text): unknown => JSON.parse(text))
+    /** The body that was sent, where a fault may have changed it: that is stored beside the response. */
+    const sent = () =>
+      trace.faults.length === 0 && trace.attempts.every(({ faults }) => faults.length === 0)
+        ? undefined
+        : read((text, { exchange }) => {
+            const { response } = exchange === null ? {} : unpackedExchange(exchange)
+            return response && frontDecoded(response.coded, text).map(textKept).join('')
+          })
+    return {
+      seq,
+      trace,
+      request: client?.request ?? fingerprint(request),
+      question: () =>
+        client?.request === undefined ? readQuestion(request) : opaqueQuestion(client.question ?? client.request),
+      responseText: () => responseText(answer()),
+      cutCalls() {
+        const body = sent()
+        return body === undefined ? cutCalls(answer()) : cutCallsSent(body)
+      },
+      times: arrived === null || left === null ? null : { arrived, left },
+      client,
+    }
   }
 
 /** A piece of a body as text; bytes that are none are left out. */
 function textKept(piece: string): string {
   const bytes = keptBytes(piece)
   return 'text' in bytes ? bytes.text : ''
-}
-
-/** What was answered, and the body that was sent where a fault may have changed that. */
-interface AnswerReader {
-  answer(): unknown
-  sent(): string | undefined
-}
-
-/** The evidence in a row. */
-function evidenceOf(
-  { seq, request }: EvidenceRow,
-  { trace, notes }: ReturnType<typeof unpackedRow>,
-  { answer, sent }: AnswerReader,
-): TraceEvidence {
-  const { arrived, left, client } = notes
-  return {
-    seq,
-    trace,
-    request: client?.request ?? fingerprint(request),
-    question: () =>
-      client?.request === undefined ? readQuestion(request) : opaqueQuestion(client.question ?? client.request),
-    responseText: () => responseText(answer()),
-    cutCalls() {
-      const body = sent()
-      return body === undefined ? cutCalls(answer()) : cutCallsSent(body)
-    },
-    times: arrived === null || left === null ? null : { arrived, left },
-    client,
-  }
 }

@@ -3,31 +3,24 @@
 import { once } from '../lib/once.ts'
 import type { Database } from './open.ts'
 
-/** Numbers of calls by the ids of their traces. */
-export interface TraceNumbers {
-  /** Adds the id of a written row. */
-  add(seq: number, id: string): void
-  /** The number of a visible call. */
-  find(id: string): number | undefined
-  /** Removes the ids of removed rows: those before a number. */
-  forget(first: number): void
-}
-
 /** The numbers of a database's traces. */
-export function traceNumbers(connection: Database): TraceNumbers {
+export function traceNumbers(connection: Database) {
   const shown = once(() => connection.prepare('SELECT id FROM traces WHERE seq = ?').pluck())
   let numbers: Map<unknown, number> | undefined
   const load = () =>
     new Map(connection.prepare('SELECT id, seq FROM trace_rows ORDER BY seq').raw().all() as [unknown, number][])
   return {
-    add: (seq, id) => numbers?.set(id, seq),
-    find(id) {
+    /** Adds the id of a written row. */
+    add: (seq: number, id: string): void => void numbers?.set(id, seq),
+    /** The number of a visible call. */
+    find(id: string): number | undefined {
       numbers ??= load()
       const seq = numbers.get(id)
       // Its row may be hidden, or its transaction rolled back.
       return seq !== undefined && shown().get(seq) === id ? seq : undefined
     },
-    forget(first) {
+    /** Removes the ids of removed rows: those before a number. */
+    forget(first: number): void {
       // Calls end roughly in the order in which they started; one behind a newer call is removed the next time.
       for (const [id, seq] of numbers ?? []) {
         if (seq >= first) break
@@ -36,3 +29,5 @@ export function traceNumbers(connection: Database): TraceNumbers {
     },
   }
 }
+/** Numbers of calls by the ids of their traces. */
+export type TraceNumbers = ReturnType<typeof traceNumbers>

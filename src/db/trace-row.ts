@@ -1,16 +1,159 @@
-// The row of a trace: columns for SQL, the rest of the record in a tuple (trace-fields.ts).
-import { DROPPED, type ExchangeNote, KNOWN } from '../contract/core/exchange-note.ts'
+// The row of a trace: columns for SQL, the rest of the record in a tuple. Positions in the tables of fields are positions in the rows of
+// every file, so a change of them is a new version of the schema (schema-sql.ts).
+import { DROPPED, type ExchangeNote, type KeptBytes, KNOWN } from '../contract/core/exchange-note.ts'
 import type { ClientNote } from '../contract/core/finding.ts'
-import type { TraceRecord } from '../contract/core/trace.ts'
+import type { AttemptRecord, TraceRecord } from '../contract/core/trace.ts'
 import { type DatabaseName, readRow } from './damaged-rows.ts'
-import { CLIENT, EXCHANGE, TRACE } from './trace-fields.ts'
+import { COLUMN, type Form, packedList, packing } from './packing.ts'
 
-/** What is stored beside the record of a call. */
-export interface TraceNotes {
-  /** When the call arrived and when its response was sent; null for a call of another process. */
-  arrived: number | null
-  left: number | null
-  client: ClientNote | null
+/** The token counts of most responses, in their order. */
+const USUAL_COUNTS: Shape = [
+  ['prompt_tokens'],
+  ['completion_tokens'],
+  ['total_tokens'],
+  ['prompt_tokens_details', [['cached_tokens'], ['cache_creation_tokens'], ['audio_tokens']]],
+  [
+    'completion_tokens_details',
+    [['reasoning_tokens'], ['accepted_prediction_tokens'], ['rejected_prediction_tokens'], ['audio_tokens']],
+  ],
+]
+/** Names of an object of numbers, and of nested objects. */
+type Shape = (readonly [name: string, within?: Shape])[]
+
+/** Adds the numbers of an object to a list. False if it has another shape. */
+function addCounts(shape: Shape, of: Record<string, unknown>, counts: number[]): boolean {
+  let at = 0
+  for (const name in of) {
+    const expected = shape[at++]
+    if (!expected || name !== expected[0]) return false
+    const value = of[name]
+    const within = expected[1]
+    if (within ? !isObject(value) || !addCounts(within, value, counts) : typeof value !== 'number') return false
+    if (!within) counts.push(value as number)
+  }
+  return at === shape.length
+}
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+
+const withCounts = (shape: Shape, counts: Iterator<unknown>): Record<string, unknown> =>
+  Object.fromEntries(shape.map(([name, within]) => [name, within ? withCounts(within, counts) : counts.next().value]))
+
+/** The usual token counts as a list of numbers, any other as they are. */
+const usage: Form<NonNullable<TraceRecord['usage']>> = {
+  pack(of) {
+    const counts: number[] = []
+    return addCounts(USUAL_COUNTS, of, counts) ? counts : of
+  },
+  unpack: (stored) =>
+    (Array.isArray(stored) ? withCounts(USUAL_COUNTS, stored.values()) : stored) as NonNullable<TraceRecord['usage']>,
+}
+
+const ATTEMPT = packing<AttemptRecord>([
+  ['target'],
+  ['position', 0],
+  ['number', 1],
+  ['reason', 'first'],
+  ['faults', []],
+  ['wait_ms', 0],
+  ['started_ms', 0],
+  ['first_content_ms', null],
+  ['duration_ms'],
+  ['outcome', 'succeeded'],
+  ['status', 200],
+  ['request_id', null],
+  ['error', null],
+  ['fixture', undefined],
+  ['history', undefined],
+])
+
+/** The record of a call. */
+const TRACE = packing<TraceRecord>([
+  ['id', COLUMN],
+  ['session', COLUMN],
+  ['instance', undefined],
+  ['new_session', undefined],
+  ['operation'],
+  ['parent', null],
+  ['internal', false],
+  ['name', ({ operation }) => operation],
+  ['call_site', undefined],
+  ['model', COLUMN],
+  ['assumed', undefined],
+  ['stream', false],
+  ['route', 'gateway'],
+  ['status', COLUMN],
+  ['outcome', 'succeeded'],
+  ['started_at', COLUMN],
+  ['duration_ms'],
+  ['fixture', null],
+  ['generated', false],
+  ['plan', ({ model }) => (model === null ? [] : [model])],
+  ['scenario', null],
+  ['faults', []],
+  ['attempts', [], packedList(ATTEMPT)],
+  ['cache', null],
+  ['guardrails', []],
+  ['retrievals', []],
+  ['retry_after_ms', null],
+  ['usage', null, usage],
+  ['cost', null],
+  ['attachments', []],
+  ['metadata', null],
+  ['identity', null],
+  ['thread', null],
+  ['error', null],
+  ['task', undefined],
+])
+
+/** The client of a call. */
+const CLIENT = packing<ClientNote>([
+  ['connection', null],
+  ['retry', null],
+  ['key', null],
+  ['caller', undefined],
+  ['until'],
+  ['request', undefined],
+  ['question', undefined],
+  ['advised', undefined],
+  ['dated', undefined],
+  ['timeout', undefined],
+  ['hung', undefined],
+  ['headers', undefined],
+])
+
+/** The wire data of a call without the content of its texts. */
+interface FlatNote extends Omit<ExchangeNote, 'response' | 'request'> {
+  response?: KeptBytes['coded'] | undefined
+  responseBytes?: number | undefined
+  request?: KeptBytes['coded'] | undefined
+  requestBytes?: number | undefined
+}
+const FLAT = packing<FlatNote>([
+  ['address', undefined],
+  ['headers', undefined],
+  ['times', undefined],
+  ['response', undefined],
+  ['responseBytes', undefined],
+  ['request', undefined],
+  ['requestBytes', undefined],
+  ['ended', undefined],
+  ['nothing', undefined],
+  ['dropped', undefined],
+  ['received', undefined],
+  ['status', undefined],
+])
+
+/** The wire data of a call. */
+const EXCHANGE: Form<ExchangeNote> = {
+  pack({ response, request, ...note }) {
+    const sent = { response: response?.coded, responseBytes: response?.bytes }
+    return FLAT.pack({ ...note, ...sent, request: request?.coded, requestBytes: request?.bytes })
+  },
+  unpack(stored) {
+    const { response, responseBytes, request, requestBytes, ...note } = FLAT.unpack(stored)
+    const sent = response && { response: { coded: response, bytes: responseBytes } }
+    return { ...note, ...sent, ...(request && { request: { coded: request, bytes: requestBytes } }) }
+  },
 }
 
 /** The columns that are needed to read a record. */
@@ -19,6 +162,7 @@ export interface RecordRow {
   id: string
   session: string
   started: number
+  /** When the call arrived and when its response was sent; null for a call of another process. */
   arrived: number | null
   left: number | null
   model: string | null
@@ -119,17 +263,11 @@ export function withoutUsage(answer: string, usage: Usage): string {
 export const withUsage = (stored: string, usage: Usage): string =>
   stored.endsWith(',') ? `${stored}${BEFORE}${JSON.stringify(usage)}}` : stored
 
-/** A record and its notes. */
-interface UnpackedRow {
-  trace: TraceRecord
-  notes: TraceNotes
-}
-
 /**
  * The record of a row, and its notes.
  * @throws DamagedRow 507 if the row is invalid
  */
-export const unpackedRow = (row: RecordRow, database: DatabaseName): UnpackedRow =>
+export const unpackedRow = (row: RecordRow, database: DatabaseName) =>
   readRow(database, { table: 'trace_rows', row: row.seq }, () => {
     const { id, session, model, status, started, arrived, left } = row
     const columns = { id, session, model, status, started_at: new Date(started).toISOString() }
@@ -143,24 +281,13 @@ export const unpackedRow = (row: RecordRow, database: DatabaseName): UnpackedRow
   })
 
 /** The columns of traces in snapshots. */
-export interface NamedRow {
-  seq: number
-  id: string
-  started: number
-  model: string | null
-  status: number
-  thread: string | null
+export interface NamedRow extends Omit<TraceRow, 'session' | 'hidden' | 'record' | 'rendered' | 'exchange'> {
   record: TraceRecord
-  request: string
   rendered: string
-  answer: string
-  arrived: number | null
-  left: number | null
   /** JSON of the client data. */
   client: string | null
   /** The stored wire data. */
   exchange?: string | null
-  apart: number | null
 }
 
 /**
@@ -195,7 +322,7 @@ type FieldCheck = (value: unknown) => boolean
 const isText: FieldCheck = (value) => typeof value === 'string'
 const isNumber: FieldCheck = (value) => typeof value === 'number' && Number.isFinite(value)
 const isFields: FieldCheck = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
-const packedList =
+const listOf =
   (item: FieldCheck): FieldCheck =>
   (value) =>
     Array.isArray(value) && value.every(item)
@@ -211,10 +338,10 @@ const fieldChecks = (checks: Record<string, FieldCheck>): [string, FieldCheck][]
  */
 const OF_TRACE = fieldChecks({
   ...{ id: isText, session: isText, operation: isText, name: isText, outcome: isText },
-  ...{ model: maybe(isText), status: isNumber, duration_ms: maybe(isNumber), plan: packedList(isText) },
-  attempts: packedList(isFields),
-  ...{ faults: packedList(isText), guardrails: packedList(isFields), retrievals: packedList(isFields) },
-  ...{ attachments: packedList(isFields), cache: maybe(isFields), usage: maybe(isFields), cost: maybe(isNumber) },
+  ...{ model: maybe(isText), status: isNumber, duration_ms: maybe(isNumber), plan: listOf(isText) },
+  attempts: listOf(isFields),
+  ...{ faults: listOf(isText), guardrails: listOf(isFields), retrievals: listOf(isFields) },
+  ...{ attachments: listOf(isFields), cache: maybe(isFields), usage: maybe(isFields), cost: maybe(isNumber) },
   ...{ error: maybe(isFields), thread: maybe(isFields), identity: maybe(isFields), metadata: maybe(isFields) },
   ...{ parent: maybe(isText), scenario: maybe(isText), fixture: maybe(isText), call_site: maybe(isText) },
   ...{ retry_after_ms: maybe(isNumber), task: maybe(isFields), assumed: maybe(isFields), instance: maybe(isText) },
@@ -222,7 +349,7 @@ const OF_TRACE = fieldChecks({
 const OF_ATTEMPT = fieldChecks({
   ...{ target: isText, position: isNumber, number: isNumber, outcome: isText, status: isNumber, duration_ms: isNumber },
   ...{ started_ms: isNumber, wait_ms: isNumber, first_content_ms: maybe(isNumber), error: maybe(isText) },
-  faults: packedList(isText),
+  faults: listOf(isText),
 })
 const OF_NOTES = fieldChecks({ arrived: maybe(isNumber), left: maybe(isNumber) })
 

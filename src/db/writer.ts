@@ -11,23 +11,6 @@ export interface LargeWrite {
   steps?: readonly (() => void)[] | undefined
 }
 
-/** Commits writes in batches. */
-export interface Writer {
-  /** Writes of one kind: `put` receives all that are adjacent in a transaction, and each by itself after a failure. */
-  batched<Item extends LargeWrite>(kind: WriteKind<Item>): BatchedWrite<Item>
-  /** Commits changes that may fail: what `run` throws rolls back these changes alone, and rejects the promise. */
-  transact<T>(run: () => T): Promise<T>
-  /**
-   * Resolves when all earlier writes are committed. Nothing else is committed until the returned function is called.
-   * Other callers wait meanwhile.
-   */
-  hold(): Promise<() => void>
-  /** Whether nothing is waiting. */
-  readonly idle: boolean
-  /** Commits what is waiting, and closes. */
-  close(): void
-}
-
 /** A kind of writes. */
 export interface WriteKind<Item> {
   put(items: readonly Item[]): void
@@ -156,7 +139,7 @@ function bytesOfAll(batch: readonly PendingWrite[]): number | undefined {
 const NO_STEPS: readonly (() => void)[] = []
 
 /** A writer over one connection. `committed` is called after each transaction with its approximate size. */
-export function createWriter(database: Database, committed: (bytes: number | undefined) => void = () => {}): Writer {
+export function createWriter(database: Database, committed: (bytes: number | undefined) => void = () => {}) {
   let pending: PendingWrite[] = []
   let onHold = false
   let free = Promise.resolve()
@@ -180,17 +163,19 @@ export function createWriter(database: Database, committed: (bytes: number | und
     return promise
   }
   // A transaction inside the batch's is a savepoint.
-  const undoable = once(() => database.transaction((run: () => void) => run()))
+  const undoable = once(() => database.transaction((run: () => unknown) => run()))
   return {
-    batched: (kind) => (item) => queue(kind as PendingWrite['kind'], item),
+    /** Writes of one kind: `put` receives all that are adjacent in a transaction, and each by itself after a failure. */
+    batched:
+      <Item extends LargeWrite>(kind: WriteKind<Item>): BatchedWrite<Item> =>
+      (item) =>
+        queue(kind as PendingWrite['kind'], item),
+    /** Commits changes that may fail: what `run` throws rolls back these changes alone, and rejects the promise. */
     async transact<T>(run: () => T): Promise<T> {
       let settle: (() => T) | undefined
       const put = () => {
         try {
-          let value: T
-          undoable()(() => {
-            value = run()
-          })
+          const value = undoable()(run) as T
           settle = () => value
         } catch (error) {
           settle = () => {
@@ -201,7 +186,11 @@ export function createWriter(database: Database, committed: (bytes: number | und
       await queue({ put }, {})
       return (settle as () => T)()
     },
-    async hold() {
+    /**
+     * Resolves when all earlier writes are committed. Nothing else is committed until the returned function is called.
+     * Other callers wait meanwhile.
+     */
+    async hold(): Promise<() => void> {
       const { promise, resolve } = Promise.withResolvers<void>()
       const before = free
       free = promise
@@ -220,13 +209,18 @@ export function createWriter(database: Database, committed: (bytes: number | und
       })
       return release
     },
-    get idle() {
+    /** Whether nothing is waiting. */
+    get idle(): boolean {
       return pending.length === 0 && !onHold
     },
-    close() {
+    /** Commits what is waiting, and closes. */
+    close(): void {
       onHold = false
       while (pending.length > 0) flush(pending.length)
       database.close()
     },
   }
 }
+
+/** Commits writes in batches. */
+export type Writer = ReturnType<typeof createWriter>

@@ -17,20 +17,8 @@ interface SiteTable {
   files: Record<string, { offset: number; length: number; type: string }>
 }
 
-/** A file as it is sent. */
-interface SiteAsset {
-  compressed: Uint8Array<ArrayBuffer>
-  type: string
-  /** The file itself. */
-  bytes(): Uint8Array<ArrayBuffer>
-}
-
 /** The site, read from its file. */
-export interface Site extends Pick<SiteTable, 'source' | 'policy'> {
-  paths: readonly string[]
-  /** A file by its path below `/docs/`; undefined if the site has no such file. */
-  find(path: string): SiteAsset | undefined
-}
+export type Site = ReturnType<typeof readSite>
 
 const TYPES: Record<string, string> = {
   html: 'text/html; charset=utf-8',
@@ -68,7 +56,7 @@ export function packSite(
 }
 
 /** Reads the output of `packSite`. */
-export function readSite(packed: Uint8Array): Site {
+export function readSite(packed: Uint8Array) {
   const length = new DataView(packed.buffer, packed.byteOffset).getUint32(0)
   const start = HEAD + length
   const { source, policy, files }: SiteTable = JSON.parse(new TextDecoder().decode(packed.subarray(HEAD, start)))
@@ -76,7 +64,8 @@ export function readSite(packed: Uint8Array): Site {
     source,
     policy,
     paths: Object.keys(files),
-    find(path) {
+    /** A file by its path below `/docs/`, compressed and itself; undefined if the site has no such file. */
+    find(path: string) {
       const entry = Object.hasOwn(files, path) ? files[path] : undefined
       if (!entry) return undefined
       const compressed = new Uint8Array(packed.subarray(start + entry.offset, start + entry.offset + entry.length))

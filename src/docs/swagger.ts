@@ -2,8 +2,7 @@
 import { openapi } from '@elysiajs/openapi'
 import { readAsset } from '../lib/assets.ts'
 import { once } from '../lib/once.ts'
-import { type DocumentSource, INFO, openapiParts } from './openapi.ts'
-import { EXTENSION, TAGS } from './tags.ts'
+import { type DocumentSource, EXTENSION, INFO, openapiParts, TAGS } from './openapi.ts'
 
 const SCRIPT = '/swagger/assets/swagger-ui-bundle.js'
 const STYLE = '/swagger/assets/swagger-ui.css'

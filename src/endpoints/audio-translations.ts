@@ -1,6 +1,7 @@
-// POST /v2/router/audio/translations (the specification, "Translate audio to English").
+// POST /v2/router/audio/translations (the specification, "Translate audio to English"), and /transcriptions.
 import { countCached } from '../answers/text-answer.ts'
 import type { Operation, RenderedAnswer } from '../contract/core/operation.ts'
+import { Transcription, TranscriptionForm, type TranscriptionRequest } from '../contract/router/transcriptions.ts'
 import {
   Translation,
   TranslationForm,
@@ -60,8 +61,43 @@ export const audioTranslations: Operation<Request, TranslationScript> = {
 }
 
 /** The response to a call, with timings that match its file. */
-export function composeTranslation(request: TranslationRequest, script: TranslationScript): RenderedAnswer {
+function composeTranslation(request: TranslationRequest, script: TranslationScript): RenderedAnswer {
   const response = { request, script, segments: segmentsOf(script, request) }
   const usage = { seconds: request.file.seconds }
   return wholeAnswer(usage, () => answerOf(response), countCached(translationText(response)))
+}
+
+/** The operation "Transcribe audio", an extension. */
+export const audioTranscriptions: Operation<TranscriptionForm | TranscriptionRequest, TranslationScript> = {
+  ...audioTranslations,
+  name: 'audio.transcriptions',
+  path: '/v2/router/audio/transcriptions',
+  answerName: 'transcription',
+  extension: true,
+  summary: 'Transcribe audio',
+  description:
+    'Returns a text for an audio file. The file is parsed, so the timings in the response match its length. Speech is not recognized.',
+  examples: {
+    text: { file: 'talk.mp3', model: 'openai/whisper-1', language: 'en' },
+    words: { file: 'talk.mp3', model: 'openai/whisper-1', response_format: 'verbose_json' },
+  },
+  request: TranscriptionForm,
+  response: Transcription,
+  async resolve(request: TranscriptionForm): Promise<TranscriptionRequest> {
+    const requested = request['timestamp_granularities[]']
+    const timestamps_granularity =
+      requested === undefined ? request.timestamps_granularity : requested === 'word' ? 'word' : 'none'
+    return { ...request, timestamps_granularity, file: await readAudioFile(request.file) }
+  },
+  compose(request: TranscriptionRequest, script: TranslationScript): RenderedAnswer {
+    const spokenScript = { ...script, language: script.language ?? request.language }
+    const { body, ...rest } = composeTranslation(request, spokenScript)
+    return {
+      ...rest,
+      body() {
+        const answer = body()
+        return asObject(answer)?.task === undefined ? answer : { ...asObject(answer), task: 'transcribe' }
+      },
+    }
+  },
 }

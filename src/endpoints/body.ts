@@ -83,8 +83,16 @@ const decoder = new TextDecoder()
 /** Reads a JSON body at once; throws 415 for another content type. */
 export function readJson(bytes: Uint8Array, type: string | null): RequestBody {
   const text = bodyText(bytes, type)
-  const parsed = parsedJson(text)
-  return 'value' in parsed ? (problemIn(text, parsed.value) ?? parsed) : parsed
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    return rejected(text, notJson(error as Error))
+  }
+  const nested = mayNestTooDeep(text) ? nestingProblem(value) : undefined
+  if (nested) return rejected(text, invalidJson(`the body ${nested}`))
+  const half = mayHoldHalf(text) ? halfCharacter(value) : undefined
+  return half ? rejected(text, half) : { text, value }
 }
 
 /**
@@ -137,22 +145,6 @@ const invalidJson = (message: string) => new ApiError(400, 'invalid_json', messa
 
 const notJson = ({ message }: Error) =>
   invalidJson(`the body is not valid JSON: ${message.replace(/^JSON Parse error: /, '')}`)
-
-function parsedJson(text: string): RequestBody {
-  try {
-    return { text, value: JSON.parse(text) }
-  } catch (error) {
-    return rejected(text, notJson(error as Error))
-  }
-}
-
-/** Finds what is invalid in any body, whatever its schema. */
-function problemIn(text: string, value: unknown): RequestBody | undefined {
-  const nested = mayNestTooDeep(text) ? nestingProblem(value) : undefined
-  if (nested) return rejected(text, invalidJson(`the body ${nested}`))
-  const half = mayHoldHalf(text) ? halfCharacter(value) : undefined
-  return half && rejected(text, half)
-}
 
 /** Reads a form; its fields are texts or `File`s. Throws 415 for another content type. */
 export async function readForm(bytes: Uint8Array, type: string | null, operation: FormOf): Promise<RequestBody> {

@@ -1,7 +1,7 @@
 // POST /v2/router/chat/completions (the specification, "Create a chat completion").
 
 import { generateText } from '../answers/generate.ts'
-import { checkSchemaField } from '../answers/schema-sample.ts'
+import { checkSchemaField } from '../answers/schemas.ts'
 import type { Operation } from '../contract/core/operation.ts'
 import type { ChatRequest } from '../contract/router/chat-request.ts'
 import type { TextScript } from '../contract/router/script.ts'

@@ -12,14 +12,12 @@ import {
   completionAssembly,
   completionChoice,
   completionChunks,
-} from './completions/chunks.ts'
-import { completionProblem } from './completions/normalize.ts'
-import {
   completionEvents,
   completionOutputTexts,
+  completionProblem,
   completionScriptOf,
   replayCompletion,
-} from './completions/provider-answer.ts'
+} from './completions/chunks.ts'
 import { type InputText, inputTextsOf, longestTokens, textsPrompt, totalTokens } from './texts.ts'
 
 /** The operation "Create a legacy completion" of the specification. */

@@ -11,7 +11,7 @@ import { isLarge } from '../lib/slices.ts'
 import { asObject, asText } from '../lib/values.ts'
 import { parseCall } from '../schema/parse.ts'
 import type { Activity, Session } from '../sessions/session.ts'
-import { CALL_VALUES, type RequestBody, readBody, readForm, readJson, readLargeJson } from './body.ts'
+import { type BodyLimits, CALL_VALUES, type RequestBody, readBody, readForm, readJson, readLargeJson } from './body.ts'
 import { withProviders } from './model-names.ts'
 import { fromNamespace, STANDARD_NAMESPACE, toNamespace } from './namespace.ts'
 
@@ -20,12 +20,8 @@ const forms = lazy<typeof import('./form.ts')>(() => require('./form.ts'))
 const longLists = lazy<typeof import('../schema/long-lists.ts')>(() => require('../schema/long-lists.ts'))
 
 /** The configuration of the endpoints. */
-interface EndpointDeps {
+interface EndpointDeps extends BodyLimits {
   gateway: Gateway
-  /** Maximum body size in bytes. */
-  maxBody: number
-  /** How long to wait for a client, in ms. */
-  clientTimeout: number
   /** The name of the service options object in requests. */
   namespace: string
   /** Provider of models without a provider name. */
@@ -33,17 +29,10 @@ interface EndpointDeps {
 }
 
 /** A request in its session. */
-interface ClientRequest {
+interface ClientRequest extends Pick<Call, 'received' | 'caller' | 'hold' | 'wire'> {
   request: Request
-  /** URL and headers as received. */
-  received: Pick<Request, 'url' | 'headers'>
   /** Returns the session at the start of the call. */
   session(): Session
-  caller: Call['caller']
-  /** Finds the client's connection. */
-  hold: ConnectionFinder | undefined
-  /** Converts responses for the clients of a compatible API. */
-  wire?: Wire | undefined
 }
 
 /** Responds to a request for a router operation. */

@@ -1,5 +1,5 @@
 // POST /v2/router/embeddings (the specification, "Create embeddings").
-import { embedInWorker, isLongWork, type VectorItem } from '../answers/embed-in-worker.ts'
+import { embedInWorker, isLongWork, type VectorItem } from '../answers/vectors.ts'
 import { ApiError } from '../contract/core/error.ts'
 import type { AttemptContext, Operation, RenderedAnswer } from '../contract/core/operation.ts'
 import { EmbeddingList, EmbeddingScript, EmbeddingsRequest } from '../contract/router/embeddings.ts'

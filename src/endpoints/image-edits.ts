@@ -9,20 +9,14 @@ import { imageFormatOf } from '../lib/media/image-format.ts'
 import { userPrompt, wholeOperation } from './common.ts'
 import { images } from './images.ts'
 
-/** A validated image of a request. */
-interface InputPicture {
-  name: string
-  sha256: string
-  /** The file itself, for forwarded calls. */
-  source: File
-}
 /** A request with validated images. */
 type DrawnRequest = ImageRequest & { picture: string }
 type Request<Form> = Form | DrawnRequest
 
 const isFile = (value: unknown): value is File => value instanceof File
 
-async function readPicture(file: File, field: string): Promise<InputPicture> {
+/** A validated image: its name and hash, and the file itself for forwarded calls. */
+async function readPicture(file: File, field: string): Promise<{ name: string; sha256: string; source: File }> {
   const bytes = await file.bytes()
   if (imageFormatOf(bytes.toBase64()) === undefined) {
     const message = `'${field}' must be a PNG, JPEG or WebP file, got ${JSON.stringify(file.name)} of ${bytes.length} bytes`

@@ -13,11 +13,9 @@ export interface Endpoint {
 }
 
 // Each operation has its own request type; the registry uses the common one.
-const endpoint = (name: string, path: string, load: () => Operation): Endpoint => ({
-  name,
-  path,
-  operation: once(load),
-})
+function endpoint(name: string, load: () => Operation, path = `/v2/router/${name.replaceAll('.', '/')}`): Endpoint {
+  return { name, path, operation: once(load) }
+}
 
 // Loaded at first use.
 const modules = {
@@ -27,7 +25,6 @@ const modules = {
   images: lazy<typeof import('./images.ts')>(() => require('./images.ts')),
   embeddings: lazy<typeof import('./embeddings.ts')>(() => require('./embeddings.ts')),
   audioTranslations: lazy<typeof import('./audio-translations.ts')>(() => require('./audio-translations.ts')),
-  audioTranscriptions: lazy<typeof import('./audio-transcriptions.ts')>(() => require('./audio-transcriptions.ts')),
   audioSpeech: lazy<typeof import('./audio-speech.ts')>(() => require('./audio-speech.ts')),
   imageEdits: lazy<typeof import('./image-edits.ts')>(() => require('./image-edits.ts')),
   moderations: lazy<typeof import('./moderations.ts')>(() => require('./moderations.ts')),
@@ -40,26 +37,22 @@ const modules = {
 
 /** All router operations, in the order in which documents list them. */
 export const endpoints: readonly Endpoint[] = [
-  endpoint('chat.completions', '/v2/router/chat/completions', () => modules.chatCompletions().chatCompletions),
-  endpoint('responses', '/v2/router/responses', () => modules.responses().responses),
-  endpoint('completions', '/v2/router/completions', () => modules.completions().completions),
-  endpoint('images.generations', '/v2/router/images/generations', () => modules.images().images),
-  endpoint('embeddings', '/v2/router/embeddings', () => modules.embeddings().embeddings),
-  endpoint('audio.translations', '/v2/router/audio/translations', () => modules.audioTranslations().audioTranslations),
-  endpoint(
-    'audio.transcriptions',
-    '/v2/router/audio/transcriptions',
-    () => modules.audioTranscriptions().audioTranscriptions,
-  ),
-  endpoint('audio.speech', '/v2/router/audio/speech', () => modules.audioSpeech().audioSpeech),
-  endpoint('images.edits', '/v2/router/images/edits', () => modules.imageEdits().imageEdits),
-  endpoint('images.variations', '/v2/router/images/variations', () => modules.imageEdits().imageVariations),
-  endpoint('moderations', '/v2/router/moderations', () => modules.moderations().moderations),
-  endpoint('rerank', '/v2/router/rerank', () => modules.rerank().rerank),
+  endpoint('chat.completions', () => modules.chatCompletions().chatCompletions),
+  endpoint('responses', () => modules.responses().responses),
+  endpoint('completions', () => modules.completions().completions),
+  endpoint('images.generations', () => modules.images().images),
+  endpoint('embeddings', () => modules.embeddings().embeddings),
+  endpoint('audio.translations', () => modules.audioTranslations().audioTranslations),
+  endpoint('audio.transcriptions', () => modules.audioTranslations().audioTranscriptions),
+  endpoint('audio.speech', () => modules.audioSpeech().audioSpeech),
+  endpoint('images.edits', () => modules.imageEdits().imageEdits),
+  endpoint('images.variations', () => modules.imageEdits().imageVariations),
+  endpoint('moderations', () => modules.moderations().moderations),
+  endpoint('rerank', () => modules.rerank().rerank),
 ]
 
 /** Counts the tokens of a message. It belongs to Anthropic's API, not to the router. */
-export const countEndpoint = endpoint(COUNT_TOKENS, COUNT_TOKENS_PATH, () => modules.countTokens().tokenCount)
+export const countEndpoint = endpoint(COUNT_TOKENS, () => modules.countTokens().tokenCount, COUNT_TOKENS_PATH)
 const called: readonly Endpoint[] = [...endpoints, countEndpoint]
 
 /** The names of all operations that clients call, including those of compatible APIs. */

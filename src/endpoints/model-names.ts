@@ -19,34 +19,25 @@ export function withProviders(body: unknown, provider: string): NamedModels {
   // The fast path of nearly every call.
   if (!routes && !isBare(model)) return { body, assumed: undefined }
   const assumed: Record<string, string> = {}
-  const named = completed(body, { provider, assumed, at: '' })
-  const options = isObject(svc) ? { svc: completed(svc, { provider, assumed, at: 'svc.' }) } : {}
-  return Object.keys(assumed).length === 0 ? { body, assumed: undefined } : { body: { ...named, ...options }, assumed }
-}
-
-interface Completion {
-  provider: string
-  /** Receives the completed ids. */
-  assumed: Record<string, string>
-  /** Path of the fields in the body. */
-  at: string
-}
-
-function completed(fields: JsonObject, { provider, assumed, at }: Completion): JsonObject {
   const full = (holder: unknown, path: string): unknown => {
     if (!isObject(holder) || !isBare(holder.model)) return holder
-    const model = `${provider}/${holder.model}`
-    assumed[path] = model
-    return { ...holder, model }
+    const completed = `${provider}/${holder.model}`
+    assumed[path] = completed
+    return { ...holder, model: completed }
   }
   const list = (models: unknown, path: string) =>
-    Array.isArray(models) ? models.map((one, index) => full(one, `${at}${path}[${index}].model`)) : models
-  const { fallbacks, load_balancer: balancer } = fields
-  return {
+    Array.isArray(models) ? models.map((one, index) => full(one, `${path}[${index}].model`)) : models
+  /** The fields with full names; `at` is their path in the body. */
+  const named = (fields: JsonObject, at: string): JsonObject => ({
     ...(full(fields, `${at}model`) as JsonObject),
-    ...(fallbacks !== undefined && { fallbacks: list(fallbacks, 'fallbacks') }),
-    ...(isObject(balancer) && {
-      load_balancer: { ...balancer, models: list(balancer.models, 'load_balancer.models') },
+    ...(fields.fallbacks !== undefined && { fallbacks: list(fields.fallbacks, `${at}fallbacks`) }),
+    ...(isObject(fields.load_balancer) && {
+      load_balancer: {
+        ...fields.load_balancer,
+        models: list(fields.load_balancer.models, `${at}load_balancer.models`),
+      },
     }),
-  }
+  })
+  const all = { ...named(body, ''), ...(isObject(svc) && { svc: named(svc, 'svc.') }) }
+  return Object.keys(assumed).length === 0 ? { body, assumed: undefined } : { body: all, assumed }
 }

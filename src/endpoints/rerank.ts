@@ -55,27 +55,11 @@ function compose(
 ): RenderedAnswer | Promise<RenderedAnswer> {
   const texts = request.documents.map((document) => (typeof document === 'string' ? document : document.text))
   const length = texts.reduce((sum, text) => sum + text.length, request.query.length)
-  return length > MAX_MAIN_THREAD_LENGTH
-    ? composeInWorker({ request, texts }, script, context)
-    : composed({ request, texts }, script, context)
-}
-
-/** A request, and the texts of its documents. */
-interface RankedTexts {
-  request: RerankRequest
-  texts: readonly string[]
-}
-
-/** Composes a response for long documents, with tokens and vectors from workers. */
-async function composeInWorker(
-  { request, texts }: RankedTexts,
-  script: RerankScript,
-  context: AttemptContext,
-): Promise<RenderedAnswer> {
-  await precountTokens((count) => void countAll(request, texts, count), context.signal)
-  const vectors = script.scores ? undefined : await vectorsOf([request.query, ...texts], context)
-  const { id, model } = context
-  return composed({ request, texts }, script, { id, model, vectors })
+  if (length <= MAX_MAIN_THREAD_LENGTH) return composed({ request, texts }, script, context)
+  // The tokens and vectors of long documents come from workers.
+  return precountTokens((count) => void countAll(request, texts, count), context.signal)
+    .then(() => (script.scores ? undefined : vectorsOf([request.query, ...texts], context)))
+    .then((vectors) => composed({ request, texts }, script, { ...context, vectors }))
 }
 
 const countAll = ({ query }: RerankRequest, texts: readonly string[], count: CountTokens): number =>
@@ -85,7 +69,7 @@ const countAll = ({ query }: RerankRequest, texts: readonly string[], count: Cou
 type Composing = Pick<AttemptContext, 'id' | 'model'> & { vectors?: readonly Float32Array[] | undefined }
 
 function composed(
-  { request, texts }: RankedTexts,
+  { request, texts }: { request: RerankRequest; texts: readonly string[] },
   { scores }: RerankScript,
   { id, model, vectors }: Composing,
 ): RenderedAnswer {

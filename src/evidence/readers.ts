@@ -97,9 +97,13 @@ function recordedOutcome({ response, end, endedAt }: RecordedAttempt): EvidenceO
     const wait = retryAfter(Object.fromEntries(headers), Number.NaN)
     return { kind: 'status', status, body: errorBody(text), retryAfter: wait || undefined }
   }
+  if (end === 'complete' && bytes === 0) return emptyOutcome(status)
   // Its client left because it had enough, or because nothing came any more: the first is no failure.
   return end === 'complete' || end === 'left by client' ? { kind: 'succeeded' } : { kind: 'cut', bytes }
 }
+
+/** The outcome of a success without a body, as 204 says that there is none (RFC 9110, section 15.3.5). */
+const emptyOutcome = (status: number): EvidenceOutcome => ({ kind: status === 204 ? 'succeeded' : 'empty body' })
 
 // Traces.
 
@@ -227,7 +231,11 @@ function harOutcome(entry: JsonObject): EvidenceOutcome {
     return { kind: 'status', status, body, retryAfter: wait || undefined }
   }
   // Chromium notes a connection that ended too early as an error beside a status.
-  if (error === '') return { kind: 'succeeded' }
+  if (error === '') {
+    // A body that was not kept has no text; Playwright gives it the size 0.
+    const { size, text } = asObject(response?.content) ?? {}
+    return size === 0 && text === '' ? emptyOutcome(status) : { kind: 'succeeded' }
+  }
   return { kind: 'cut', bytes: Buffer.byteLength(textOf(asObject(response?.content))) || undefined }
 }
 

@@ -75,6 +75,8 @@ function faultLines(outcome: EvidenceRule['outcome'], stream: boolean | undefine
       return statusLines(outcome)
     case 'reset':
       return [`    fault: { type: reset } ${OBSERVED}`]
+    case 'empty body':
+      return [`    fault: { type: empty-body } ${OBSERVED}`]
     case 'refused':
       return [`    fault: { type: connection-refused } ${OBSERVED}`]
     case 'unknown host':

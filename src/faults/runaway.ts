@@ -1,6 +1,6 @@
 // runaway: the model never finishes, and calls a tool in every response.
 import { z } from 'zod'
-import { satisfying } from '../answers/schema-sample.ts'
+import { satisfying } from '../answers/schemas.ts'
 import { fingerprint } from '../lib/ids.ts'
 import { objectsIn } from '../lib/values.ts'
 import { changeMessage, offeredFunctions } from './answer-tools.ts'

@@ -1,8 +1,82 @@
-// Personal data in texts. Findings name its kind and never quote it. Recognized data is removed before the next kind is
-// searched, so that the digits of an IBAN are not also a telephone number.
+// Personal data in texts: by its form, and telephone numbers and names by the text around them. Findings name its kind
+// and never quote it. Recognized data is removed before the next kind is searched, so that the digits of an IBAN are not
+// also a telephone number.
+import type { CountryCode } from 'libphonenumber-js/min'
+import { lazy } from '../lib/lazy.ts'
+import { once } from '../lib/once.ts'
 import type { BuiltIn } from './define.ts'
 import { type Detector, patternDetectors, type Span } from './pii-patterns.ts'
-import { namesIn, phoneNumbersIn } from './pii-words.ts'
+
+const phoneNumbers = lazy<typeof import('./phone-library.ts')>(() => require('./phone-library.ts'))
+
+/** Countries whose numbers are recognized without a country code; those of the first one by their format. */
+const COUNTRIES: readonly CountryCode[] = ['US', 'GB', 'NL', 'DE', 'FR']
+const AMERICAN = /^\(?\d{3}\)?[-. ]\d{3}[-. ]\d{4}$/
+const AMERICAN_WITHIN = /\d{3}\)?[-. ]\d{3}[-. ]\d{4}/
+const PHONE_WORD =
+  /(?<!\p{L})(?:phone|tel|telephone|telefoon\p{L}*|telefon\p{L}*|t[ée]l[ée]phone|call|dial|mobile?|mobiel|handy|cell|fax|whatsapp|sms|text me|bel|ring)(?:[^\p{L}\d+(]+(?:me|us|him|her|them|at|on|under|number|no|nummer|is|op|unter|my|our|the|mij|mich))*[^\p{L}\d]*$/iu
+const BEFORE = 30
+/** Digits with few separators, as many as a number has; a longer run is a table. */
+const CANDIDATE = /(?<![\p{L}\d])[+(]?\d(?:[-. ()/]{0,3}\d){6,16}(?![\p{L}\d]|[-. ()/]{0,3}\d)/gu
+
+/** The position of a number in a candidate. */
+interface NumberFound {
+  startsAt: number
+  endsAt: number
+}
+
+/** Telephone numbers: with a country code, in North American format, or of some countries after a word like "call". */
+export function phoneNumbersIn(text: string): Span[] {
+  const spans: Span[] = []
+  // A list repeats the same number, and each takes a millisecond.
+  const cached = new Map<string, readonly NumberFound[]>()
+  for (const { 0: candidate, index } of text.matchAll(CANDIDATE)) {
+    const isNamed = once(() => PHONE_WORD.test(text.slice(Math.max(0, index - BEFORE), index)))
+    if (!candidate.startsWith('+') && !AMERICAN_WITHIN.test(candidate) && !isNamed()) continue
+    const numbers = cached.get(candidate) ?? (cached.size < MAX_CHECKED ? numbersIn(candidate) : whole(candidate))
+    cached.set(candidate, numbers)
+    const found = numbers.find(({ startsAt, endsAt }) => {
+      const written = candidate.slice(startsAt, endsAt)
+      return written.startsWith('+') || AMERICAN.test(written) || isNamed()
+    })
+    if (found) spans.push({ start: index + found.startsAt, end: index + found.endsAt })
+  }
+  return spans
+}
+
+/** A number with its country code is the same for every country. */
+const numbersIn = (candidate: string): readonly NumberFound[] =>
+  (candidate.startsWith('+') ? COUNTRIES.slice(0, 1) : COUNTRIES).flatMap((country) =>
+    phoneNumbers().findPhoneNumbersInText(candidate, country),
+  )
+
+/** A candidate that is not checked: a text with so many numbers is a list of them. */
+const whole = (candidate: string): readonly NumberFound[] => [{ startsAt: 0, endsAt: candidate.length }]
+const MAX_CHECKED = 50
+
+const NAME_WORD = String.raw`(?:\p{Lu}['’])?\p{Lu}\p{Ll}+(?:['’-]\p{Lu}?\p{Ll}+)*`
+const PARTICLES = "(?:(?:de|den|der|van|von|zu|la|le|di|da|dos|al|bin|ten|ter|mac|o’|o') ){0,3}"
+const NEXT_WORD = String.raw`[ ](?:\p{Lu}\.[ ])?${PARTICLES}${NAME_WORD}`
+const WHOLE = `${NAME_WORD}(?:${NEXT_WORD}){0,3}`
+const FULL = `${NAME_WORD}(?:${NEXT_WORD}){1,3}`
+
+/** Words before a name, in five languages; the first letter in either case. */
+const INTRODUCED = `(?:[Mm]y name is|[Mm]y name's|[Tt]he name is|[Mm]ein Name ist|[Ii]ch hei(?:ß|ss)e|[Mm]ijn naam is|[Ii]k heet|[Jj]e m['’]appelle|[Mm]on nom est|[Mm]e llamo|[Mm]i nombre es)`
+const TITLED = String.raw`(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Sir|Herr|Frau|Mevrouw|Monsieur|Madame|Señor|Señora)\.?`
+const LABELLED = `(?:[Pp]atient|[Cc]ustomer|[Ee]mployee|[Cc]lient|[Nn]ame|[Ff]ull name|[Cc]ontact person)(?: name)?:`
+const SIGNED = `(?:[Rr]egards|[Ss]incerely|[Cc]heers|[Ss]igned|Grüße|Groeten|[Cc]ordialement|[Ss]aludos),?`
+const NAMES = [
+  `(?:${INTRODUCED}|${TITLED})[ ]+${PARTICLES}${WHOLE}`,
+  String.raw`(?:${LABELLED}|${SIGNED})\s+${FULL}`,
+  // These need more context: people also describe themselves so.
+  String.raw`(?:I am|I'm|I’m|[Ii]ch bin|[Ii]k ben|[Jj]e suis|[Ss]oy)[ ]${FULL}(?=[,.!;\n]|$| and | from | und | en | et | y )`,
+].map((pattern) => new RegExp(String.raw`(?<!\p{L})${pattern}(?!\p{L})`, 'gu'))
+
+/** Names of people in introductions, salutations, signatures and labels: a name alone is too ambiguous. */
+export const namesIn = (text: string): Span[] =>
+  NAMES.flatMap((pattern) =>
+    [...text.matchAll(pattern)].map(({ 0: found, index: start }) => ({ start, end: start + found.length })),
+  )
 
 const DETECTORS: readonly Detector[] = [
   ...patternDetectors,

@@ -1,8 +1,10 @@
-// The page as a file: embedded when the executable is built, built on first use from source.
+// The page: embedded when the executable is built, built on first use from source; over HTTP, and as a file.
 import { constants, gunzipSync, gzipSync } from 'node:zlib'
 import { isCompiled, readAsset } from '../lib/assets.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import { callsPage } from '../views/calls-page.ts'
 import { DATA_MARK } from './report-data.ts'
 
 // The bundler is only needed when run from source.
@@ -10,15 +12,6 @@ const bundler = lazy<typeof import('./bundle.ts')>(() => require('./bundle.ts'))
 
 /** The compressed page of the build. */
 export const PAGE_FILE = 'dist/inspector.html.gz'
-
-/** The compressed page, as it is sent. */
-interface PageFile {
-  compressed: Uint8Array<ArrayBuffer>
-  /** The page's own policy, for the response header. */
-  policy: string
-  /** The page itself. */
-  text(): string
-}
 
 /** The page, compressed. */
 export const compressPage = (text: string): Uint8Array<ArrayBuffer> => new Uint8Array(gzipSync(text, { level: 9 }))
@@ -28,17 +21,14 @@ const POLICY = /http-equiv="Content-Security-Policy" content="([^"]*)"/
 /** Compressed bytes that contain at least the head of the page. */
 const HEAD_BYTES = 4_096
 
-const asFile = (compressed: Uint8Array<ArrayBuffer>): PageFile => {
+/** The page, always the same: compressed as it is sent, its own policy for the response header, and itself. */
+const pageFile = once(async () => {
+  const compressed = isCompiled ? new Uint8Array(readAsset(PAGE_FILE)) : compressPage(await bundler().bundlePage())
   // Most browsers accept it compressed, so only the head with the policy is unpacked.
   const head = gunzipSync(compressed.subarray(0, HEAD_BYTES), { finishFlush: constants.Z_SYNC_FLUSH }).toString()
   const text = once(() => gunzipSync(compressed).toString())
   return { compressed, policy: POLICY.exec(head)?.[1] ?? "default-src 'none'", text }
-}
-
-/** The page; always the same file. */
-export const pageFile: () => Promise<PageFile> = once(async () =>
-  asFile(isCompiled ? new Uint8Array(readAsset(PAGE_FILE)) : compressPage(await bundler().bundlePage())),
-)
+})
 
 /** The page with embedded data, which it shows without a server. */
 export async function reportPage(data: unknown): Promise<string> {
@@ -46,4 +36,28 @@ export async function reportPage(data: unknown): Promise<string> {
   // No text of a trace can close the script element.
   const json = JSON.stringify(data).replaceAll('<', '\\u003c')
   return text().replace(DATA_MARK, () => `<script type="application/json" id="data">${json}</script>`)
+}
+
+const FIRST_CALLS = 100
+
+/** The calls that the page starts with: a page of `GET /_understudy/calls`, before the control API is loaded. */
+export const firstCalls = (sessions: Sessions): Response =>
+  Response.json(sessions.overAll((list) => callsPage(list, { limit: FIRST_CALLS })))
+
+/** The page, compressed if the client accepts that. */
+export async function pageResponse({ headers }: Request): Promise<Response> {
+  const { compressed, policy } = await pageFile()
+  const small = /\bgzip\b/.test(headers.get('accept-encoding') ?? '')
+  return new Response(small ? compressed : gunzipSync(compressed), {
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': `${policy}; frame-ancestors 'none'`,
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      // Another version of the program may use the same address next.
+      'cache-control': 'no-cache',
+      vary: 'accept, accept-encoding',
+      ...(small && { 'content-encoding': 'gzip' }),
+    },
+  })
 }

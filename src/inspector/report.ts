@@ -6,10 +6,12 @@ import type { Operation } from '../contract/core/operation.ts'
 import type { Verification } from '../contract/core/verification.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
 import type { TraceStore } from '../db/trace-store.ts'
-import { callWaterfall } from '../views/call-waterfall.ts'
+import { realClock } from '../lib/clock.ts'
+import { VERSION } from '../version.ts'
 import { rowOf } from '../views/calls-page.ts'
 import { exchangeOf } from '../views/exchange.ts'
 import { REQUEST_HEAD } from '../views/sayings.ts'
+import { callWaterfall } from '../views/waterfall.ts'
 import type { ReportCall, ReportData, ReportedExecution } from './report-data.ts'
 
 /** Maximum size of the details in characters: larger pages open slowly in a browser. */
@@ -28,9 +30,6 @@ export interface ReportEntry {
 /** The inputs of a report. */
 export interface ReportParts {
   title: string
-  version: string
-  /** Milliseconds since the epoch. */
-  now: number
   entries: readonly ReportEntry[]
   verdicts: readonly Verification[]
   execution?: ReportedExecution | undefined
@@ -39,12 +38,12 @@ export interface ReportParts {
 
 /** The data of a report. */
 export async function reportOf(parts: ReportParts): Promise<ReportData> {
-  const { title, version, now, entries, verdicts, execution, exploration } = parts
+  const { title, entries, verdicts, execution, exploration } = parts
   const read = await inFull(entries)
   const calls = Object.fromEntries(read.flatMap(({ row, call }) => (call ? [[row.id, call] as const] : [])))
   return {
-    made: new Date(now).toISOString(),
-    version,
+    made: new Date(realClock.now()).toISOString(),
+    version: VERSION,
     title,
     rows: entries.map(({ row }) => row),
     calls,
@@ -56,9 +55,7 @@ export async function reportOf(parts: ReportParts): Promise<ReportData> {
 }
 
 /** The details of as many calls as fit: failed ones first, then the newest. */
-export async function inFull(
-  entries: readonly ReportEntry[],
-): Promise<{ row: CallRow; call: ReportCall | undefined }[]> {
+export async function inFull(entries: readonly ReportEntry[]) {
   const rank = ({ row }: ReportEntry) => (row.outcome === 'succeeded' ? 0 : 1)
   const ordered = entries.toSorted((one, other) => rank(other) - rank(one) || other.row.arrived - one.row.arrived)
   let remaining = MAX_CHARACTERS

@@ -13,16 +13,6 @@ interface ConnectionEnds {
   localPort: number
 }
 
-/** A TCP connection. The HTTP server above notices when it ends, and drops the request. */
-interface BareSocket {
-  /** Sends bytes past the server. Resolves when the kernel has all of them, or the connection is gone. */
-  write(bytes: Uint8Array): Promise<void>
-  /** Closes the connection with a FIN after all sent bytes. */
-  close(): void
-  /** Closes the connection with a RST. Resolves when the server has noticed. */
-  reset(): Promise<void>
-}
-
 /** The C library of a system, and its values of SOL_SOCKET and SO_LINGER. */
 interface SocketSystem {
   library: string
@@ -54,8 +44,11 @@ type Calls = Library<typeof FUNCTIONS>['symbols']
 const system = socketSystem()
 const loadCalls = once(async () => system && (await import('bun:ffi')).dlopen(system.library, FUNCTIONS).symbols)
 
-/** Finds the open connection between two ends. Undefined if there is none, or if the system is not supported. */
-export async function bareSocket(ends: ConnectionEnds): Promise<BareSocket | undefined> {
+/**
+ * Finds the open TCP connection between two ends. Undefined if there is none, or if the system is not supported. The
+ * HTTP server above notices when it ends, and drops the request.
+ */
+export async function bareSocket(ends: ConnectionEnds) {
   const calls = await loadCalls()
   if (!system || !calls) return undefined
   const { send, setsockopt, shutdown } = calls
@@ -64,7 +57,8 @@ export async function bareSocket(ends: ConnectionEnds): Promise<BareSocket | und
   // A descriptor is reused as soon as its connection is closed.
   const open = () => joins(calls, descriptor, ends)
   return {
-    async write(bytes) {
+    /** Sends bytes past the server. Resolves when the kernel has all of them, or the connection is gone. */
+    async write(bytes: Uint8Array): Promise<void> {
       let rest = bytes
       while (rest.length > 0 && open()) {
         const sent = Number(send(descriptor, rest, rest.length, 0))
@@ -72,10 +66,12 @@ export async function bareSocket(ends: ConnectionEnds): Promise<BareSocket | und
         else await realClock.sleep(1)
       }
     },
-    close() {
+    /** Closes the connection with a FIN after all sent bytes. */
+    close(): void {
       if (open()) shutdown(descriptor, BOTH_WAYS)
     },
-    async reset() {
+    /** Closes the connection with a RST. Resolves when the server has noticed. */
+    async reset(): Promise<void> {
       if (!open()) return
       setsockopt(descriptor, ...system.linger, RESET, RESET.byteLength)
       // The server sees the end of input and closes its side, which sends the RST. Any other way would send a FIN

@@ -1,15 +1,5 @@
 // Caches that are limited in bytes and drop the least recently used entries first.
 
-/** Values by key, limited in bytes. */
-export interface ByteCache<Value> {
-  get(key: string): Value | undefined
-  /** `bytes` is the approximate size of the value. An entry larger than half of the limit is not stored. */
-  set(key: string, value: Value, bytes: number): void
-  delete(key: string): void
-  /** Current size and limit. */
-  size(): CacheSize
-}
-
 /** The size of a cache, in bytes. */
 export interface CacheSize {
   entries: number
@@ -41,7 +31,7 @@ const OVERHEAD = 100
  * cache.get('a') // => 1
  * cache.get('b') // => undefined
  */
-export function byteCache<Value>(limit: number): ByteCache<Value> {
+export function byteCache<Value>(limit: number) {
   type Entries = Map<string, { value: Value; bytes: number }>
   let young: Entries = new Map()
   let old: Entries = new Map()
@@ -65,7 +55,7 @@ export function byteCache<Value>(limit: number): ByteCache<Value> {
     old.delete(key)
   }
   return {
-    get(key) {
+    get(key: string): Value | undefined {
       const found = young.get(key)
       if (found) return found.value
       const earlier = old.get(key)
@@ -74,12 +64,17 @@ export function byteCache<Value>(limit: number): ByteCache<Value> {
       add(key, earlier)
       return earlier.value
     },
-    set(key, value, bytes) {
+    /** `bytes` is the approximate size of the value. An entry larger than half of the limit is not stored. */
+    set(key: string, value: Value, bytes: number): void {
       remove(key)
       const total = bytes + key.length * 2 + OVERHEAD
       if (total <= limit / 2) add(key, { value, bytes: total })
     },
     delete: remove,
-    size: () => ({ entries: young.size + old.size, bytes: youngBytes + oldBytes, limit }),
+    /** Current size and limit. */
+    size: (): CacheSize => ({ entries: young.size + old.size, bytes: youngBytes + oldBytes, limit }),
   }
 }
+
+/** Values by key, limited in bytes. */
+export type ByteCache<Value> = ReturnType<typeof byteCache<Value>>

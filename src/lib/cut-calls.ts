@@ -1,5 +1,5 @@
 // Finds the tool calls of a response whose arguments are truncated, in the stored response or in the bytes that were sent.
-import { callId } from './question-parts.ts'
+import { callId } from './question.ts'
 import { asIndex, asObject, asText, type JsonObject, objectsIn, parsedJson } from './values.ts'
 
 /** Ids of the truncated tool calls in a response of any API, without the prefix of that API (`call_`, `toolu_`). */

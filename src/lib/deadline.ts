@@ -1,21 +1,6 @@
 // A limit on silence: aborts when nothing has happened for a time.
 import type { Clock } from './clock.ts'
 
-/** A running limit. */
-export interface Deadline {
-  /** Aborts when the time is up or the outer signal aborts. */
-  readonly signal: AbortSignal
-  /** Resets the time and lets it run. */
-  restart(): void
-  /** Stops the time until the next `restart`. */
-  hold(): void
-  /** Ends the time now. */
-  expire(): void
-  /** How long the silence may last, in ms. */
-  readonly limit: number
-  stop(): void
-}
-
 /**
  * The result of a promise. Rejects with the signal's reason if that aborts first, even if the work ignores the signal.
  */
@@ -39,7 +24,7 @@ export function startDeadline(
   clock: Clock,
   ms: number,
   { outer, reason }: { outer: AbortSignal; reason: () => Error },
-): Deadline {
+) {
   const controller = new AbortController()
   const stopped = new AbortController()
   let since = clock.passed()
@@ -72,17 +57,25 @@ export function startDeadline(
   if (outer.aborted) pass()
   else outer.addEventListener('abort', pass)
   return {
+    /** Aborts when the time is up or the outer signal aborts. */
     signal: controller.signal,
-    restart() {
+    /** Resets the time and lets it run. */
+    restart(): void {
       since = clock.passed()
       paused = false
       wake?.()
     },
-    hold() {
+    /** Stops the time until the next `restart`. */
+    hold(): void {
       paused = true
     },
+    /** Ends the time now. */
     expire,
+    /** How long the silence may last, in ms. */
     limit: ms,
     stop,
   }
 }
+
+/** A running limit. */
+export type Deadline = ReturnType<typeof startDeadline>

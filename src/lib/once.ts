@@ -15,11 +15,5 @@ export function once<Value>(make: () => Value): () => Value {
 /** A function that computes its value once per object, and keeps it as long as the object exists. */
 export function onceFor<Key extends object, Value extends object>(make: (key: Key) => Value): (key: Key) => Value {
   const made = new WeakMap<Key, Value>()
-  return (key) => {
-    const cached = made.get(key)
-    if (cached) return cached
-    const value = make(key)
-    made.set(key, value)
-    return value
-  }
+  return (key) => made.getOrInsertComputed(key, make)
 }

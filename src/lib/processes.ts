@@ -1,6 +1,7 @@
 // What differs between operating systems about processes: groups, the parent, and signals that a launcher wants ignored. The only
 // place that asks which system it is for any of them.
 import { readFileSync } from 'node:fs'
+import { everySoOften } from './clock.ts'
 
 /** A process that was started. */
 interface Started {
@@ -105,10 +106,9 @@ const CHECK_MS = 500
  */
 export function whenParentEnds(pid: number, then: () => void): void {
   const { hasParent } = processSystem()
-  const timer = setInterval(() => {
+  const stop = everySoOften(CHECK_MS, () => {
     if (hasParent(pid)) return
-    clearInterval(timer)
+    stop()
     then()
-  }, CHECK_MS)
-  timer.unref()
+  })
 }

@@ -4,15 +4,12 @@
 const MIN_LENGTH = 8
 
 /** The forms in which a key may appear in a response: plain, JSON, URL-encoded, escaped. */
-export function secretFormsOf(key: string | undefined): readonly string[] {
-  if (key === undefined || key.length < MIN_LENGTH) return []
-  const cached = forms.get(key)
-  if (cached) return cached
+export const secretFormsOf = (key: string | undefined): readonly string[] =>
+  key === undefined || key.length < MIN_LENGTH ? [] : forms.getOrInsertComputed(key, formsOf)
+function formsOf(key: string): readonly string[] {
   const json = JSON.stringify(key).slice(1, -1)
   const inSlashes = json.replaceAll('/', '\\/')
-  const secretForms = [...new Set([key, json, inSlashes, encodeURIComponent(key.toWellFormed()), escaped(key)])]
-  forms.set(key, secretForms)
-  return secretForms
+  return [...new Set([key, json, inSlashes, encodeURIComponent(key.toWellFormed()), escaped(key)])]
 }
 const escaped = (key: string) =>
   key.replaceAll(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)

@@ -115,19 +115,6 @@ export interface SseBlock {
   event?: Pick<EventSourceMessage, 'event' | 'data'> | undefined
 }
 
-/** Parses a stream of events incrementally. All blocks together are the stream, unchanged. */
-interface SseReader {
-  /**
-   * The blocks that these bytes complete.
-   * @throws EventTooLong
-   */
-  read(bytes: Uint8Array): SseBlock[]
-  /** The rest after the last bytes. */
-  end(): SseBlock[]
-  /** Whether a block is incomplete. */
-  readonly pending: boolean
-}
-
 /** An event exceeds the limit on its length. */
 export class EventTooLong extends Error {
   constructor() {
@@ -180,7 +167,7 @@ function blockParser(first: boolean): (text: string) => SseBlock['event'] {
 }
 
 /** A new reader of a stream of events. */
-export const sseReader = (): SseReader => new BlockReader(new TextDecoder('utf-8', UNCHANGED))
+export const sseReader = () => new BlockReader(new TextDecoder('utf-8', UNCHANGED))
 // The parser removes the byte order mark, and the text must stay unchanged.
 const UNCHANGED = { ignoreBOM: true }
 
@@ -188,15 +175,18 @@ const UNCHANGED = { ignoreBOM: true }
  * A new reader whose texts, names and data have one character per byte (Latin-1), so that bytes that are not UTF-8 are
  * kept.
  */
-export const sseBytesReader = (): SseReader => new BlockReader(LATIN1)
+export const sseBytesReader = () => new BlockReader(LATIN1)
 const LATIN1 = {
   decode: (bytes: Uint8Array = NO_BYTES) =>
     Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1'),
 }
 const NO_BYTES = new Uint8Array()
 
-/** Every forwarded stream has one, so it is a class without closures. */
-class BlockReader implements SseReader {
+/**
+ * Parses a stream of events incrementally. All blocks together are the stream, unchanged. Every forwarded stream has
+ * one, so it is a class without closures.
+ */
+class BlockReader {
   readonly #decoder: Pick<TextDecoder, 'decode'>
   #parse: ReturnType<typeof blockParser> | undefined
   #first = true
@@ -210,6 +200,10 @@ class BlockReader implements SseReader {
     this.#decoder = decoder
   }
 
+  /**
+   * The blocks that these bytes complete.
+   * @throws EventTooLong
+   */
   read(bytes: Uint8Array): SseBlock[] {
     const piece = this.#decoder.decode(bytes, { stream: true })
     this.#pieces.push(piece)
@@ -237,12 +231,14 @@ class BlockReader implements SseReader {
     return blocks
   }
 
+  /** The rest after the last bytes. */
   end(): SseBlock[] {
     const text = this.#pieces.join('') + this.#decoder.decode()
     this.#pieces = []
     return text === '' ? [] : [this.#parsed(text)]
   }
 
+  /** Whether a block is incomplete. */
   get pending(): boolean {
     return this.#pieces.length > 0
   }

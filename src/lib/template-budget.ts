@@ -15,43 +15,38 @@ export const TEMPLATE_LIMITS: TemplateLimits = { steps: 1_000_000, characters: 2
 /** The templates exceed their limits. */
 export class TemplateTooLong extends Error {}
 
-/** The remaining limits. Each method throws `TemplateTooLong` when one is exceeded. */
-export interface TemplateBudget {
-  /** Takes steps. */
-  spend(steps: number): void
-  /** Checks the length of an intermediate value, in characters. */
-  check(characters: number): void
-  /** Charges for parsing a template. */
-  read(template: string): void
-  /** Takes the characters of a finished text. */
-  finish(characters: number): void
-}
-
 const LONG_BLANKS = /\s{64,}/g
 /** Blanks that one step inspects. */
 const BLANK_LOOKS = 512
 
 /** A new budget for the templates of one request. Its methods throw `TemplateTooLong` when a limit is exceeded. */
-export function templateBudget(limits: TemplateLimits): TemplateBudget {
+export function templateBudget(limits: TemplateLimits) {
   let steps = 0
   let characters = 0
-  const check = (length: number) => {
+  /** Checks the length of an intermediate value, in characters. */
+  const check = (length: number): void => {
     if (length > limits.characters) throw new TemplateTooLong(`it makes more than ${limits.characters} characters`)
   }
-  const spend = (more: number) => {
+  /** Takes steps. */
+  const spend = (more: number): void => {
     steps += more
     if (steps > limits.steps) throw new TemplateTooLong(`it takes more than ${limits.steps} steps`)
   }
   return {
     spend,
     check,
-    read(template) {
+    /** Charges for parsing a template. */
+    read(template: string): void {
       // A run of blanks is scanned from each of its blanks, so it costs the square of its length.
       for (const [{ length }] of template.matchAll(LONG_BLANKS)) spend(length ** 2 / BLANK_LOOKS)
     },
-    finish(length) {
+    /** Takes the characters of a finished text. */
+    finish(length: number): void {
       characters += length
       check(characters)
     },
   }
 }
+
+/** The remaining limits. Each method throws `TemplateTooLong` when one is exceeded. */
+export type TemplateBudget = ReturnType<typeof templateBudget>

@@ -2,21 +2,10 @@
 import { MAX_TIMER_MS } from './clock.ts'
 
 /** One pending wait. */
-class Wait {
+interface Wait {
   /** When it is over, in ms of `performance.now()`. */
-  readonly due: number
-  readonly #late: () => Error
-  readonly #reject: (error: Error) => void
-
-  constructor(ms: number, late: () => Error, reject: (error: Error) => void) {
-    this.due = performance.now() + ms
-    this.#late = late
-    this.#reject = reject
-  }
-
-  end(): void {
-    this.#reject(this.#late())
-  }
+  due: number
+  end(): void
 }
 
 /** Nearly all waits end in time, so one timer serves all: it is set for the first one that was due when it was set. */
@@ -58,7 +47,7 @@ export interface TimeoutErrors {
 /** The result of the promise, or a rejection with `late()` if it has not settled after `ms` milliseconds. */
 export function within<T>(promise: Promise<T>, ms: number, { late, failed }: TimeoutErrors): Promise<T> {
   const { promise: settled, resolve, reject } = Promise.withResolvers<T>()
-  const wait = new Wait(ms, late, reject)
+  const wait: Wait = { due: performance.now() + ms, end: () => reject(late()) }
   waiting.add(wait)
   watch(wait.due)
   promise.then(

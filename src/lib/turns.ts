@@ -1,16 +1,7 @@
 // A semaphore that is fair between owners: their turns alternate, however many one of them requests.
 
-/** Takes turns. */
-interface Turns {
-  /**
-   * The result of the work, which runs when it is its owner's turn.
-   * @throws the signal's reason if that aborts before
-   */
-  take<Result>(owner: { readonly signal: AbortSignal; key: object }, work: () => Promise<Result>): Promise<Result>
-}
-
 /** Allows `most` turns at the same time. */
-export function turnsOf(most: number): Turns {
+export function turnsOf(most: number) {
   // In the order of the owners' next turns.
   const waiting = new Map<object, (() => void)[]>()
   let taken = 0
@@ -41,7 +32,14 @@ export function turnsOf(most: number): Turns {
       next()
     })
   return {
-    async take({ signal, key }, work) {
+    /**
+     * The result of the work, which runs when it is its owner's turn.
+     * @throws the signal's reason if that aborts before
+     */
+    async take<Result>(
+      { signal, key }: { readonly signal: AbortSignal; key: object },
+      work: () => Promise<Result>,
+    ): Promise<Result> {
       await turn(signal, key)
       try {
         return await work()

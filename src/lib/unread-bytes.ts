@@ -8,7 +8,7 @@ import { monotonicMs } from './monotonic.ts'
  * The connections of this machine (Linux, proc(5)): each line has both ends, the state and the size of both queues, in
  * hexadecimal.
  */
-const TABLES = ['/proc/net/tcp', '/proc/net/tcp6']
+const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'].map(sharedReader)
 /** States in which bytes may be unread: established, half-closed by either end. */
 const OPEN = '0[1458]'
 /** Maximum wait: a client that is stopped reads nothing. */
@@ -26,14 +26,27 @@ export async function allRead(peer: string): Promise<void> {
   while ((await unreadBytes(port)) > 0 && monotonicMs() < end) await realClock.sleep(LOOK_MS)
 }
 
-/**
- * Bytes in the kernel's queues of the open connections with a local port, from the first table that has one: to read a table takes 4 ms.
- */
+/** Reads a file again for each caller, once for all who call until a read begins: to read a table takes the kernel 4 ms. */
+function sharedReader(path: string): () => Promise<string> {
+  let last: Promise<unknown> = Promise.resolve()
+  let next: Promise<string> | undefined
+  return () => {
+    next ??= last.then(() => {
+      next = undefined
+      const text = readFile(path, 'latin1').catch(() => '')
+      last = text.then(() => undefined)
+      return text
+    })
+    return next
+  }
+}
+
+/** Bytes in the kernel's queues of the open connections with a local port, from the first table that has one. */
 async function unreadBytes(port: number): Promise<number> {
   const end = port.toString(16).toUpperCase().padStart(4, '0')
   const connection = new RegExp(`^ *\\d+: \\w+:${end} \\w+:\\w+ ${OPEN} \\w+:(\\w+)`, 'gm')
-  for (const table of TABLES) {
-    const text = await readFile(table, 'latin1').catch(() => '')
+  for (const read of TABLES) {
+    const text = await read()
     const queues = [...text.matchAll(connection)].map(([, queued = '']) => Number.parseInt(queued, 16))
     if (queues.length > 0) return queues.reduce((sum, queued) => sum + queued)
   }

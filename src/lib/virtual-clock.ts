@@ -1,6 +1,6 @@
 // A clock that skips from wait to wait when nothing else can run. Only latency takes real time.
-import { createSilences, LAST_INSTANT, type VirtualClock, withSkippedLatency } from './clock.ts'
-import { createLatencies } from './latencies.ts'
+import { createSilences, LAST_INSTANT, MAX_TIMER_MS, type VirtualClock, withSkippedLatency } from './clock.ts'
+import { noteSilence } from './hang-reset.ts'
 
 /** The instant at which every virtual clock starts: 2025-01-01T00:00:00Z. */
 export const VIRTUAL_START = Date.UTC(2025, 0, 1)
@@ -10,6 +10,11 @@ const IDLE_TURNS = 3
 
 /** The latest instant of a clock. Waits that are due later end here. */
 const NEVER = Number.MAX_SAFE_INTEGER
+
+/** Real time that a client waited before it disconnected is rounded to this, so that runs stay identical. */
+const STEP_MS = 100
+/** Maximum extra time of a latency, so that those that are due before it end before it. */
+const SLACK_MS = 20
 
 /** A wait of a virtual clock. */
 interface VirtualWait {
@@ -86,99 +91,102 @@ function whenIdle(idle: () => void, isAwaited: () => boolean) {
   }
 }
 
-/** The position of a virtual clock, and how far it may advance by itself. */
-function createHand(start: number) {
-  let now = start
-  // Its start, if it had always shown the current time.
-  let origin = start
-  // The instant up to which a frozen clock may advance. Waits that are due later stay.
-  let horizon = NEVER
-  // The instant up to which it was advanced explicitly, beyond latencies that have not ended too.
-  let advancedTo = start
-  return {
-    now: () => now,
-    passed: () => now - origin,
-    /** How far it may advance by itself while a latency ends at `bound`. */
-    horizon: (bound: number) => Math.min(horizon, Math.max(bound, advancedTo)),
-    frozen: () => horizon < NEVER,
-    freeze() {
-      horizon = now
-    },
-    resume() {
-      horizon = NEVER
-    },
-    /** Allows it to advance by so many ms, even if it is frozen. */
-    allow(ms: number) {
-      advancedTo = Math.max(advancedTo, now + ms)
-      if (horizon < NEVER) horizon = Math.max(horizon, now + ms)
-    },
-    /** Advances to an instant, unless it is in the past. Returns the number of ms. */
-    goTo(due: number): number {
-      const before = now
-      now = Math.max(now, due)
-      return now - before
-    },
-    /** Sets another time. How far it may advance stays the same. */
-    set(to: number) {
-      if (horizon < NEVER) horizon += to - now
-      advancedTo += to - now
-      origin += to - now
-      now = to
-    },
-  }
+/** A latency that has not ended: it takes real time, and ends at an instant of the clock that only its start decides. */
+interface Latency {
+  /** The instants of the clock at which it started and will end; `Infinity` if only a signal ends it. */
+  start: number
+  due: number
+  /** When it should end, by the machine's timer. */
+  endsAt: number
+  /** Whether its real time is over. */
+  done: boolean
+  /** Ends it, after the caller has moved the clock. */
+  wake(): void
+  fail(reason: unknown): void
 }
 
-/** Moves a clock from wait to wait, and to the ends of latencies, while nothing else can run. */
-function createSteps(hand: ReturnType<typeof createHand>) {
-  const waits = createWaits()
-  let jumped = 0
-  // The instant up to which a client has really waited.
-  let waited = hand.now()
-  const goTo = (instant: number) => (hand.frozen() ? 0 : hand.goTo(instant))
-  /** Ends what is due next. */
-  const step = () => {
-    const ended = latencies.next()
-    // A wait that is due before the end of a latency ends first.
-    const next = waits.next(Math.min(ended?.due ?? NEVER, hand.horizon(ended?.due ?? latencies.bound())))
-    if (next) {
-      const passed = hand.goTo(next.due)
-      jumped += Math.max(0, Math.min(passed, hand.now() - waited))
-      next.wake()
-    } else if (ended) {
-      goTo(ended.due)
-      ended.wake()
-    } else return
-    if (isAwaited()) watch()
-  }
-  const latencies = createLatencies({
-    now: hand.now,
-    canceled: goTo,
-    changed: () => isAwaited() && watch(),
-  })
-  const isAwaited = () => waits.size() > 0 || latencies.anyOver()
-  const { watch, work } = whenIdle(step, isAwaited)
+/** Notifications of latencies to their clock. */
+interface LatencyEvents {
+  now(): number
+  /** The real time of one is over, or its client disconnected: the clock may advance. */
+  changed(): void
+  /** One ended early, at an instant of the clock. */
+  canceled(instant: number): void
+}
+
+/** The latencies of a clock. */
+function createLatencies({ now, changed, canceled }: LatencyEvents) {
+  const running = new Set<Latency>()
+  // How late the timer of the last latency of a signal was: the next one is shorter by that.
+  const late = new WeakMap<AbortSignal, number>()
   return {
-    waits,
-    latencies,
-    watch,
-    work,
-    jumped: () => jumped,
-    /** A client has waited so many ms: advancing by them is no skip, whatever else ends meanwhile. */
-    follow(ms: number) {
-      waited = Math.max(waited, hand.now() + ms)
+    begin(ms: number, signal: AbortSignal | undefined): Promise<void> {
+      if (signal?.aborted) return Promise.reject(signal.reason)
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      const began = performance.now()
+      const length = Math.max(0, ms - ((signal && late.get(signal)) ?? 0))
+      const end = () => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', leave)
+        running.delete(latency)
+        changed()
+      }
+      const latency: Latency = {
+        start: now(),
+        due: now() + ms,
+        endsAt: began + length,
+        done: false,
+        wake() {
+          if (signal) late.set(signal, Math.max(0, performance.now() - latency.endsAt))
+          end()
+          resolve()
+        },
+        fail(reason) {
+          end()
+          reject(reason)
+        },
+      }
+      const ring = () => {
+        latency.done = true
+        changed()
+      }
+      const leave = () => {
+        const { start, due, fail } = latency
+        noteSilence(signal?.reason, due - start)
+        const waited = Math.round((performance.now() - began) / STEP_MS) * STEP_MS
+        canceled(Math.min(due, start + waited))
+        fail(signal?.reason)
+      }
+      const timer = length <= MAX_TIMER_MS ? setTimeout(ring, Math.ceil(length)) : undefined
+      running.add(latency)
+      signal?.addEventListener('abort', leave, { once: true })
+      return promise
     },
-    size: () => waits.size() + latencies.size(),
-    /** Sets another time without letting any pass. */
-    set(to: number) {
-      const by = to - hand.now()
-      waits.shift(by)
-      latencies.shift(by)
-      waited += by
-      hand.set(to)
+    /** The one to end next. One that is due earlier, and whose real time is nearly over, is awaited. */
+    next(): Latency | undefined {
+      const all = [...running].sort((one, other) => one.due - other.due)
+      const first = all.find(({ done: over }) => over)
+      if (!first) return undefined
+      const real = performance.now()
+      const isNear = ({ done: over, due, endsAt }: Latency) => !over && due < first.due && endsAt - real < SLACK_MS
+      return real < first.endsAt + SLACK_MS && all.some(isNear) ? undefined : first
+    },
+    size: () => running.size,
+    /** Number of latencies without an end of their own. */
+    endless: () => [...running].filter(({ due }) => due === Number.POSITIVE_INFINITY).length,
+    /** Whether the real time of any is over. */
+    anyOver: () => running.values().some(({ done: over }) => over),
+    /** The instant up to which the clock may advance by itself meanwhile. */
+    bound: () => running.values().reduce((least, { due }) => Math.min(least, due), Number.POSITIVE_INFINITY),
+    /** Moves all of them with the clock. */
+    shift(ms: number) {
+      for (const latency of running) {
+        latency.start += ms
+        latency.due += ms
+      }
     },
     end(reason: unknown) {
-      waits.end(reason)
-      latencies.end(reason)
+      for (const latency of [...running]) latency.fail(reason)
     },
   }
 }
@@ -188,16 +196,54 @@ function createSteps(hand: ReturnType<typeof createHand>) {
  * order.
  */
 export function virtualClock(start = VIRTUAL_START): VirtualClock {
-  const hand = createHand(start)
-  const steps = createSteps(hand)
-  const { waits, latencies, watch, work, jumped } = steps
-  const silences = createSilences()
+  let now = start
+  // Its start, if it had always shown the current time.
+  let origin = start
+  // The instant up to which a frozen clock may advance. Waits that are due later stay.
+  let horizon = NEVER
+  // The instant up to which it was advanced explicitly, beyond latencies that have not ended too.
+  let advancedTo = start
+  // The instant up to which a client has really waited.
+  let waited = start
+  let jumped = 0
   let skipsLatency = false
   let ended: { reason: unknown } | undefined
+  const waits = createWaits()
+  const silences = createSilences()
+  const isFrozen = () => horizon < NEVER
+  /** Goes to the end of a latency, unless it is frozen or that is in the past. */
+  const goTo = (instant: number) => {
+    if (!isFrozen()) now = Math.max(now, instant)
+  }
+  const latencies = createLatencies({
+    now: () => now,
+    canceled: goTo,
+    changed: () => isAwaited() && watch(),
+  })
+  const isAwaited = () => waits.size() > 0 || latencies.anyOver()
+  /** Ends what is due next. */
+  const step = () => {
+    const latency = latencies.next()
+    // How far it may advance by itself while a latency has not ended.
+    const bound = Math.min(horizon, Math.max(latency?.due ?? latencies.bound(), advancedTo))
+    // A wait that is due before the end of a latency ends first.
+    const next = waits.next(Math.min(latency?.due ?? NEVER, bound))
+    if (next) {
+      const before = now
+      now = Math.max(now, next.due)
+      jumped += Math.max(0, Math.min(now - before, now - waited))
+      next.wake()
+    } else if (latency) {
+      goTo(latency.due)
+      latency.wake()
+    } else return
+    if (isAwaited()) watch()
+  }
+  const { watch, work } = whenIdle(step, isAwaited)
 
   const sleep = (ms: number, signal?: AbortSignal) => {
     if (ended) return Promise.reject(ended.reason)
-    const slept = waits.until(Math.min(NEVER, hand.now() + Math.max(0, ms)), signal)
+    const slept = waits.until(Math.min(NEVER, now + Math.max(0, ms)), signal)
     watch()
     return slept
   }
@@ -207,22 +253,24 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
       ? withSkippedLatency({ sleep, until: silences.until }, ms, signal)
       : latencies.begin(Math.max(0, ms), signal)
   }
+  /** Allows it to advance by so many ms, even if it is frozen, and waits for that. */
   const advance = (ms: number) => {
-    hand.allow(ms)
+    advancedTo = Math.max(advancedTo, now + ms)
+    if (isFrozen()) horizon = Math.max(horizon, now + ms)
     return sleep(ms)
   }
   return {
     kind: 'virtual',
-    now: () => Math.min(LAST_INSTANT, Math.floor(hand.now())),
-    passed: () => Math.floor(hand.passed()),
+    now: () => Math.min(LAST_INSTANT, Math.floor(now)),
+    passed: () => Math.floor(now - origin),
     sleep,
     latency,
     work,
     get frozen() {
-      return hand.frozen()
+      return isFrozen()
     },
     get waiting() {
-      return steps.size()
+      return waits.size() + latencies.size()
     },
     get endless() {
       return latencies.endless() + silences.endless
@@ -231,25 +279,39 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
       return skipsLatency
     },
     get jumped() {
-      return jumped()
+      return jumped
     },
     skipLatency(skip) {
       skipsLatency = skip
     },
-    freeze: hand.freeze,
+    freeze() {
+      horizon = now
+    },
     resume() {
-      hand.resume()
+      horizon = NEVER
       watch()
     },
     advance,
     follow(ms) {
-      steps.follow(ms)
+      // A client has waited so long: advancing by it is no skip, whatever else ends meanwhile.
+      waited = Math.max(waited, now + ms)
       return advance(ms)
     },
-    set: steps.set,
+    set(to) {
+      const by = to - now
+      waits.shift(by)
+      latencies.shift(by)
+      waited += by
+      // How far it may advance stays the same.
+      if (isFrozen()) horizon += by
+      advancedTo += by
+      origin += by
+      now = to
+    },
     end(reason) {
       ended = { reason }
-      steps.end(reason)
+      waits.end(reason)
+      latencies.end(reason)
     },
   }
 }

@@ -1,6 +1,7 @@
-// Notes which task turns clients have started without reading their end. In memory: turns of an earlier process are
-// unknown.
+// Notes which task turns clients have started without reading their end, and which calls have started them. In memory:
+// turns of an earlier process are unknown.
 import type { SessionHandle } from '../sessions/session.ts'
+import type { Session } from '../sessions/sessions.ts'
 
 /** A turn that a client started, and whose end no client has read yet. */
 interface UnreadTurn {
@@ -41,3 +42,15 @@ export function createTaskReaders() {
     unread: (handle: SessionHandle): readonly UnreadTurn[] => [...(handles.get(handle)?.values() ?? [])],
   }
 }
+
+/** The turn that a call started. */
+export interface BegunTurn {
+  session: Session
+  /** The id of its trace. */
+  trace: string
+  /** When it started, in ms of the session's clock. */
+  started: number
+}
+
+/** The turns that calls in progress have started, by the signal of their request. */
+export type TurnCalls = WeakMap<AbortSignal, BegunTurn>

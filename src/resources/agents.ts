@@ -3,12 +3,13 @@ import { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
 import { Agent, AgentBody, AgentPatch, type AgentTool, TOOL_TIMEOUT } from '../contract/workspace/agent.ts'
 import type { Fields } from '../contract/workspace/record.ts'
+import { AgentSettingsShape } from '../contract/workspace/task-shapes.ts'
 import type { ToolParts } from '../contract/workspace/tool.ts'
 import { builtIns } from '../guardrails/index.ts'
 import { fingerprint } from '../lib/ids.ts'
 import { canCallTools } from '../providers/catalogue.ts'
 import { quote } from '../schema/validation.ts'
-import { defineResource, type Resource, type Transaction } from './define.ts'
+import { defineResource, oneOf, type Resource, type Transaction } from './define.ts'
 import { evaluators } from './evaluators/evaluators.ts'
 import { knowledgeBases } from './knowledge/knowledge.ts'
 import { memoryStores } from './memory-stores.ts'
@@ -34,14 +35,7 @@ const StoredAgent = z.looseObject({
   instructions: z.string(),
   model: z.union([z.string(), z.looseObject({ id: z.string() })]),
   fallback_models: z.array(z.union([z.string(), z.looseObject({ id: z.string() })])).nullish(),
-  settings: z.looseObject({
-    max_iterations: z.number(),
-    max_execution_time: z.number(),
-    max_cost: z.number(),
-    tools: z.array(z.looseObject({ type: z.string() })),
-    evaluators: z.array(z.looseObject({ id: z.string() })),
-    guardrails: z.array(z.looseObject({ id: z.string() })),
-  }),
+  settings: AgentSettingsShape.extend({ tools: z.array(z.looseObject({ type: z.string() })) }),
   memory_stores: z.array(z.string()),
   team_of_agents: z.array(z.looseObject({ key: z.string() })),
   knowledge_bases: z.array(z.looseObject({})),
@@ -155,34 +149,21 @@ function keptVariables(agent: AgentBody, named: Fields, before: Fields | undefin
  * @throws ApiError
  */
 function checkReferences(agent: AgentBody, work: Transaction, before: Fields | undefined): void {
-  const check = (resource: Resource, names: readonly [string, string][]) => {
-    for (const [name, param] of names)
-      if (!find(resource, work, name)) throw unknownReference(resource, work, { name, param })
-  }
-  check(
-    knowledgeBases,
-    agent.knowledge_bases.map(({ knowledge_id }, at) => [knowledge_id, `knowledge_bases[${at}].knowledge_id`]),
-  )
-  check(
-    memoryStores,
-    agent.memory_stores.map((name, at) => [name, `memory_stores[${at}]`]),
-  )
-  check(
-    agents,
-    agent.team_of_agents
-      .map(({ key }, at): [string, string] => [key, `team_of_agents[${at}].key`])
-      .filter(([key]) => key !== agent.key || before === undefined),
-  )
-  check(
-    tools,
-    agent.settings.tools.flatMap(({ key, id }, at): [string, string][] =>
-      key !== undefined
-        ? [[key, `settings.tools[${at}].key`]]
-        : id !== undefined
-          ? [[id, `settings.tools[${at}].id`]]
-          : [],
+  type Reference = [resource: Resource, name: string | undefined, param: string]
+  const references: Reference[] = [
+    ...agent.knowledge_bases.map(
+      ({ knowledge_id }, at): Reference => [knowledgeBases, knowledge_id, `knowledge_bases[${at}].knowledge_id`],
     ),
-  )
+    ...agent.memory_stores.map((name, at): Reference => [memoryStores, name, `memory_stores[${at}]`]),
+    ...agent.team_of_agents
+      .map(({ key }, at): Reference => [agents, key, `team_of_agents[${at}].key`])
+      .filter(([, key]) => key !== agent.key || before === undefined),
+    ...agent.settings.tools.map(({ key, id }, at): Reference => {
+      return [tools, key ?? id, `settings.tools[${at}].${key === undefined ? 'id' : 'key'}`]
+    }),
+  ]
+  for (const [resource, name, param] of references)
+    if (name !== undefined && !find(resource, work, name)) throw unknownReference(resource, work, { name, param })
   const guardrailIds = work.guardrailIds?.()
   const checks: [readonly { id: string }[], string, readonly string[] | undefined][] = [
     [agent.settings.evaluators, 'settings.evaluators', []],
@@ -233,15 +214,11 @@ function unknownReference(
   work: Transaction,
   { name, param, builtIn = [] }: { name: string; param: string; builtIn?: readonly string[] | undefined },
 ): ApiError {
-  const { data } = work.records.page({
-    kind: resource.kind,
-    workspace: work.caller.workspace,
-    parent: '',
-    limit: MAX_NAMED,
-  })
+  const { kind } = resource
+  const { data } = work.records.page({ kind, workspace: work.caller.workspace, parent: '', limit: MAX_NAMED })
   const there = data.map(({ key, _id }) => quote(String(key ?? _id))).join(', ')
   const choices = builtIn.length === 0 ? '' : `${builtIn.map(quote).join(', ')}, or `
-  const message = `'${param}' must be ${choices}the key or id of ${/^[aeiou]/.test(resource.noun) ? 'an' : 'a'} ${resource.noun}, got ${quote(name)}; there ${there === '' ? 'is none' : `are ${there}`} in this workspace`
+  const message = `'${param}' must be ${choices}the key or id of ${oneOf(resource)}, got ${quote(name)}; there ${there === '' ? 'is none' : `are ${there}`} in this workspace`
   return new ApiError(404, `${resource.kind}_not_found`, message, { param })
 }
 

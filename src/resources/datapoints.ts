@@ -1,12 +1,12 @@
 // Datapoints: the rows of a dataset. A change of them creates a new version of the dataset.
 
-import { asRoute, type Route } from '../contract/core/route.ts'
+import type { Route } from '../contract/core/route.ts'
 import { Datapoint, DatapointBody } from '../contract/workspace/dataset.ts'
 import type { Fields } from '../contract/workspace/record.ts'
 import { Deleted } from '../contract/workspace/shared.ts'
 import { countsOf, datasets } from './datasets.ts'
 import { defineResource, PAGED, recordOf, type Transaction } from './define.ts'
-import type { ResourceDeps } from './routes.ts'
+import { type ResourceDeps, recordRoute } from './routes.ts'
 import { findRecord, saveRecord } from './verbs.ts'
 import { versionName } from './versions.ts'
 import { workOf } from './work.ts'
@@ -68,19 +68,16 @@ function count(work: Transaction, dataset: Fields, more: number): void {
 }
 
 /** The route that clears a dataset. */
-export const clearRoute = ({ callOf }: ResourceDeps): Route =>
-  asRoute({
+export const clearRoute = (deps: ResourceDeps): Route =>
+  recordRoute(datasets, deps, {
     method: 'delete',
     path: '/v2/datasets/:dataset_id/clear',
-    tag: 'Datasets',
     summary: 'Clear a dataset',
     description: 'Deletes all datapoints of the dataset. This creates one version.',
     operationId: 'clearDataset',
     status: 204,
     response: Deleted,
-    errors: [404],
-    async handle({ request, params }) {
-      const { session, caller } = await callOf(request)
+    async handle({ params, session, caller }) {
       await session.transact(() => {
         const work = workOf(session, caller)
         const dataset = findRecord(datasets, work, params)

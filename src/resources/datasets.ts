@@ -7,13 +7,10 @@ import { defineResource, PAGED } from './define.ts'
 import { chosenProject } from './projects.ts'
 import { versionsOf } from './versions.ts'
 
-interface Counts {
-  total_versions: number
-  datapoints_count: number
-}
+const NO_COUNTS = { total_versions: 0, datapoints_count: 0 }
 /** The counts of a dataset. */
-export const countsOf = (dataset: Fields | undefined): Counts =>
-  (dataset?.metadata as Counts | undefined) ?? { total_versions: 0, datapoints_count: 0 }
+export const countsOf = (dataset: Fields | undefined): typeof NO_COUNTS =>
+  (dataset?.metadata as typeof NO_COUNTS | undefined) ?? NO_COUNTS
 
 /** Datasets (the specification, "Dataset"). */
 export const datasets = defineResource({

@@ -182,11 +182,11 @@ export function recordOf(
 export function recordIn(
   resource: Resource,
   { records, caller }: Reading,
-  { parent, name, param = resource.param }: { parent: string; name: string; param?: string },
+  { parent, name }: { parent: string; name: string },
 ): Fields {
   const keyed = resource.named ? records.byKey(resource.kind, caller.workspace, parent, name) : undefined
   if (keyed) return keyed
   const found = records.get(resource.kind, caller.workspace, name)
-  if (found?.parent !== parent) throw notFound(resource, name, param)
+  if (found?.parent !== parent) throw notFound(resource, name)
   return found.body
 }

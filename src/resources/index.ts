@@ -1,12 +1,15 @@
 // The registry of workspace resources: one line each.
+import { z } from 'zod'
 import type { Route } from '../contract/core/route.ts'
+import { TASK_SHAPES } from '../contract/workspace/task-shapes.ts'
+import type { RecordShape, RecordShapes } from '../db/record-shapes.ts'
+import { WARNING } from '../sessions/warnings.ts'
 import { agents, agentVersions } from './agents.ts'
 import { contacts } from './contacts.ts'
 import { clearRoute, datapoints } from './datapoints.ts'
 import { datasets, datasetVersions } from './datasets.ts'
 import type { Resource } from './define.ts'
-import { evaluatorInvokeRoute } from './evaluators/evaluator-invoke.ts'
-import { evaluatorRunRoute } from './evaluators/evaluator-run.ts'
+import { evaluatorInvokeRoute, evaluatorRunRoute } from './evaluators/evaluator-routes.ts'
 import { evaluators, evaluatorVersions } from './evaluators/evaluators.ts'
 import { feedback, feedbackHandlers, feedbackRoutes } from './feedback.ts'
 import { chunkHandlers } from './knowledge/chunk.ts'
@@ -17,7 +20,6 @@ import { chunks, datasources, knowledgeBases } from './knowledge/knowledge.ts'
 import { searchRoute } from './knowledge/search.ts'
 import { memories, memoryDocuments, memoryStores } from './memory-stores.ts'
 import { projects } from './projects.ts'
-import { shapesOf } from './record-shapes.ts'
 import { reviewSets } from './review-sets.ts'
 import { type ResourceDeps, routesOf } from './routes.ts'
 import { stateRoutes } from './seeds/state.ts'
@@ -48,8 +50,18 @@ export const resources: readonly Resource[] = [
   events,
 ]
 
-/** The schemas of record bodies, by kind. */
-export const recordShapes = shapesOf(resources)
+const Identified = z.looseObject({ _id: z.string().min(1) })
+const shapes = new Map<string, RecordShape>([
+  ...Object.entries(TASK_SHAPES).map(([kind, stored]) => [kind, { stored }] as const),
+  [WARNING, { stored: z.looseObject({ message: z.string() }) }],
+  ...resources.map(({ kind, record, stored, show }): [string, RecordShape] => [
+    kind,
+    { stored: stored ? Identified.and(stored) : Identified, shown: record, ...(show && { show }) },
+  ]),
+])
+
+/** The schemas of record bodies, by kind: those of the resources, of tasks, and of warnings. */
+export const recordShapes: RecordShapes = (kind) => shapes.get(kind)
 
 /** All routes of the workspace. */
 export const resourceRoutes = (deps: ResourceDeps): readonly Route[] => [

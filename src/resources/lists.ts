@@ -10,14 +10,8 @@ import { type PathParams, parentsOf, shown } from './verbs.ts'
 const DEFAULT_PAGE = 50
 const pageSizeOf = ({ pageSize }: Resource) => (pageSize === undefined ? DEFAULT_PAGE : pageSize)
 
-/** The query and the response of a list. */
-interface ListSchemas {
-  query: z.ZodType
-  answer: z.ZodType
-}
-
-/** The schemas of a resource's list: created once per process, however many servers it has. */
-export const listSchemasOf = onceFor((resource: Resource): ListSchemas => {
+/** The schemas of a list's query and response: created once per process, however many servers it has. */
+export const listSchemasOf = onceFor((resource: Resource): { query: z.ZodType; answer: z.ZodType } => {
   const { plainList, record, filter, mostInPage: most, limitDescription: described } = resource
   if (plainList) return { query: z.strictObject(filter?.query ?? {}), answer: z.array(record) }
   const query = pageQuery(pageSizeOf(resource), { most, described, filter: filter?.query })
@@ -33,20 +27,16 @@ export function listRecords(resource: Resource, work: Reading, params: PathParam
   const parent = parentsOf(resource, work, params).at(-1) ?? ''
   const list = { kind: resource.kind, workspace: work.caller.workspace, parent }
   for (const [param, id] of Object.entries({ starting_after: after, ending_before: before })) {
-    if (id === undefined) continue
-    if (!work.records.inList(list, id)) throw notFound(resource, id, param)
+    if (id !== undefined && !work.records.inList(list, id)) throw notFound(resource, id, param)
   }
   const limit = query.limit ?? (resource.plainList ? undefined : (pageSizeOf(resource) ?? undefined))
-  const { data, hasMore } = narrowed(resource, query)
+  const isFiltered = Object.keys(resource.filter?.query ?? {}).some((name) => query[name] !== undefined)
+  const { data, hasMore } = isFiltered
     ? filteredPage(resource, work, { ...list, limit, after, before, query })
     : work.records.page({ ...list, limit, after, before })
   const answers = data.flatMap((record) => readableRow(() => shown(resource, record)))
   return resource.plainList ? answers : { object: 'list', data: answers, has_more: hasMore }
 }
-
-/** Whether a query filters the list. */
-const narrowed = ({ filter }: Resource, query: Fields): boolean =>
-  Object.keys(filter?.query ?? {}).some((name) => query[name] !== undefined)
 
 type Page = Parameters<Reading['records']['page']>[0]
 

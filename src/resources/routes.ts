@@ -134,12 +134,12 @@ const clientWork = (session: Session, caller: Caller, { guardrails }: ResourceDe
 
 function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
   const { record, examples } = resource
-  /** Runs a change in one transaction, and responds with its result. */
-  const change = async (request: Request, params: PathParams, run: (work: Transaction) => Fields | Fields[]) => {
+  /** Runs a change in one transaction. */
+  const change = async <Changed>(request: Request, params: PathParams, run: (work: Transaction) => Changed) => {
     const { session, caller } = await deps.callOf(request)
     const changed = await session.transact(() => run(tidied(resource, clientWork(session, caller, deps), params)))
     deps.wake(session)
-    return Array.isArray(changed) ? changed.map((one) => shown(resource, one)) : shown(resource, changed)
+    return changed
   }
   /** The context of a read. */
   const reading = async (request: Request, params: PathParams) => {
@@ -155,12 +155,14 @@ function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
         ...(examples?.create && { examples: examples.create }),
         async handle({ request, params, body }) {
           // Validating thousands of records takes a turn of the event loop, and writing them another one.
-          if (Array.isArray(body)) await nextTurn()
-          return change(request, params, (work) =>
-            Array.isArray(body)
-              ? createRecords(resource, work, body, params)
-              : putRecord(resource, work, body as Fields, params),
-          )
+          if (!Array.isArray(body))
+            return shown(
+              resource,
+              await change(request, params, (work) => putRecord(resource, work, body as Fields, params)),
+            )
+          await nextTurn()
+          const created = await change(request, params, (work) => createRecords(resource, work, body, { params }))
+          return created.map((one) => shown(resource, one))
         },
       }
     case 'update':
@@ -168,11 +170,18 @@ function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
         body: resource.update as never,
         response: record,
         ...(examples?.update && { examples: examples.update }),
-        handle: ({ request, params, body }) =>
-          change(request, params, (work) => updateRecord(resource, work, body as Fields, params)),
+        handle: async ({ request, params, body }) =>
+          shown(
+            resource,
+            await change(request, params, (work) => updateRecord(resource, work, body as Fields, params)),
+          ),
       }
     case 'delete':
-      return deleteParts(resource, deps)
+      return {
+        response: Deleted,
+        ...(resource.deletedStatus && { status: resource.deletedStatus }),
+        handle: ({ request, params }) => change(request, params, (work) => deleteRecord(resource, work, params)),
+      }
     case 'get':
       return {
         response: record,
@@ -188,20 +197,6 @@ function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
           listRecords(resource, await reading(request, params), params, query as Fields),
       }
     }
-  }
-}
-
-function deleteParts(resource: Resource, deps: ResourceDeps): Parts {
-  return {
-    response: Deleted,
-    ...(resource.deletedStatus && { status: resource.deletedStatus }),
-    handle: async ({ request, params }) => {
-      const { session, caller } = await deps.callOf(request)
-      const work = () => tidied(resource, workOf(session, caller), params)
-      const deleted = await session.transact(() => deleteRecord(resource, work(), params))
-      deps.wake(session)
-      return deleted
-    },
   }
 }
 

@@ -35,18 +35,14 @@ export function throughFaults({ runs, sessionOf, count }: WorkspaceDeps): (route
   return (route) => (EMULATED.test(route.path) ? { ...route, handle: handleOf(route) } : route)
 }
 
-interface WorkspaceCall {
-  session: Session
-  /** Aborts when the client disconnects or the session is reset. */
-  signal: AbortSignal
-  run: ScenarioRun
-}
-
-/** The response through the faults of a scenario, which also records reads. */
+/**
+ * The response through the faults of a scenario, which also records reads. The signal aborts when the client disconnects
+ * or the session is reset.
+ */
 async function responseUnder(
   route: Route,
   input: RouteInput,
-  { session, signal, run }: WorkspaceCall,
+  { session, signal, run }: { session: Session; signal: AbortSignal; run: ScenarioRun },
 ): Promise<Response> {
   const { request } = input
   const { pathname, search } = new URL(request.url)

@@ -18,21 +18,15 @@ import { addVersion } from './versions.ts'
 /** Path parameters by name. */
 export type PathParams = Record<string, string>
 
-/** The parent resources, outermost first. */
-const ancestorsOf = (resource: Resource): readonly Resource[] =>
-  resource.parent ? [...ancestorsOf(resource.parent), resource.parent] : []
-
 /**
- * Ids of the parent records in a path.
+ * Ids of the parent records in a path, outermost first.
  * @throws ApiError 404 if one is missing, or has another parent
  */
-export function parentsOf(resource: Resource, work: Reading, params: PathParams): string[] {
-  const ids: string[] = []
-  for (const ancestor of ancestorsOf(resource)) {
-    const found = recordIn(ancestor, work, { parent: ids.at(-1) ?? '', name: params[ancestor.param] ?? '' })
-    ids.push(String(found._id))
-  }
-  return ids
+export function parentsOf({ parent }: Resource, work: Reading, params: PathParams): string[] {
+  if (!parent) return []
+  const above = parentsOf(parent, work, params)
+  const found = recordIn(parent, work, { parent: above.at(-1) ?? '', name: params[parent.param] ?? '' })
+  return [...above, String(found._id)]
 }
 
 /**
@@ -83,19 +77,8 @@ interface NewRecordOptions {
 }
 
 /** Creates a record from a valid body. */
-export function createRecord(
-  resource: Resource,
-  work: Transaction,
-  input: Fields,
-  { params = {}, storeContent }: NewRecordOptions = {},
-): Fields {
-  const parents = parentsOf(resource, work, params)
-  const record = insertRecord(resource, work, input, {
-    parents,
-    storeContent,
-    stamp: resource.stamp?.(work, { parents }),
-  })
-  resource.changed?.(work, { verb: 'create', parents, records: [record] })
+export function createRecord(resource: Resource, work: Transaction, input: Fields, at: NewRecordOptions = {}): Fields {
+  const [record = {}] = createRecords(resource, work, [input], at)
   return record
 }
 
@@ -104,46 +87,34 @@ export function createRecords(
   resource: Resource,
   work: Transaction,
   inputs: readonly Fields[],
-  params: PathParams,
+  { params = {}, storeContent }: NewRecordOptions,
 ): Fields[] {
-  const parents = parentsOf(resource, work, params)
-  const stamp = resource.stamp?.(work, { parents })
-  const records = inputs.map((input) => insertRecord(resource, work, input, { parents, stamp }))
-  if (records.length > 0) resource.changed?.(work, { verb: 'create', parents, records })
-  return records
-}
-
-/** The position, final changes and binary content of a new record. */
-interface Insertion extends Pick<NewRecordOptions, 'storeContent'>, Pick<RecordContext, 'parents'> {
-  stamp: ((body: Fields) => Fields) | undefined
-}
-
-function insertRecord(
-  resource: Resource,
-  work: Transaction,
-  input: Fields,
-  { parents, stamp, storeContent }: Insertion,
-): Fields {
   const { records, caller, now } = work
   const { kind } = resource
-  const fields = resource.fill?.(input, work, { parents }) ?? input
-  const { seq, id } = work.newId(resource.id, kind)
-  const made: Fields = {
-    _id: id,
-    ...fields,
-    workspace_id: caller.workspace,
-    created_by_id: caller.user,
-    updated_by_id: caller.user,
-    created: now,
-    updated: now,
-  }
-  const body = stamp?.(made) ?? made
+  const parents = parentsOf(resource, work, params)
   const parent = parents.at(-1) ?? ''
-  refuseTaken(resource, work, parent, body)
-  records.insert({ seq, kind, id, workspace: caller.workspace, parent, key: keyOf(resource, body), body })
-  storeContent?.({ seq })
-  if (resource.versioned) addVersion(resource, work, body)
-  return body
+  const stamp = resource.stamp?.(work, { parents })
+  const created = inputs.map((input) => {
+    const fields = resource.fill?.(input, work, { parents }) ?? input
+    const { seq, id } = work.newId(resource.id, kind)
+    const made: Fields = {
+      _id: id,
+      ...fields,
+      workspace_id: caller.workspace,
+      created_by_id: caller.user,
+      updated_by_id: caller.user,
+      created: now,
+      updated: now,
+    }
+    const body = stamp?.(made) ?? made
+    refuseTaken(resource, work, parent, body)
+    records.insert({ seq, kind, id, workspace: caller.workspace, parent, key: keyOf(resource, body), body })
+    storeContent?.({ seq })
+    if (resource.versioned) addVersion(resource, work, body)
+    return body
+  })
+  if (created.length > 0) resource.changed?.(work, { verb: 'create', parents, records: created })
+  return created
 }
 
 /** Merges a valid patch into a record. A patch that changes nothing is not stored. */
@@ -176,10 +147,8 @@ export function saveRecord(resource: Resource, work: Transaction, at: RecordCont
 /** Deletes a record with all its children. */
 export function deleteRecord(resource: Resource, work: Transaction, params: PathParams): Fields {
   const record = findRecord(resource, work, params)
-  const parents = parentsOf(resource, work, params)
   resource.keep?.(work, record)
-  work.records.remove([String(record._id)])
-  resource.changed?.(work, { verb: 'delete', parents, records: [record] })
+  deleteRecords(resource, work, [record], params)
   return { _id: record._id, deleted: true }
 }
 

@@ -9,15 +9,15 @@ const kindOf = (resource: Pick<Resource, 'kind'>) => `${resource.kind}.version`
 /** The semantic version of a record's nth change, from 0. */
 export const versionName = (count: number): string => `1.0.${count}`
 
-/** Number of versions of a record. */
-export const countVersions = (
-  resource: Pick<Resource, 'kind'>,
-  { records, caller }: Transaction,
-  id: string,
-): number => {
+/** The name of the last version of a record; undefined if it has none. */
+function lastVersion(resource: Pick<Resource, 'kind'>, { records, caller }: Transaction, id: string) {
   const [last] = records.page({ kind: kindOf(resource), workspace: caller.workspace, parent: id, limit: 1 }).data
-  return last ? Number(String(last.version).split('.')[2]) + 1 : 0
+  return last && String(last.version)
 }
+
+/** Number of versions of a record. */
+export const countVersions = (resource: Pick<Resource, 'kind'>, work: Transaction, id: string): number =>
+  Number(lastVersion(resource, work, id)?.split('.')[2] ?? -1) + 1
 
 /** The next version. */
 function nextVersion(last: string, increment: VersionNote['increment'] = 'patch'): string {
@@ -31,20 +31,20 @@ export function addVersion(resource: Resource, work: Transaction, data: Fields, 
   const { records, caller, now } = work
   const kind = kindOf(resource)
   const entityId = String(data._id)
-  const [last] = records.page({ kind, workspace: caller.workspace, parent: entityId, limit: 1 }).data
+  const last = lastVersion(resource, work, entityId)
   const { seq, id } = work.newId(ulidForm, kind)
   const body = {
     _id: id,
     created_at: now,
     updated_at: now,
-    version: last ? nextVersion(String(last.version), note.increment) : versionName(0),
+    version: last === undefined ? versionName(0) : nextVersion(last, note.increment),
     checksum: checksumOf(data),
     entityType: resource.kind,
     entityId,
     workspace_id: caller.workspace,
     created_by_id: caller.user,
     updated_by_id: caller.user,
-    description: note.description ?? (last ? 'updated' : 'created'),
+    description: note.description ?? (last === undefined ? 'created' : 'updated'),
     data,
   }
   records.insert({ seq, kind, id, workspace: caller.workspace, parent: entityId, key: null, body })

@@ -1,7 +1,7 @@
 // Compiles a zod schema to plain data.
 import { z } from 'zod'
 import { type RuleName, rules } from '../contract/core/rules.ts'
-import { type CompiledSchema, NOT_VALID, type SchemaRule } from './compiled-schema.ts'
+import { type CompiledSchema, NOT_VALID, type SchemaRule } from './parser.ts'
 
 const ruleNames = new Map<unknown, RuleName>(Object.entries(rules).map(([name, rule]) => [rule, name as RuleName]))
 
@@ -106,7 +106,8 @@ function kindOf(schema: z.core.$ZodTypes): CompiledSchema | undefined {
       return by && { is: 'made', by }
     }
     case 'union':
-      return 'discriminator' in def ? choiceOutline(def as z.core.$ZodDiscriminatedUnionDef) : unionOutline(def)
+      if ('discriminator' in def) return choiceOutline(def as z.core.$ZodDiscriminatedUnionDef)
+      return def.inclusive === false ? undefined : { is: 'union', options: def.options.map(compileSchema) }
     case 'object':
       return objectOutline(def)
     default:
@@ -126,29 +127,18 @@ function recordOutline({
     : undefined
 }
 
-function unionOutline(def: z.core.$ZodUnionDef): CompiledSchema | undefined {
-  return def.inclusive === false ? undefined : { is: 'union', options: def.options.map(compileSchema) }
-}
-
 function choiceOutline({ discriminator: by, options }: z.core.$ZodDiscriminatedUnionDef): CompiledSchema | undefined {
-  const all = options.map((option) => [...(option._zod.propValues?.[by] ?? [])])
-  const names = all.flat()
-  if (all.some((own) => own.length === 0) || new Set(names).size < names.length) return undefined
+  const all = options.map((option) => ({ option, own: [...(option._zod.propValues?.[by] ?? [])] }))
+  const names = all.flatMap(({ own }) => own)
+  if (all.some(({ own }) => own.length === 0) || new Set(names).size < names.length) return undefined
   if (!names.every((name) => name === undefined || typeof name === 'string')) return undefined
-  const listed = options.map((option, index) => ({
-    names: (all[index] ?? []) as string[],
+  // JSON has no undefined, which only a default can yield.
+  const listed = all.map(({ option, own }) => ({
+    names: own.filter((name) => typeof name === 'string'),
+    absent: own.includes(undefined),
     outline: compileSchema(option),
   }))
-  // JSON has no undefined, which only a default can yield.
-  return {
-    is: 'choice',
-    by,
-    options: listed.map(({ names, outline }) => ({
-      names: names.filter((name) => name !== undefined),
-      absent: names.some((name) => name === undefined),
-      outline,
-    })),
-  }
+  return { is: 'choice', by, options: listed }
 }
 
 const OTHERS = { unknown: 'kept', never: 'refused' } as const

@@ -1,16 +1,24 @@
 // Parses values as their schemas do, without the work that zod needs for error messages: that is half of its time, and
 // nearly all values are valid. It only decides that a value is valid, and returns the parsed value. Everything else is
 // parsed by zod, whose result and messages then count (test/unit/quick-parse.test.ts compares the two). It works on the
-// compiled schema (compiled-schema.ts), so that in the executable neither zod nor the schema is loaded for a valid
+// compiled schema (parser.ts), so that in the executable neither zod nor the schema is loaded for a valid
 // value.
 import type { z } from 'zod'
+import { isCompiled, readAsset } from '../lib/assets.ts'
 import { lazy } from '../lib/lazy.ts'
-import { NOT_VALID, type Parser } from './compiled-schema.ts'
-import { embeddedSchema } from './embedded.ts'
-import { compiledParser } from './parser.ts'
+import { type CompiledSchema, compiledParser, NOT_VALID, type Parser } from './parser.ts'
 import { parseRequest } from './validation.ts'
 
 const schemas = lazy<typeof import('./compile.ts')>(() => require('./compile.ts'))
+
+/** The file of a compiled schema: one each, since a start needs only a few. */
+export const compiledSchemaFile = (name: string): string => `dist/outlines/${name}.json`
+
+const decoder = new TextDecoder()
+
+/** The compiled schema with a name; there is none if the program runs from source. */
+const embeddedSchema = (name: string): CompiledSchema | undefined =>
+  isCompiled ? JSON.parse(decoder.decode(readAsset(compiledSchemaFile(name)))) : undefined
 
 /** An operation, or something else with a named request schema. */
 interface NamedSchema<T = unknown> {

@@ -1,15 +1,59 @@
-// Creates the parser of a compiled schema: fast, and without messages.
-
-import { rules } from '../contract/core/rules.ts'
+// A schema as plain data, created by compile.ts, and its parser: fast, and without messages. The build embeds the compiled schemas
+// that a start needs, so that neither zod nor the schema is loaded before a value is rejected.
+import { type RuleName, rules } from '../contract/core/rules.ts'
 import { isObject, type JsonObject } from '../lib/values.ts'
-import { checkOf } from './compiled-rules.ts'
-import {
-  type CompiledField,
-  type CompiledKind,
-  type CompiledSchema,
-  NOT_VALID,
-  type Parser,
-} from './compiled-schema.ts'
+
+/** Returned for a value that is not known to be valid. */
+export const NOT_VALID = Symbol('refused')
+/** Parses a value, or returns `NOT_VALID`. */
+export type Parser = (value: unknown) => unknown
+
+/** A rule for a value of the right type; a live one is zod's own. */
+export type SchemaRule =
+  | { is: 'min' | 'max'; length: number }
+  | { is: 'above' | 'below'; limit: number; inclusive: boolean }
+  | { is: 'safeint' }
+  | { is: 'pattern'; source: string; flags: string }
+  | { is: 'test' | 'finds'; name: RuleName }
+  | { is: 'live'; check: LiveCheck }
+/** A value and the issues that zod's rules find. */
+interface Findings {
+  value: unknown
+  issues: object[]
+}
+/** A rule of zod. */
+interface LiveCheck {
+  check(findings: Findings): unknown
+  def: { when?: (findings: Findings) => boolean }
+}
+
+/** A field of an object. */
+interface CompiledField {
+  name: string
+  /** What happens to an absent field: it is omitted, its parser supplies a value, or the object is rejected. */
+  absent: 'left out' | 'parsed' | 'refused'
+  outline: CompiledSchema
+}
+
+/** A type of values, without its rules. */
+type CompiledKind =
+  | { is: 'string' | 'boolean' | 'number' | 'unknown' }
+  | { is: 'values'; values: readonly unknown[] }
+  | { is: 'nullable' | 'optional' | 'array'; of: CompiledSchema }
+  | { is: 'default' | 'prefault'; of: CompiledSchema; value: unknown }
+  | { is: 'record'; key: CompiledSchema; of: CompiledSchema }
+  | { is: 'pipe'; of: CompiledSchema; to: CompiledSchema }
+  | { is: 'made'; by: RuleName }
+  | { is: 'union'; options: readonly CompiledSchema[] }
+  | {
+      is: 'choice'
+      by: string
+      options: readonly { names: readonly string[]; absent: boolean; outline: CompiledSchema }[]
+    }
+  | { is: 'object'; fields: readonly CompiledField[]; others: 'kept' | 'dropped' | 'refused' }
+  | { is: 'live'; parse: Parser }
+/** A compiled schema; null means unknown. */
+export type CompiledSchema = (CompiledKind & { rules?: readonly SchemaRule[] }) | null
 
 type KindOf<Is extends CompiledKind['is']> = Extract<CompiledKind, { is: Is }>
 
@@ -217,3 +261,54 @@ function objectParser({ fields, others }: KindOf<'object'>): Parser {
     return parsed
   }
 }
+
+/** The value after a rule: unchanged, unless the rule transforms it. */
+function checkOf(rule: SchemaRule): Parser {
+  switch (rule.is) {
+    case 'min':
+      return (value) => (isShorter(value as Sized, rule.length) ? NOT_VALID : value)
+    case 'max':
+      return (value) => (isLonger(value as Sized, rule.length) ? NOT_VALID : value)
+    case 'above':
+      return (value) => ((value as number) > rule.limit || (rule.inclusive && value === rule.limit) ? value : NOT_VALID)
+    case 'below':
+      return (value) => ((value as number) < rule.limit || (rule.inclusive && value === rule.limit) ? value : NOT_VALID)
+    case 'safeint':
+      return (value) => (Number.isSafeInteger(value) ? value : NOT_VALID)
+    case 'pattern': {
+      const pattern = new RegExp(rule.source, rule.flags)
+      return (value) => {
+        pattern.lastIndex = 0
+        return pattern.test(value as string) ? value : NOT_VALID
+      }
+    }
+    case 'test': {
+      const test = rules[rule.name] as (value: unknown) => unknown
+      return (value) => (test(value) ? value : NOT_VALID)
+    }
+    case 'finds':
+      return looked({ check: rules[rule.name] as LiveCheck['check'], def: {} })
+    case 'live':
+      return looked(rule.check)
+  }
+}
+
+type Sized = string | readonly unknown[]
+/**
+ * The length of a text is its number of code points, which are one or two units each: they are counted only if the
+ * number of units does not decide.
+ */
+const pointsOf = (text: string) => [...text].length
+const isShorter = (value: Sized, length: number) =>
+  value.length < length ||
+  (typeof value === 'string' && length > 1 && value.length < 2 * length && pointsOf(value) < length)
+const isLonger = (value: Sized, length: number) =>
+  value.length > length && !(typeof value === 'string' && value.length <= 2 * length && pointsOf(value) <= length)
+
+const looked =
+  (rule: LiveCheck): Parser =>
+  (value) => {
+    const findings: Findings = { value, issues: [] }
+    if (rule.def.when && !rule.def.when(findings)) return value
+    return rule.check(findings) instanceof Promise || findings.issues.length > 0 ? NOT_VALID : findings.value
+  }

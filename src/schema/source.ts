@@ -26,21 +26,6 @@ export class FileError extends Error {
 export const problemsIn = (error: unknown): readonly string[] =>
   error instanceof FileError ? error.problems : [printableLine(error instanceof Error ? error.message : String(error))]
 
-/** A parsed file. */
-export interface SourceFile {
-  path: string
-  value: unknown
-  /** `file:line:column` of the key or item at a path, or of its nearest existing parent. */
-  at(path: readonly PropertyKey[]): string
-  /** A line for a problem: its position, its path or `whole`, and a remedy if there is one. */
-  line(problem: Problem, whole?: string): string
-  /**
-   * The text with the present names in place of the former ones that problems report; everything else is unchanged byte
-   * for byte.
-   */
-  renamed(problems: readonly Problem[]): string
-}
-
 /**
  * Parses a file of YAML or JSON, or such a text in a request.
  * @param options `firstLine` is the line of the file in which the text begins
@@ -51,12 +36,7 @@ export interface SourceFile {
  * source.at(['rules', 1]) // => 'a.yaml:1:12'
  * parseSource('a.yaml', 'rules: [1') // throws a.yaml:1:
  */
-export function parseSource(
-  path: string,
-  text: string,
-  limits: YamlLimits = FILE_LIMITS,
-  { firstLine = 1 } = {},
-): SourceFile {
+export function parseSource(path: string, text: string, limits: YamlLimits = FILE_LIMITS, { firstLine = 1 } = {}) {
   const lines = new (yaml().LineCounter)()
   const locationOf = (offset: number) => {
     const { line, col } = lines.linePos(offset)
@@ -71,15 +51,15 @@ export function parseSource(
     throw new FileError(`${locationOf(offset)}: ${message}`)
   }
   const { document, value } = read
-  const at = (steps: readonly PropertyKey[]) => locationOf(offsetOf(document, steps))
+  const at = (steps: readonly PropertyKey[]): string => locationOf(offsetOf(document, steps))
   const half = mayHoldHalf(text) ? halfCharacterIn(value) : undefined
   if (half)
     throw new FileError(`${at(half.path)}: ${formatPath(half.path) || 'the file'} ${halfCharacterProblem(half.half)}`)
-  const line = ({ path, message }: Problem, whole = 'the file') => {
+  const line = ({ path, message }: Problem, whole = 'the file'): string => {
     const written = text.slice(offsetOf(document, path)).split('\n', 1)[0] ?? ''
     return `${at(path)}: ${formatPath(path) || whole} ${message}${remedy(valueAt(value, path), written, message)}`
   }
-  const renamed = (problems: readonly Problem[]) => {
+  const renamed = (problems: readonly Problem[]): string => {
     const places = problems.flatMap(({ path, rename }) => {
       const node = rename && nodeAt(document, path, rename.part)
       if (!rename || !node?.range) return []
@@ -90,8 +70,22 @@ export function parseSource(
     const backwards = places.toSorted((one, other) => other.from - one.from)
     return backwards.reduce((edited, { from, to, name }) => edited.slice(0, from) + name + edited.slice(to), text)
   }
-  return { path, value, at, line, renamed }
+  return {
+    path,
+    value,
+    /** `file:line:column` of the key or item at a path, or of its nearest existing parent. */
+    at,
+    /** A line for a problem: its position, its path or `whole`, and a remedy if there is one. */
+    line,
+    /**
+     * The text with the present names in place of the former ones that problems report; everything else is unchanged byte
+     * for byte.
+     */
+    renamed,
+  }
 }
+/** A parsed file. */
+export type SourceFile = ReturnType<typeof parseSource>
 
 /** The remedy if YAML has parsed a text as something else. */
 function remedy(value: unknown, written: string, message: string): string {

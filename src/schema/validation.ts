@@ -232,12 +232,15 @@ function tooLongList(schema: z.core.$ZodType, value: unknown, path: readonly Pro
           input: value,
           message: '',
         }
-      return firstOf(value.entries(), ([index, item]) => tooLongList(def.element, item, [...path, index]))
+      return value
+        .entries()
+        .map(([index, item]) => tooLongList(def.element, item, [...path, index]))
+        .find((issue) => issue !== undefined)
     }
     case 'object':
-      return firstOf(Object.entries(def.shape), ([key, part]) =>
-        tooLongList(part, (value as Record<string, unknown>)[key], [...path, key]),
-      )
+      return Iterator.from(Object.entries(def.shape))
+        .map(([key, part]) => tooLongList(part, (value as Record<string, unknown>)[key], [...path, key]))
+        .find((issue) => issue !== undefined)
     case 'optional':
     case 'nullable':
     case 'default':
@@ -263,15 +266,6 @@ const maximumOf = ({ checks = [] }: z.core.$ZodArrayDef): number =>
       def.check === 'max_length' ? (def as z.core.$ZodCheckMaxLengthDef).maximum : Infinity,
     ),
   )
-
-/** The first defined result of a function for the items. */
-function firstOf<T, R>(items: Iterable<T>, of: (item: T) => R | undefined): R | undefined {
-  for (const item of items) {
-    const result = of(item)
-    if (result !== undefined) return result
-  }
-  return undefined
-}
 
 /** The mistakes in the beginnings of long lists, if nearly all of their items are invalid. */
 function mistakesAtTheBeginning<T>(schema: z.ZodType<T>, value: unknown): z.ZodSafeParseResult<T> | undefined {
@@ -310,18 +304,9 @@ function beginningsOf(value: unknown, most: number, made = new Map<object, unkno
 
 // Checks of a length also read the `length` of objects, which may be neither a text nor a number.
 const isUnreadable = (error: unknown) => error instanceof TypeError && /default value|primitive/.test(error.message)
-const UNREADABLE: Issue = {
-  code: 'custom',
-  path: [],
-  message: 'must be a value with parts of valid types',
-  input: undefined,
-}
-const TOO_MANY: Issue = {
-  code: 'custom',
-  path: [],
-  message: 'must be valid: it contains a long list with too many errors to report',
-  input: undefined,
-}
+const wholeIssue = (message: string): Issue => ({ code: 'custom', path: [], message, input: undefined })
+const UNREADABLE = wholeIssue('must be a value with parts of valid types')
+const TOO_MANY = wholeIssue('must be valid: it contains a long list with too many errors to report')
 
 /** Maximum number of reported problems. */
 const MAX_PROBLEMS = 100
@@ -347,6 +332,12 @@ export const problemsOf = (
     )
     .slice(0, most)
     .map((issue) => deepest(issue, root))
+
+/** The problems of a value under a schema; none if it is valid. */
+export function problemsWith(schema: z.ZodType, value: unknown): Problem[] {
+  const result = safeParse(schema, value)
+  return result.success ? [] : problemsOf(result.error, value)
+}
 
 /**
  * The parsed value. The error names the first invalid field, below `under`, or `whole` for the value itself.

@@ -85,20 +85,14 @@ function outputMessages(response: JsonObject): unknown[] {
   return typeof response.text === 'string' ? [{ role: 'assistant', parts: contentParts(response.text) }] : []
 }
 
-/** The messages of a request and its response, as JSON of limited length. */
-export interface CallContent {
-  input: LimitedJson
-  output: LimitedJson
-}
-
 /** The messages of a request and its response, as JSON of at most `MAX_CONTENT` characters each. */
-export const callContent = (request: object | undefined, response: unknown): CallContent => ({
+export const callContent = (request: object | undefined, response: unknown) => ({
   input: limitedJson(isObject(request) ? inputMessages(request) : []),
   output: limitedJson(isObject(response) ? outputMessages(response) : []),
 })
 
 /** Attributes of the messages, with their original lengths if they were shortened. */
-export const contentAttributes = ({ input, output }: CallContent): AttributeValues => ({
+export const contentAttributes = ({ input, output }: ReturnType<typeof callContent>): AttributeValues => ({
   [GEN_AI.inputMessages]: asContent(input.json),
   [OWN.inputLength]: input.whole,
   [GEN_AI.outputMessages]: asContent(output.json),

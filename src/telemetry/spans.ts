@@ -1,7 +1,7 @@
 // The spans of a call, from its trace: one for the call, one for each attempt, and those of the other steps.
 import type { EndedStep } from '../contract/core/observation.ts'
 import type { AttemptRecord, GuardrailRecord, TaskStep, TraceRecord } from '../contract/core/trace.ts'
-import { type EndedCall, stepKey } from './calls.ts'
+import { callSpanId, type EndedCall, iterationPart, partSpanId, stepKey } from './calls.ts'
 import { contentAttributes, limitedJson } from './content.ts'
 import {
   CORE,
@@ -25,7 +25,6 @@ import {
   SPAN_KIND,
   type SpanParts,
 } from './span.ts'
-import { callSpanId, iterationPart, partSpanId } from './trace-context.ts'
 
 /** Converts milliseconds since the start of a call, by its session's clock, to a time of observations. */
 type Placement = (sessionMs: number) => number

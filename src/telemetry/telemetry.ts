@@ -5,12 +5,11 @@ import type { CallMaterial, Observation, Observers, SessionVerified, TraceSaved 
 import { realClock } from '../lib/clock.ts'
 import { monotonicMs } from '../lib/monotonic.ts'
 import { newFindings } from '../observers/new-findings.ts'
-import { endedCall, type Sampling, trackCalls } from './calls.ts'
+import { callSpanId, endedCall, partSpanId, type Sampling, type TraceContext, trackCalls } from './calls.ts'
 import { EVENTS, OWN } from './conventions.ts'
 import { createSpanExporter, type ExportCounts, type ExportTarget } from './exporter.ts'
 import { createSpan, type OtlpSpan, SPAN_KIND } from './span.ts'
 import { buildSpans } from './spans.ts'
-import { callSpanId, partSpanId, type TraceContext } from './trace-context.ts'
 
 /** What is exported, and where to. */
 export interface TelemetryOptions extends ExportTarget {

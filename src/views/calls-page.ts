@@ -2,7 +2,7 @@
 import type { CallRow } from '../contract/core/call-row.ts'
 import { ApiError } from '../contract/core/error.ts'
 import type { TraceRecord } from '../contract/core/trace.ts'
-import type { NumberedTrace } from '../db/trace-window.ts'
+import type { NumberedTrace } from '../db/trace-store.ts'
 import { sumOf } from '../lib/values.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { REQUEST_HEAD, requestBrief } from './sayings.ts'

@@ -6,6 +6,7 @@ import type { StoredTrace } from '../contract/core/trace.ts'
 import type { StoredExchange } from '../db/trace-store.ts'
 import { frontDecoded } from '../lib/front-coding.ts'
 import { keptBytes } from '../lib/kept-text.ts'
+import { sumOf } from '../lib/values.ts'
 import { bytesIn, joinedBytes, toBase64 } from './wire-text.ts'
 
 /** The call. */
@@ -46,27 +47,21 @@ function responseOf(trace: StoredTrace, note: ExchangeNote, answer: string): Exc
 }
 
 /** Texts of bytes, and their length. */
-interface KeptTexts {
-  texts: readonly string[]
-  bytes: number
-  truncated: boolean
+const whole = (texts: readonly string[]) => {
+  const bytes = sumOf(texts, (text) => bytesIn(keptBytes(text)).byteLength)
+  return { texts, bytes, truncated: false }
 }
 
-const whole = (texts: readonly string[]): KeptTexts => ({ texts, bytes: lengthOf(texts), truncated: false })
-
-function kept({ coded, bytes }: KeptBytes, before: string): KeptTexts {
+function kept({ coded, bytes }: KeptBytes, before: string): ReturnType<typeof whole> {
   const texts = frontDecoded(coded, before)
   return bytes === undefined ? whole(texts) : { texts, bytes, truncated: true }
 }
 
-const lengthOf = (texts: readonly string[]) => texts.reduce((sum, text) => sum + bytesIn(keptBytes(text)).byteLength, 0)
-
 /** Pieces joined. */
 function joined(texts: readonly string[]): Bytes {
-  const [only] = texts
-  if (texts.length === 0) return { text: '' }
-  if (texts.length === 1 && only !== undefined) return keptBytes(only)
-  return { base64: toBase64(joinedBytes(texts.map(keptBytes))) }
+  const [first] = texts
+  if (first === undefined) return { text: '' }
+  return texts.length === 1 ? keptBytes(first) : { base64: toBase64(joinedBytes(texts.map(keptBytes))) }
 }
 
 /** The time of each piece, if it was stored. */

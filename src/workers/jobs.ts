@@ -1,7 +1,7 @@
 // The jobs of workers, which take longer than other calls may wait. Each job loads what it needs.
 import type { DocumentOptions, InteractionText } from '../cassettes/document.ts'
 import type { PackedAttempt } from '../cassettes/packed.ts'
-import type { PortableRedactor, RedactorState, TextRedaction } from '../cassettes/redact.ts'
+import type { PortableRedactor, TextRedaction } from '../cassettes/redact.ts'
 import type { Interaction, UpstreamRequest } from '../contract/core/cassette.ts'
 import type { EncodedVectors, VectorEncoding } from '../lib/embedding.ts'
 import type { ImageSpec } from '../lib/media/image.ts'
@@ -51,6 +51,9 @@ interface DocumentJob {
   packed: readonly PackedAttempt[]
   options: DocumentOptions
 }
+
+const redactorOf = async ({ options, state }: PortableRedactor) =>
+  (await import('../cassettes/redact.ts')).createRedactor(options, state)
 
 /**
  * The jobs by name. Their inputs are copied between the threads, except for texts, which are shared. Schemas are texts.
@@ -158,28 +161,18 @@ export const jobs = {
     }
   },
   /** A recorded attempt without secrets, and what the redactor has found until now. */
-  async redactAttempt({ redactor: { options, state }, packed }: RedactionJob & { packed: PackedAttempt }): Promise<{
-    packed: PackedAttempt
-    state: RedactorState
-  }> {
-    const [{ createRedactor }, { packAttempt, unpackAttempt }] = await Promise.all([
-      import('../cassettes/redact.ts'),
-      import('../cassettes/packed.ts'),
-    ])
-    return { packed: packAttempt(createRedactor(options, state).attempt(unpackAttempt(packed))), state }
+  async redactAttempt({ redactor, packed }: RedactionJob & { packed: PackedAttempt }) {
+    const { packAttempt, unpackAttempt } = await import('../cassettes/packed.ts')
+    const redacted = (await redactorOf(redactor)).attempt(unpackAttempt(packed))
+    return { packed: packAttempt(redacted), state: redactor.state }
   },
   /** The same for a request. */
-  async redactRequest({ redactor: { options, state }, request }: RedactionJob & { request: UpstreamRequest }): Promise<{
-    request: UpstreamRequest
-    state: RedactorState
-  }> {
-    const { createRedactor } = await import('../cassettes/redact.ts')
-    return { request: createRedactor(options, state).request(request), state }
+  async redactRequest({ redactor, request }: RedactionJob & { request: UpstreamRequest }) {
+    return { request: (await redactorOf(redactor)).request(request), state: redactor.state }
   },
   /** What is replaced in a text of a trace. */
-  async redactText({ redactor: { options, state }, text }: RedactionJob & { text: string }): Promise<TextRedaction> {
-    const { createRedactor } = await import('../cassettes/redact.ts')
-    return createRedactor(options, state).find(text)
+  async redactText({ redactor, text }: RedactionJob & { text: string }): Promise<TextRedaction> {
+    return (await redactorOf(redactor)).find(text)
   },
   /** The document of an interaction in a cassette. */
   async composeDocument({ about, packed, options }: DocumentJob): Promise<InteractionText> {

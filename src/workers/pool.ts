@@ -1,26 +1,36 @@
 // Workers for jobs that would block other calls. They start on demand and end after idle time. A job that takes too long is ended
 // together with its worker, which is replaced.
 import { availableParallelism } from 'node:os'
-import type { JobLimit, JobLimits } from '../contract/core/job-limits.ts'
+import { JOB_LIMITS, type JobLimit, type JobLimits, MUCH_HEAP } from '../contract/core/job-limits.ts'
 import { isCompiled } from '../lib/assets.ts'
 import type { Jobs } from './jobs.ts'
-import {
-  ABANDONED_MS,
-  CHECK_INTERVAL_MS,
-  JOB_LIMITS,
-  MAX_JOB_MEMORY,
-  MAX_JOB_RSS,
-  MAX_JOB_WAIT_MS,
-  MAX_RECOVERY_CHECKS,
-  MAX_WAITING_JOBS,
-  MAX_WORN_CHECKS,
-  MIN_BLAMED_MS,
-  MIN_JOB_MEMORY,
-  MUCH_HEAP,
-  MUCH_MEMORY,
-  SCARCE_MEMORY,
-  SETTLED_MS,
-} from './limits.ts'
+
+/** Maximum number of waiting jobs. Further jobs are rejected. */
+export const MAX_WAITING_JOBS = 512
+/** Maximum wait for a worker in ms. The job is then rejected. */
+const MAX_JOB_WAIT_MS = 10_000
+/** Bytes by which the process may grow during a job that is not steady. Its worker is ended beyond that. */
+const MAX_JOB_MEMORY = 250 << 20
+/** Bytes that the process may reach during such a job. A large process may grow by less, but by at least `MIN_JOB_MEMORY`. */
+const MAX_JOB_RSS = 480 << 20
+/** Bytes that such a job may always add. */
+const MIN_JOB_MEMORY = 100 << 20
+/** Process size in bytes above which such jobs start one after another, each when the previous one has ended or run for `SETTLED_MS`. */
+const SCARCE_MEMORY = 350 << 20
+/** Time in ms after which most of these jobs have allocated their memory. */
+const SETTLED_MS = 1_000
+/** Process size in bytes above which workers with a heap above `MUCH_HEAP` are ended. */
+const MUCH_MEMORY = 400 << 20
+/** Time between checks of the jobs in ms. Durations are counted in checks, so that a suspended process does not add to them. */
+const CHECK_INTERVAL_MS = 25
+/** Maximum checks to wait until the memory of a stopped worker is free. */
+const MAX_RECOVERY_CHECKS = 120
+/** Maximum checks to wait until the memory of a worker that ended after its job is free. */
+const MAX_WORN_CHECKS = 20
+/** Minimum duration in ms of a job that is stopped for the memory of the process. */
+const MIN_BLAMED_MS = 75
+/** Time in ms after which a worker is ended if its job is no longer needed. Most jobs end before. */
+const ABANDONED_MS = 250
 
 /** A message to a worker: the name of the job and the fields of its input. A flat message is the fastest. */
 export interface JobRequest {

@@ -1,7 +1,7 @@
 // The worker's side: runs one job after another for pool.ts.
 import { heapSize } from 'bun:jsc'
+import { JOB_LIMITS, MUCH_HEAP } from '../contract/core/job-limits.ts'
 import { jobs } from './jobs.ts'
-import { JOB_LIMITS, MUCH_HEAP } from './limits.ts'
 import type { JobOutcome, JobRequest, JobResult } from './pool.ts'
 
 declare const self: Worker

@@ -1,8 +1,7 @@
 // The problems of explored programs: one for each cause, the worst first, with the call's name and the command that shows it.
 import { expect, test } from 'bun:test'
-import { exploreLines } from '../../src/cli/print/explore-matrix.ts'
+import { exploreLines, problemLines } from '../../src/cli/print/explore-matrix.ts'
 import { exploreJunit } from '../../src/cli/print/explore-outputs.ts'
-import { problemLines } from '../../src/cli/print/explore-problems.ts'
 import { repeater } from '../../src/cli/print/explore-repeat.ts'
 import { caseName, type ExploreProblem, type FailureModeName } from '../../src/contract/core/exploration.ts'
 import type { Exploration } from '../../src/exploration/explore.ts'

@@ -1,6 +1,7 @@
 // late-response: what a canceled task was waiting for arrives all the same, and the task stays canceled.
 import { afterAll, describe, expect, test } from 'bun:test'
-import { relatedTraces, taskTree } from '../../src/cli/print/task-tree.ts'
+import { stripVTControlCharacters } from 'node:util'
+import { relatedTraces, taskTree } from '../../src/cli/print/waterfall.ts'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import type { Verification } from '../../src/contract/core/verification.ts'
 import { rulesWithoutEffect } from '../../src/scenarios/load.ts'
@@ -95,7 +96,7 @@ describe('late tool result', () => {
     expect(steps.at(-1)).toMatchObject({ duration_ms: 60_000, fixture: 'slow tool', faults: ['late'] })
     expect(trace.faults).toEqual(['late'])
     const related = await relatedTraces(trace, (id) => one.ok('GET', `/_understudy/traces/${id}`) as never)
-    const lines = trace.task ? taskTree(trace.task, related, { paint: (_, text) => text, width: 120 }) : []
+    const lines = trace.task ? taskTree(trace.task, related, 120).map(stripVTControlCharacters) : []
     expect(lines.at(-1)).toContain('tool google_search succeeded in 60.0 s, late, fixture slow tool, faults: late')
     expect((await one.verdict()).tasks).toEqual({
       states: { canceled: 1 },

@@ -1,6 +1,6 @@
 // Large requests are answered as small ones are, though their work is done in workers and in slices.
 import { afterAll, describe, expect, test } from 'bun:test'
-import { embedInWorker, isLongWork } from '../../src/answers/embed-in-worker.ts'
+import { embedInWorker, isLongWork } from '../../src/answers/vectors.ts'
 import { answerVector, encodeVector } from '../../src/lib/embedding.ts'
 import { inSlices } from '../../src/lib/slices.ts'
 import { endWorkers, workerCounts } from '../../src/workers/pool.ts'

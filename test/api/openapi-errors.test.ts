@@ -1,7 +1,7 @@
 // The errors in the OpenAPI document are those that the server really returns, at every operation.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020.js'
-import { ERRORS } from '../../src/docs/errors.ts'
+import { ERRORS } from '../../src/docs/openapi.ts'
 import { testApps } from '../support/app.ts'
 import { openApiDocument } from '../support/document.ts'
 import { type DescribedOperation, PROVOCATIONS, provokeAll } from '../support/provocations.ts'

@@ -1,6 +1,6 @@
 // What a server prints while it runs: unknown paths once, and a line for each request with --verbose.
 import { afterAll, expect, test } from 'bun:test'
-import { type RequestLog, withRequestLog } from '../../src/cli/print/request-log.ts'
+import { withRequestLog } from '../../src/cli/print/request-log.ts'
 import { testApps } from '../support/app.ts'
 import { plainLines } from '../support/cli.ts'
 
@@ -8,17 +8,11 @@ const { appWith, close } = testApps()
 afterAll(close)
 
 /** An application with its log, and what it has printed. */
-function logged(options: Partial<RequestLog> = {}) {
+function logged({ verbose = false } = {}) {
   const app = appWith()
   const lines: string[] = []
-  const log = {
-    print: (line: string) => void lines.push(...plainLines([line])),
-    isJson: false,
-    verbose: false,
-    width: undefined,
-    ...options,
-  }
-  const { app: watched } = withRequestLog(app.understudy, log)
+  const log = { isJson: false, line: () => {}, plain: (line: string) => void lines.push(...plainLines([line])) }
+  const { app: watched } = withRequestLog(app.understudy, { log, stderr: { width: undefined } }, verbose)
   const ask = async (path: string, body?: unknown) => {
     const init = {
       headers: { authorization: 'Bearer any', 'content-type': 'application/json' },

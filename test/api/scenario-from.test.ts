@@ -177,7 +177,7 @@ describe('scenario from a HAR', () => {
         ),
         entry(
           30,
-          { status: 200 },
+          { status: 200, content: { size: 0, mimeType: 'application/json' } },
           { url: 'http://127.0.0.1:8080/v1/embeddings', body: { model: 'text-embedding-3-large' } },
         ),
       ),
@@ -193,6 +193,7 @@ describe('scenario from a HAR', () => {
     ['reset', { status: 0, _error: 'net::ERR_CONNECTION_RESET' }, 'reset'],
     ['not found', { status: 0, _error: 'net::ERR_NAME_NOT_RESOLVED' }, 'dns-failure'],
     ['silent', { status: 0, _error: 'net::ERR_TIMED_OUT' }, 'hang'],
+    ['empty', { status: 200, content: { size: 0, mimeType: 'application/json', text: '' } }, 'empty-body'],
     ['cut', { status: 200, _error: 'net::ERR_INCOMPLETE_CHUNKED_ENCODING', content: content('data: {') }, 'cut-stream'],
   ]
   test.each(broken)('knows a connection that was %s', async (_, response, fault) => {
@@ -334,6 +335,17 @@ describe('scenario from a cassette', () => {
     ])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(parsed(stdout).rules).toMatchObject([{ fault: { type: 'cut-stream', after_bytes: 0 } }])
+  })
+
+  test('reproduces a success without a body, unless its status says so', async () => {
+    const empty = (status: number): RecordedAttempt => ({
+      response: { status, headers: [], at: 5, frames: [] },
+      end: 'complete',
+      endedAt: 7,
+    })
+    const { code, stdout, stderr } = await fromAttempts('empty', [response(200), empty(200), empty(204)])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(parsed(stdout).rules).toMatchObject([{ when: { calls: [2, 2] }, fault: { type: 'empty-body' } }])
   })
 })
 

@@ -1,6 +1,7 @@
 // The tree of an agent's task, as trace show draws it: iterations, attempts, tools, waits and sub-agents.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { relatedTraces, taskTree } from '../../src/cli/print/task-tree.ts'
+import { stripVTControlCharacters } from 'node:util'
+import { relatedTraces, taskTree } from '../../src/cli/print/waterfall.ts'
 import type { StoredTrace, TraceRecord } from '../../src/contract/core/trace.ts'
 import { agentSession, type ModelTurn, taskBody } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
@@ -35,7 +36,7 @@ describe('task tree', () => {
   }
   type Drawing = Awaited<ReturnType<typeof drawing>>
   const lines = ({ trace, related }: Pick<Drawing, 'trace' | 'related'>, width = 120) =>
-    trace.task ? taskTree(trace.task, related, { paint: (_, text) => text, width }) : []
+    trace.task ? taskTree(trace.task, related, width).map(stripVTControlCharacters) : []
   /** Without what differs from run to run. */
   const plain = (drawn: Drawing) =>
     lines(drawn).map((line) => line.replaceAll(drawn.task.id, 'ID').replaceAll(/\d+ ms/g, 'N ms'))

@@ -23,9 +23,8 @@ export async function newProgram(settings: Partial<Config> = {}) {
   const reported: unknown[] = []
   const app = createTestApp(settings, (error) => reported.push(error))
   // As `serve` has it.
-  const served = withRequestLog(withClientTime(app.understudy), {
-    ...{ print: () => {}, isJson: false, verbose: true, width: undefined },
-  })
+  const log = { isJson: false, line: () => {}, plain: () => {} }
+  const served = withRequestLog(withClientTime(app.understudy), { log, stderr: { width: undefined } }, true)
   const to: To = { target: (request) => served.app.fetch(request), base: BASE, late }
   const surface = async (): Promise<Surface> => surfaceOf((await app.fetch('/swagger/json')).text)
   return { app, to, surface, reported }

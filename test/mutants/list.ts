@@ -252,7 +252,7 @@ const verdict: Mutant[] = [
   },
   {
     mistake: 'a report of a cut tool call is taken for its result',
-    file: 'lib/question-parts.ts',
+    file: 'lib/question.ts',
     find: "as: isFailure ? 'error' : ",
     replace: 'as: ',
     tests: ['verdict-findings', 'verdict-clients'],

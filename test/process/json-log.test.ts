@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { logCallsAsJson } from '../../src/cli/print/json-log.ts'
+import { logCallsAsJson } from '../../src/cli/print/log.ts'
 import { createTestApp } from '../support/app.ts'
 import { runCommand } from '../support/cli.ts'
 import { EXECUTABLE, emptyFolder, environment, run } from '../support/server.ts'

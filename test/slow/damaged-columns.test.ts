@@ -106,6 +106,7 @@ async function makeSound(): Promise<Sound> {
     if (text.startsWith('{')) answers.set(id, JSON.parse(text) as Json)
   }
   await first.close()
+  keepTraces(paths)
   const [knowledge] = [...paths].filter((path) => /^\/v2\/knowledge\/[^/]+$/.test(path))
   const { id, trace_id, product } = answers.get('submitFeedback') as Json
   const message = { role: 'user', parts: [{ kind: 'text', text: 'What day is it?' }] }
@@ -134,6 +135,16 @@ async function makeSound(): Promise<Sound> {
       ...[trace, `${trace}/exchange`, ...['traces', 'verify', 'snapshot'].map((path) => `/_understudy/${path}`)],
     ].map((path): Request => [path]),
   }
+}
+
+/** Removes the traces that no path names and no thread holds: each snapshot, list and verdict reads all of them. */
+function keepTraces(paths: ReadonlySet<string>): void {
+  const named = [...paths].join()
+  const database = new Driver(fileOf('sound'))
+  const unnamed = database.prepare('SELECT id FROM trace_rows WHERE thread IS NULL').pluck().all() as string[]
+  const remove = database.prepare('DELETE FROM trace_rows WHERE id = ?')
+  for (const id of unnamed) if (!named.includes(id)) remove.run(id)
+  database.close()
 }
 
 type Row = Record<string, unknown>
@@ -289,8 +300,9 @@ async function statementsOf(act: () => Promise<unknown>): Promise<Map<string, Se
   return executed
 }
 
-/** Tables that no statement needs to name. */
-const UNNAMED = ['sqlite_sequence', 'session_settings', 'emptied']
+/** Tables that no statement needs to name: what reads them comes with every call, or with every new row. */
+const UNNAMED = ['session_settings', 'emptied']
+const UNNAMED_BY_WRITES = ['sqlite_sequence', ...UNNAMED]
 
 /** The tables and views that each statement of a session's file names, with the tables of the views. */
 function namesIn(): (statement: string) => Set<string> {
@@ -328,7 +340,7 @@ async function usesOf(
   )
   const everyKind = new Set([...damaged.values()].flatMap(({ kinds }) => [...kinds]))
   return (call, { table, kinds }) =>
-    UNNAMED.includes(table) ||
+    (call[1] === undefined ? UNNAMED : UNNAMED_BY_WRITES).includes(table) ||
     [...(executed.get(call) ?? [])].some(([statement, bound]) => {
       // The tables of the text search begin with the name under which it is used.
       const isNamed = [...(names.get(statement) ?? [])].some((name) => table === name || table.startsWith(`${name}_`))

@@ -1,9 +1,8 @@
 // Tools of an agent, called one by one without an agent around them.
 import { callerOf } from '../../src/access.ts'
 import type { ToolCall, ToolContext, ToolEntry, ToolResult } from '../../src/agents/tools/define.ts'
-import { toolFixturesOf } from '../../src/agents/tools/fixtures.ts'
 import { toolKindOf } from '../../src/agents/tools/index.ts'
-import { runTool } from '../../src/agents/tools/run.ts'
+import { runTool, toolFixturesOf } from '../../src/agents/tools/run.ts'
 import { fixedFixtures, fixturesInForce } from '../../src/backends/fixture/in-force.ts'
 import { requestFixtures } from '../../src/backends/fixture/read-fixture.ts'
 import { toolAnswers } from '../../src/backends/fixture/tool-answers.ts'

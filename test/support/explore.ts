@@ -4,11 +4,17 @@ import { reportAsJson } from '../../src/cli/print/explore-outputs.ts'
 import { type NotEmulatedByPath, type NotEmulatedCalls, notEmulatedReasons } from '../../src/cli/run/not-emulated.ts'
 import { commandProgram, observer } from '../../src/cli/run/observe.ts'
 import { type Config, readConfig } from '../../src/config.ts'
-import { type Exploration, type ExploreOptions, coverageOf, explorationVerdict, explore } from '../../src/exploration/explore.ts'
+import {
+  coverageOf,
+  type Exploration,
+  type ExploreOptions,
+  explorationVerdict,
+  explore,
+} from '../../src/exploration/explore.ts'
 import { exploreProblems } from '../../src/exploration/problems.ts'
 import { testIo } from './cli.ts'
 import { LEFT_ENV, runInProcess } from './in-process.ts'
-import { type Program, type Surroundings, pass } from './programs/surroundings.ts'
+import { type Program, pass, type Surroundings } from './programs/surroundings.ts'
 
 /** What a program calls models with. */
 export interface Model {
@@ -103,4 +109,4 @@ export function reportOf(found: Exploration, refused: readonly NotEmulatedCalls[
 
 /** An exploration as `--json` says it; the scenario of a cell is in the exploration itself. */
 export const jsonOf = (found: Exploration, refused?: readonly NotEmulatedCalls[]) =>
-  reportAsJson(found, found.cases, { ...reportOf(found, refused), files: new Map() })
+  reportAsJson(reportOf(found, refused), new Map())

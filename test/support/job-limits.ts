@@ -1,6 +1,5 @@
 // Bounds of work in workers: short ones for inputs that would take all of the usual ones, and none for tests of something else.
-import type { JobLimits } from '../../src/contract/core/job-limits.ts'
-import { JOB_LIMITS } from '../../src/workers/limits.ts'
+import { JOB_LIMITS, type JobLimits } from '../../src/contract/core/job-limits.ts'
 
 /** No bound of time: a busy machine may take longer for a job than the usual ones allow. */
 export const UNHURRIED: JobLimits = Object.fromEntries(

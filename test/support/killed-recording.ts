@@ -9,11 +9,25 @@ import { readCassette } from '../../src/cassettes/read.ts'
 import { answered, chatInteraction, frame, newHeader, writeCassette } from './cassettes.ts'
 import { emptyFolder } from './server.ts'
 
-const PROGRAM = join(import.meta.dir, 'programs', 'record-cassette.ts')
+/**
+ * The program that records, as one file in a folder: it is started for each moment, and to load its modules would take most of its time.
+ * @returns its path
+ */
+export async function buildRecorder(folder: string): Promise<string> {
+  const { outputs } = await Bun.build({
+    entrypoints: [join(import.meta.dir, 'programs', 'record-cassette.ts')],
+    ...{ outdir: folder, target: 'bun' },
+  })
+  return String(outputs[0]?.path)
+}
 
 /** Starts a recording in a folder, and kills it once `lines` interactions are written, or `wait` ms later. */
-async function killed(folder: string, { lines, wait, size }: { lines: number; wait: number; size: number }) {
-  const child = Bun.spawn([process.execPath, PROGRAM, folder, String(size)], { stdout: 'pipe', stderr: 'inherit' })
+async function killed(
+  program: string,
+  folder: string,
+  { lines, wait, size }: { lines: number; wait: number; size: number },
+) {
+  const child = Bun.spawn([process.execPath, program, folder, String(size)], { stdout: 'pipe', stderr: 'inherit' })
   const decoder = new TextDecoder()
   let printed = ''
   let isKilled = false
@@ -34,6 +48,8 @@ async function killed(folder: string, { lines, wait, size }: { lines: number; wa
  * again, the recording counts as incomplete, and an older cassette is as before.
  */
 export async function killRecordings(moments: number): Promise<void> {
+  const built = emptyFolder()
+  const program = await buildRecorder(built.path)
   for (let moment = 0; moment < moments; moment++) {
     const folder = emptyFolder()
     const isRenewed = moment % 2 === 1
@@ -43,7 +59,7 @@ export async function killRecordings(moments: number): Promise<void> {
         ])
       : undefined
     const size = moment % 3 === 0 ? 1_000_000 : 20_000
-    const written = await killed(folder.path, { lines: 1 + (moment % 4), wait: moment % 7, size })
+    const written = await killed(program, folder.path, { lines: 1 + (moment % 4), wait: moment % 7, size })
     const file = join(folder.path, 'killed.yaml')
     const draft = isRenewed ? besideFile(file, 'incomplete') : file
     const { header, interactions } = readCassette(draft)
@@ -60,4 +76,5 @@ export async function killRecordings(moments: number): Promise<void> {
     }
     folder.remove()
   }
+  built.remove()
 }

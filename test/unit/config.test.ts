@@ -293,6 +293,7 @@ test.each([
   ['volatile: [{ name: x, path: user, pattern: "(" }]', 'volatile[0].pattern must be a regular expression, got "("'],
   ['volatile: [{ path: user }]', 'volatile[0].name is required'],
   ['volatile: [{ name: x, path: a..b }]', 'volatile[0].path must be the path of a field'],
+  ['volatile: [{ name: x, path: a }, { name: x, path: b }]', 'volatile[1].name must be unique, got "x"'],
 ])('paths of fields, %s: are an error that says why', (yaml, message) => {
   expect(() => readConfig({}, withFile(`${yaml}\n`))).toThrow(message)
 })

@@ -1,6 +1,6 @@
 // The path that was probably meant by an unknown one, or none.
 import { expect, test } from 'bun:test'
-import { likelyPath } from '../../src/lib/likely-path.ts'
+import { likelyPath } from '../../src/lib/likely-name.ts'
 
 const CHAT = '/v2/router/chat/completions'
 const known = [

@@ -1,15 +1,14 @@
 // Lists and drawings fit the terminal, and what matters most stays whole.
 import { expect, test } from 'bun:test'
 import { stripVTControlCharacters } from 'node:util'
-import { paint, printer, safeLine } from '../../src/cli/print/output.ts'
+import { fitText, paint, printer, safeLine, wrapText } from '../../src/cli/print/output.ts'
 import { overviewLines } from '../../src/cli/print/overview.ts'
 import { fittedReport } from '../../src/cli/print/report.ts'
-import { fitText, wrapText } from '../../src/cli/print/terminal.ts'
 import { traceLine } from '../../src/cli/print/trace-line.ts'
-import { type Paint, waterfall } from '../../src/cli/print/waterfall.ts'
+import { waterfall } from '../../src/cli/print/waterfall.ts'
 import type { AttemptRecord, TraceRecord } from '../../src/contract/core/trace.ts'
 
-const plain: Paint = (_, text) => text
+const plain = (lines: readonly string[]) => lines.map((line) => stripVTControlCharacters(line))
 const attempt = (more: Partial<AttemptRecord> = {}): AttemptRecord => ({
   ...{ target: 'anthropic/claude-sonnet-4-5-20250929', position: 0, number: 1, reason: 'fallback', wait_ms: 2500 },
   ...{ faults: ['the connection is cut in the middle', 'slow to begin'], started_ms: 2500, first_content_ms: 3000 },
@@ -58,19 +57,19 @@ test.each([40, 44, 54, 60, 72, 80, 100, 120, 200])(
       }),
     )
     for (const sessions of [false, true]) {
-      const line = traceLine(traceOf(), { paint: plain, width, sessions })
+      const line = stripVTControlCharacters(traceLine(traceOf(), { width, sessions }))
       expect(tooLong([line], width)).toEqual([])
       expect(line).toContain('00:00:00')
       expect(line).toContain(' 502 ')
       expect(line).toEndWith('01JGFJJZ00D2P87R0BNWMRTVKK')
     }
-    const drawing = waterfall(traceOf(), plain, width)
+    const drawing = plain(waterfall(traceOf(), width))
     expect(tooLong(drawing, width)).toEqual([])
     // Nothing of what happened is left out for want of room.
     const words = drawing.join(' ').replace(/\s+/g, ' ')
     for (const part of ['disconnected 502 in 90.0 s', 'after 2500 ms', 'slow to begin', 'closed the connection', '█'])
       expect(words).toContain(part)
-    expect(tooLong(overviewLines(traces, { paint: plain, width }), width)).toEqual([])
+    expect(tooLong(plain(overviewLines(traces, width)), width)).toEqual([])
   },
 )
 
@@ -106,7 +105,7 @@ test('terminal report: wraps under its beginning and keeps its colors', () => {
 })
 
 test('terminal list: prints every column in full to a pipe', () => {
-  const line = traceLine(traceOf(), { paint: plain, width: undefined, sessions: false })
+  const line = traceLine(traceOf(), { width: undefined, sessions: false })
   for (const part of [
     '00:00:00.000',
     'anthropic/claude-sonnet-4-5-20250929',
@@ -116,7 +115,7 @@ test('terminal list: prints every column in full to a pipe', () => {
 })
 
 test('terminal list: shortens columns as room gets scarce, the model last', () => {
-  const at = (width: number) => traceLine(traceOf(), { paint: plain, width, sessions: false })
+  const at = (width: number) => traceLine(traceOf(), { width, sessions: false })
   expect(at(80)).toContain('anthropic/c…')
   expect(at(80)).not.toContain('images')
   expect(at(120)).toContain('images.gene…')
@@ -133,7 +132,7 @@ test('terminal overview: counts outcomes by model and over time', () => {
       ...(index < 12 ? { outcome: 'succeeded' } : { outcome: 'http_error', status: 503 }),
     }),
   )
-  const lines = overviewLines(calls, { paint: plain, width: 60 })
+  const lines = plain(overviewLines(calls, 60))
   expect(lines[0]).toBe('24 calls in 23.0 s: 12 succeeded, 12 HTTP 503')
   expect(lines[1]).toMatch(/^ {2}openai\/a +18 {2}9 succeeded, 9 HTTP 503$/)
   expect(lines[2]).toMatch(/^ {2}openai\/b +6 {2}3 succeeded, 3 HTTP 503$/)

@@ -1,9 +1,10 @@
 // A trace as the terminal shows it: steps in their order, attempts as bars over time.
 import { expect, test } from 'bun:test'
-import { type Paint, waterfall } from '../../src/cli/print/waterfall.ts'
+import { stripVTControlCharacters } from 'node:util'
+import { safeLine } from '../../src/cli/print/output.ts'
+import { waterfall } from '../../src/cli/print/waterfall.ts'
 import type { AttemptRecord, TraceRecord } from '../../src/contract/core/trace.ts'
 
-const plain: Paint = (_, text) => text
 const traceOf = (more: Partial<TraceRecord>): TraceRecord => ({
   ...{
     id: 'x',
@@ -28,7 +29,8 @@ const attempt = (more: Partial<AttemptRecord>): AttemptRecord => ({
   ...{ first_content_ms: null, duration_ms: 0, outcome: 'succeeded', status: 200, request_id: null, error: null },
   ...more,
 })
-const shown = (more: Partial<TraceRecord>) => waterfall(traceOf(more), plain, 120).join('\n')
+const plain = (trace: TraceRecord) => waterfall(trace, 120).map((line) => stripVTControlCharacters(line))
+const shown = (more: Partial<TraceRecord>) => plain(traceOf(more)).join('\n')
 
 test('waterfall: shows retries, a fallback, waits and faults over time', () => {
   const attempts = [
@@ -106,14 +108,15 @@ test('waterfall: shows nothing for a call that was rejected at once', () => {
 
 test('waterfall: shows an attempt that took no time, even at the end of the axis', () => {
   const attempts = [attempt({}), attempt({ number: 2, reason: 'retry', wait_ms: 60_000, started_ms: 60_000 })]
-  const [, , first, second] = waterfall(traceOf({ attempts, duration_ms: 60_000 }), plain, 120)
+  const [, , first, second] = plain(traceOf({ attempts, duration_ms: 60_000 }))
   expect(first).toStartWith(`  openai/a first     ░${' '.repeat(39)} succeeded 200 in 0 ms`)
   expect(second).toStartWith(`  openai/a retry     ${'·'.repeat(39)}░ succeeded 200 in 0 ms, after 60.0 s`)
 })
 
 test('waterfall: prints colors on request and only around texts', () => {
   const attempts = [attempt({ duration_ms: 5, outcome: 'http_error', status: 500, error: 'no' })]
-  const painted = waterfall(traceOf({ attempts, duration_ms: 5 }), (format, text) => `<${format}>${text}</>`, 120)
-  expect(painted[2]).toBe(`  openai/a first     <dim></><red>${'░'.repeat(40)}</> <red>HTTP error 500 in 5 ms</>`)
-  expect(painted.join('\n').replaceAll(/<\/?\w*>/g, '')).toBe(shown({ attempts, duration_ms: 5 }))
+  const painted = waterfall(traceOf({ attempts, duration_ms: 5 }), 120).map((line) => safeLine(line, () => true))
+  const [dim, red, end] = ['\u001b[2m\u001b[22m', '\u001b[31m', '\u001b[39m']
+  expect(painted[2]).toBe(`  openai/a first     ${dim}${red}${'░'.repeat(40)}${end} ${red}HTTP error 500 in 5 ms${end}`)
+  expect(painted.map((line) => stripVTControlCharacters(line)).join('\n')).toBe(shown({ attempts, duration_ms: 5 }))
 })

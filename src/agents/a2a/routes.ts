@@ -10,9 +10,7 @@ import { agentOf } from '../store/store.ts'
 import type { AgentCallParts } from './server.ts'
 
 /** The dependencies of the A2A routes. */
-interface A2aRouteDeps extends TaskRouteDeps {
-  limits: BodyLimits
-}
+type A2aRouteDeps = TaskRouteDeps & { limits: BodyLimits }
 
 const server = lazy<typeof import('./server.ts')>(() => require('./server.ts'))
 const PATH = '/a2a/:key'

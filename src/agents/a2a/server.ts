@@ -1,17 +1,53 @@
 // Handles A2A calls with the transports of the library; loaded with the first call.
-import { AgentCard } from '@a2a-js/sdk'
+import { AgentCard, type AgentInterface } from '@a2a-js/sdk'
 import { LegacyJsonRpcTransportHandler } from '@a2a-js/sdk/compat/v0_3/server'
 import { type A2ARequestHandler, JsonRpcTransportHandler, ServerCallContext, validateVersion } from '@a2a-js/sdk/server'
+import type { Fields } from '../../contract/workspace/record.ts'
 import type { RequestBody } from '../../endpoints/body.ts'
 import { toResponse } from '../../gateway/stream/respond.ts'
 import { dataEvent, type EventBatch } from '../../lib/sse.ts'
-import type { AgentCall } from './call.ts'
-import { cardOf } from './card.ts'
 import { isRefusal } from './errors.ts'
-import { requestHandler } from './handler.ts'
+import { type AgentCall, requestHandler } from './handler.ts'
 
 /** The context of a call without the agent's card. */
 export type AgentCallParts = Omit<AgentCall, 'card'> & { url: string }
+
+/** Versions of the protocol, the preferred one first. */
+const VERSIONS = ['1.0', '0.3'] as const
+const MODES = ['text/plain', 'application/json']
+
+/** The card of an agent that is served at `url`. */
+function cardOf(agent: Fields, url: string): AgentCard {
+  const { key, display_name, role, description, skills, version } = agent
+  const name = String(display_name ?? key)
+  const skill = (id: string, about: string) => ({
+    id,
+    name: id,
+    description: about,
+    tags: [String(role)],
+    examples: [],
+    inputModes: [],
+    outputModes: [],
+    securityRequirements: [],
+  })
+  const own = Array.isArray(skills) ? skills.map(String) : []
+  return {
+    name,
+    description: String(description),
+    supportedInterfaces: VERSIONS.map(
+      (protocolVersion): AgentInterface => ({ url, protocolBinding: 'JSONRPC', tenant: '', protocolVersion }),
+    ),
+    provider: undefined,
+    version: String(version ?? '1.0.0'),
+    capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: false, extensions: [] },
+    securitySchemes: {},
+    securityRequirements: [],
+    defaultInputModes: MODES,
+    defaultOutputModes: MODES,
+    skills: own.length > 0 ? own.map((id) => skill(id, id)) : [skill(String(key), String(description))],
+    signatures: [],
+  }
+}
 
 const VERSION = 'a2a-version'
 const LEGACY = '0.3'
@@ -39,21 +75,16 @@ export async function answerCard(request: Request, parts: AgentCallParts): Promi
   return Response.json({ ...legacy, supportedInterfaces: shown.supportedInterfaces }, { headers })
 }
 
-interface Transport {
-  handle(body: Record<string, unknown>, context: ServerCallContext): Promise<object>
-}
 interface Dialect {
-  transport: Transport
+  transport: { handle(body: Record<string, unknown>, context: ServerCallContext): Promise<object> }
   errorOf(error: unknown): object
 }
 
 function dialectOf(version: string, handler: A2ARequestHandler): Dialect {
+  const [Current, Legacy] = [JsonRpcTransportHandler, LegacyJsonRpcTransportHandler]
   return version === LEGACY
-    ? {
-        transport: new LegacyJsonRpcTransportHandler(handler),
-        errorOf: LegacyJsonRpcTransportHandler.mapToLegacyJSONRPCError,
-      }
-    : { transport: new JsonRpcTransportHandler(handler), errorOf: JsonRpcTransportHandler.mapToJSONRPCError }
+    ? { transport: new Legacy(handler), errorOf: Legacy.mapToLegacyJSONRPCError }
+    : { transport: new Current(handler), errorOf: Current.mapToJSONRPCError }
 }
 
 /** Handles a JSON-RPC call with its parsed body. */

@@ -1,41 +1,29 @@
 // The task service for clients, over HTTP or A2A, which notes who has read the end of the turns it started.
-import type { TaskReaders } from '../../observers/task-readers.ts'
-import type { TurnCalls } from '../../observers/turn-calls.ts'
+import type { TaskReaders, TurnCalls } from '../../observers/task-readers.ts'
 import type { TaskService } from '../loop/tasks.ts'
 import type { AgentTaskRecord } from '../store/manifest.ts'
 import type { TaskOwner, WholeTask } from '../store/store.ts'
 
-/** Notes which turns clients started and saw. */
-function notesOf(readers: TaskReaders) {
-  return {
-    begun({ session: { slot } }: TaskOwner, { _id, workspace_id, turn, parent }: AgentTaskRecord) {
-      // A sub-task reports to its parent.
-      if (parent === null) readers.begun(slot, { task: _id, workspace: workspace_id, trace: turn.trace })
-    },
-    shown({ session: { slot } }: TaskOwner, { _id, active }: AgentTaskRecord) {
-      readers.shown(slot, { id: _id, active: active !== null })
-    },
-    left({ session: { slot } }: TaskOwner, id: string) {
-      readers.abandoned(slot, id)
-    },
-  }
-}
-
-/** The service with notes about its clients. */
+/** The service with notes about its clients. A client that sees a task of a `page` reads it whole. */
 export function forClients(service: TaskService, readers: TaskReaders, turns: TurnCalls): TaskService {
-  const { begun, shown, left } = notesOf(readers)
+  const shown = ({ session: { slot } }: TaskOwner, { _id, active }: AgentTaskRecord) =>
+    readers.shown(slot, { id: _id, active: active !== null })
+  const left = ({ session: { slot } }: TaskOwner, id: string) => readers.abandoned(slot, id)
   const showing = (owner: TaskOwner, whole: WholeTask): WholeTask => {
     shown(owner, whole.task)
     return whole
   }
   return {
+    ...service,
     async submit(call) {
       const { client } = call
       const task = await service.submit({
         ...call,
         started(committed) {
-          begun(call, committed)
+          const { _id: task, workspace_id: workspace, parent } = committed
           const { trace, started } = committed.turn
+          // A sub-task reports to its parent.
+          if (parent === null) readers.begun(call.session.slot, { task, workspace, trace })
           if (client) turns.set(client, { session: call.session, trace, started })
           call.started?.(committed)
         },
@@ -47,8 +35,6 @@ export function forClients(service: TaskService, readers: TaskReaders, turns: Tu
     },
     settled: async (owner, id, signal) => showing(owner, await service.settled(owner, id, signal)),
     get: (owner, id) => showing(owner, service.get(owner, id)),
-    // A client that sees one of them reads it whole.
-    page: (...args) => service.page(...args),
     list(owner, agent, query) {
       const page = service.list(owner, agent, query)
       for (const task of page.data) shown(owner, task)
@@ -80,7 +66,5 @@ export function forClients(service: TaskService, readers: TaskReaders, turns: Tu
         left(owner, id)
       }
     },
-    sweep: (session) => service.sweep(session),
-    wake: (session) => service.wake(session),
   }
 }

@@ -10,7 +10,7 @@ import type { TaskCall } from '../loop/submission.ts'
 import type { TaskService } from '../loop/tasks.ts'
 import type { AgentTaskRecord } from '../store/manifest.ts'
 import { shownTask } from '../store/show.ts'
-import { agentOf, type TaskOwner, taskNotFound } from '../store/store.ts'
+import { agentOf, ofAgent, type TaskOwner } from '../store/store.ts'
 import { streamOfTask } from './stream.ts'
 
 /** The dependencies of the task routes. */
@@ -23,8 +23,7 @@ export interface TaskRouteDeps {
   receivedUrl(request: Request): string
 }
 
-const Task = AgentTask
-const about = { tag: 'Agents', response: Task }
+const about = { tag: 'Agents', response: AgentTask }
 const PATH = '/v2/agents/:key'
 const taskPath = `${PATH}/tasks/:task_id`
 
@@ -37,7 +36,8 @@ export const taskRoutes = (deps: TaskRouteDeps): readonly Route[] => [
   streamRoute(deps),
   ...readingRoutes(deps),
   cancelRoute(deps),
-  ...decisionRoutes(deps),
+  decisionRoute(deps, 'approve'),
+  decisionRoute(deps, 'reject'),
 ]
 
 /** The submission of a request, to the agent of a path. */
@@ -74,9 +74,16 @@ export const findsAgent =
 
 const question = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'Where is my parcel?' }] }
 
-function submitRoute(deps: TaskRouteDeps): Route {
-  const { tasks } = deps
-  return asRoute({
+/** Submits a task, and shows it: at the end of its turn if the call is blocking, or else without its messages. */
+export async function submitted(tasks: TaskService, call: TaskCall): Promise<[AgentTaskRecord, object]> {
+  const task = await tasks.submit(call)
+  if (call.body.configuration?.blocking !== true) return [task, shownTask(task, [], 'without')]
+  const ended = await tasks.settled(call, task._id, call.client)
+  return [task, shownTask(ended.task, ended.history)]
+}
+
+const submitRoute = (deps: TaskRouteDeps): Route =>
+  asRoute({
     ...about,
     method: 'post',
     path: `${PATH}/task`,
@@ -94,14 +101,10 @@ function submitRoute(deps: TaskRouteDeps): Route {
     find: findsAgent(deps),
     async handle({ request, params: { key = '' }, body }) {
       const call = await taskCallOf(deps, request, { path: `${PATH}/task`, agent: key, body })
-      const task = await tasks().submit(call)
-      const headers = taskHeaders(call, task)
-      if (body.configuration?.blocking !== true) return Response.json(shownTask(task, [], 'without'), { headers })
-      const ended = await tasks().settled(call, task._id, call.client)
-      return Response.json(shownTask(ended.task, ended.history), { headers })
+      const [task, answer] = await submitted(deps.tasks(), call)
+      return Response.json(answer, { headers: taskHeaders(call, task) })
     },
   })
-}
 
 const StreamBody = TaskBody.extend({
   stream_timeout_seconds: z
@@ -117,9 +120,8 @@ const EventOfStream = z.object({
   data: z.looseObject({}),
 })
 
-function streamRoute(deps: TaskRouteDeps): Route {
-  const { tasks } = deps
-  return asRoute({
+const streamRoute = (deps: TaskRouteDeps): Route =>
+  asRoute({
     ...about,
     method: 'post',
     path: `${PATH}/stream-task`,
@@ -136,50 +138,44 @@ function streamRoute(deps: TaskRouteDeps): Route {
     async handle({ request, params: { key = '' }, body }) {
       const { stream_timeout_seconds: seconds, ...taskBody } = body
       const call = await taskCallOf(deps, request, { path: `${PATH}/stream-task`, agent: key, body: taskBody })
-      const headersOf = (task: AgentTaskRecord) => taskHeaders(call, task)
-      return toResponse(await streamOfTask({ tasks: tasks(), call, seconds, signal: request.signal, headersOf }))
+      const options = { tasks: deps.tasks(), call, seconds, signal: request.signal }
+      return toResponse(await streamOfTask({ ...options, headersOf: (task) => taskHeaders(call, task) }))
     },
   })
-}
 
-const TasksQuery = pageQuery(50)
-const TaskList = listOf(Task)
+const readingRoutes = ({ tasks, callOf }: TaskRouteDeps): Route[] => [
+  asRoute({
+    ...about,
+    method: 'get',
+    path: `${PATH}/tasks`,
+    summary: 'List the tasks of an agent',
+    description: 'The tasks of the agent, newest first, a page at a time, without their messages.',
+    operationId: 'listAgentTasks',
+    query: pageQuery(50),
+    response: listOf(AgentTask),
+    errors: [404],
+    async handle({ request, params: { key = '' }, query }) {
+      const { data, hasMore } = tasks().list(await callOf(request), key, query)
+      return { object: 'list', data: data.map((task) => shownTask(task, [], 'without')), has_more: hasMore }
+    },
+  }),
+  asRoute({
+    ...about,
+    method: 'get',
+    path: taskPath,
+    summary: 'Get a task',
+    description: 'The task with its messages.',
+    operationId: 'getAgentTask',
+    errors: [404],
+    async handle({ request, params }) {
+      const { task, history } = ownTask(await callOf(request), params, tasks())
+      return shownTask(task, history)
+    },
+  }),
+]
 
-function readingRoutes({ tasks, callOf }: TaskRouteDeps): Route[] {
-  return [
-    asRoute({
-      ...about,
-      method: 'get',
-      path: `${PATH}/tasks`,
-      summary: 'List the tasks of an agent',
-      description: 'The tasks of the agent, newest first, a page at a time, without their messages.',
-      operationId: 'listAgentTasks',
-      query: TasksQuery,
-      response: TaskList,
-      errors: [404],
-      async handle({ request, params: { key = '' }, query }) {
-        const { data, hasMore } = tasks().list(await callOf(request), key, query)
-        return { object: 'list', data: data.map((task) => shownTask(task, [], 'without')), has_more: hasMore }
-      },
-    }),
-    asRoute({
-      ...about,
-      method: 'get',
-      path: taskPath,
-      summary: 'Get a task',
-      description: 'The task with its messages.',
-      operationId: 'getAgentTask',
-      errors: [404],
-      async handle({ request, params }) {
-        const { task, history } = ownTask(await callOf(request), params, tasks())
-        return shownTask(task, history)
-      },
-    }),
-  ]
-}
-
-function cancelRoute({ tasks, callOf }: TaskRouteDeps): Route {
-  return asRoute({
+const cancelRoute = ({ tasks, callOf }: TaskRouteDeps): Route =>
+  asRoute({
     ...about,
     method: 'post',
     path: `${taskPath}/cancel`,
@@ -194,57 +190,46 @@ function cancelRoute({ tasks, callOf }: TaskRouteDeps): Route {
       return shownTask(ended, history)
     },
   })
-}
 
 const Approval = z.strictObject({
   tool_call_id: z.string().optional().describe('Id of the tool call. Default: all pending calls.'),
 })
 const Rejection = Approval.extend({ reason: z.string().optional().describe('The prompt.') })
 
-function decisionRoutes({ tasks, callOf }: TaskRouteDeps): Route[] {
-  const decide = async (
-    request: Request,
-    { task_id: task = '' }: Record<string, string>,
-    decision: { decision: 'approve' | 'reject'; tool_call_id?: string | undefined; reason?: string | undefined },
-  ) => {
-    const owner = await callOf(request)
-    const decided = await tasks().decide(owner, { task, ...decision })
-    return shownTask(decided.task, decided.history)
-  }
-  const find: NonNullable<Route['find']> = async ({ request, params: { task_id = '' } }) =>
-    tasks().get(await callOf(request), task_id)
-  const shared = { ...about, method: 'post', errors: [404, 409], find } as const
-  return [
-    asRoute({
-      ...shared,
-      path: '/_understudy/tasks/:task_id/approve',
-      summary: 'Approve tool calls',
-      description: 'Approves pending tool calls. The task continues immediately.',
-      operationId: 'approveTaskCalls',
-      examples: { all: {} },
-      body: Approval,
-      handle: ({ request, params, body }) => decide(request, params, { decision: 'approve', ...body }),
-    }),
-    asRoute({
-      ...shared,
-      path: '/_understudy/tasks/:task_id/reject',
-      summary: 'Reject tool calls',
-      description: 'Rejects pending tool calls. The model is informed, and the task continues immediately.',
-      operationId: 'rejectTaskCalls',
-      examples: { because: { reason: 'Too expensive.' } },
-      body: Rejection,
-      handle: ({ request, params, body }) => decide(request, params, { decision: 'reject', ...body }),
-    }),
-  ]
+const DECISIONS = {
+  approve: {
+    summary: 'Approve tool calls',
+    description: 'Approves pending tool calls. The task continues immediately.',
+    operationId: 'approveTaskCalls',
+    examples: { all: {} },
+    body: Approval,
+  },
+  reject: {
+    summary: 'Reject tool calls',
+    description: 'Rejects pending tool calls. The model is informed, and the task continues immediately.',
+    operationId: 'rejectTaskCalls',
+    examples: { because: { reason: 'Too expensive.' } },
+    body: Rejection,
+  },
 }
+
+const decisionRoute = ({ tasks, callOf }: TaskRouteDeps, decision: keyof typeof DECISIONS): Route =>
+  asRoute<unknown, z.infer<typeof Rejection>>({
+    ...about,
+    ...DECISIONS[decision],
+    method: 'post',
+    path: `/_understudy/tasks/:task_id/${decision}`,
+    errors: [404, 409],
+    find: async ({ request, params: { task_id = '' } }) => tasks().get(await callOf(request), task_id),
+    async handle({ request, params: { task_id: task = '' }, body }) {
+      const decided = await tasks().decide(await callOf(request), { task, decision, ...body })
+      return shownTask(decided.task, decided.history)
+    },
+  })
 
 /**
  * The task of a path.
  * @throws ApiError 404 if it is not one of the agent's
  */
-function ownTask(owner: TaskOwner, { key = '', task_id = '' }: Record<string, string>, tasks: TaskService) {
-  const agent = agentOf(owner, key)
-  const found = tasks.get(owner, task_id)
-  if (found.task.agent_id !== agent._id) throw taskNotFound(task_id)
-  return found
-}
+const ownTask = (owner: TaskOwner, { key = '', task_id = '' }: Record<string, string>, tasks: TaskService) =>
+  ofAgent(agentOf(owner, key), tasks.get(owner, task_id))

@@ -8,9 +8,8 @@ import { agents } from '../../resources/agents.ts'
 import { putRecord } from '../../resources/verbs.ts'
 import { workOf } from '../../resources/work.ts'
 import { chatCallsOf, openCalls } from '../store/messages.ts'
-import { shownTask } from '../store/show.ts'
-import { agentOf, type TaskOwner, taskNotFound, type WholeTask } from '../store/store.ts'
-import { findsAgent, type TaskRouteDeps, taskCallOf } from './routes.ts'
+import { agentOf, ofAgent, type WholeTask } from '../store/store.ts'
+import { findsAgent, submitted, type TaskRouteDeps, taskCallOf } from './routes.ts'
 
 const about = { tag: 'Agents', errors: [404] } as const
 const question = { role: 'user', parts: [{ kind: 'text', text: 'Which day is it?' }] }
@@ -29,9 +28,8 @@ const RunBody = z.intersection(
   }),
 )
 
-function runRoute(deps: TaskRouteDeps): Route {
-  const { tasks } = deps
-  return asRoute({
+const runRoute = (deps: TaskRouteDeps): Route =>
+  asRoute({
     ...about,
     method: 'post',
     path: '/v2/agents/run',
@@ -59,13 +57,10 @@ function runRoute(deps: TaskRouteDeps): Route {
       const call = await taskCallOf(deps, request, { path: '/v2/agents/run', agent: agent.key, body: task })
       const { session, caller } = call
       await session.transact(() => putRecord({ ...agents, upsert: true }, workOf(session, caller), agent as Fields, {}))
-      const begun = await tasks().submit(call)
-      if (configuration?.blocking !== true) return shownTask(begun, [], 'without')
-      const ended = await tasks().settled(call, begun._id, call.client)
-      return shownTask(ended.task, ended.history)
+      const [, answer] = await submitted(deps.tasks(), call)
+      return answer
     },
   })
-}
 
 const ResponseBody = TaskBody.omit({ configuration: true }).extend({
   background: z.boolean().default(false).describe('Whether to return immediately, before the turn ends.'),
@@ -91,9 +86,8 @@ const AgentResponse = z.object({
   error: z.string().describe('Why the turn failed.').optional(),
 })
 
-function respondRoute(deps: TaskRouteDeps): Route {
-  const { tasks } = deps
-  return asRoute({
+const respondRoute = (deps: TaskRouteDeps): Route =>
+  asRoute({
     ...about,
     method: 'post',
     path: '/v2/agents/:key/responses',
@@ -107,14 +101,13 @@ function respondRoute(deps: TaskRouteDeps): Route {
     find: findsAgent(deps),
     async handle({ request, params: { key = '' }, body: { background, stream: _, conversation, ...body } }) {
       const call = await taskCallOf(deps, request, { path: '/v2/agents/:key/responses', agent: key, body })
-      const task = await tasks().submit({ ...call, ...(conversation && { context: conversation.id }) })
-      return shownResponse(background ? { task, history: [] } : await tasks().settled(call, task._id, call.client))
+      const task = await deps.tasks().submit({ ...call, ...(conversation && { context: conversation.id }) })
+      return shownResponse(background ? { task, history: [] } : await deps.tasks().settled(call, task._id, call.client))
     },
   })
-}
 
-function readRoute({ tasks, callOf }: TaskRouteDeps): Route {
-  return asRoute({
+const readRoute = ({ tasks, callOf }: TaskRouteDeps): Route =>
+  asRoute({
     ...about,
     method: 'get',
     path: '/v2/agents/:key/responses/:task_id',
@@ -126,16 +119,10 @@ function readRoute({ tasks, callOf }: TaskRouteDeps): Route {
     errors: [404],
     async handle({ request, params }) {
       const owner = await callOf(request)
-      return shownResponse(taskOfAgent(owner, params, tasks().get(owner, params.task_id ?? '')))
+      const found = tasks().get(owner, params.task_id ?? '')
+      return shownResponse(ofAgent(agentOf(owner, params.key ?? ''), found))
     },
   })
-}
-
-/** The task, if it is one of the agent's. */
-function taskOfAgent(owner: TaskOwner, { key = '' }: Fields, found: WholeTask): WholeTask {
-  if (found.task.agent_id !== agentOf(owner, String(key))._id) throw taskNotFound(found.task._id)
-  return found
-}
 
 /** A task as a response: the agent's messages since the last user message. */
 function shownResponse({ task, history }: WholeTask): object {

@@ -179,15 +179,8 @@ export function ending(task: AgentTaskRecord, history: readonly MessageRecord[])
 }
 
 function reviewRequested(task: AgentTaskRecord, call: ToolCallPart): StreamedEvent {
-  const {
-    type: action_type,
-    id,
-    tool_id,
-    timeout,
-  } = entryOf(task, call.tool_name) ?? {
-    type: call.tool_name,
-    id: call.tool_name,
-  }
+  const entry: Partial<ToolEntry> = entryOf(task, call.tool_name) ?? {}
+  const { type: action_type = call.tool_name, id = call.tool_name, tool_id, timeout } = entry
   const tool = {
     ...{ id, action_type, requires_approval: true },
     ...(tool_id !== undefined && { tool_id }),

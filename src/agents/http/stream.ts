@@ -1,12 +1,11 @@
 // A task as a stream of events: the steps of its turn as they happen, until its end or the client's timeout.
 import { ApiError } from '../../contract/core/error.ts'
 import type { Reply } from '../../contract/core/reply.ts'
-import type { MessageRecord } from '../../contract/workspace/task-record.ts'
 import { startDeadline } from '../../lib/deadline.ts'
 import { DONE_EVENT, dataEvent, type EventBatch } from '../../lib/sse.ts'
 import type { TaskCall } from '../loop/submission.ts'
 import type { TaskService } from '../loop/tasks.ts'
-import { type TaskFeed, taskFeed } from '../store/events.ts'
+import { taskFeed } from '../store/events.ts'
 import type { AgentTaskRecord } from '../store/manifest.ts'
 import { beginning, ending, eventsOfTask, type StreamedEvent } from './stream-events.ts'
 
@@ -52,10 +51,8 @@ export async function streamOfTask({ tasks, call, seconds, signal, headersOf }: 
 
   async function* events(): AsyncGenerator<EventBatch> {
     try {
-      const input = call.body.message as Parameters<typeof beginning>[1]
-      const historyOf = () => tasks.get(call, task._id).history
       let last = ''
-      for await (const [type, data] of turnEvents(task, input, { happened, ended: limit.signal, historyOf })) {
+      for await (const [type, data] of turnEvents()) {
         last = type
         yield [dataEvent({ type, timestamp: new Date(session.clock.now()).toISOString(), data })]
       }
@@ -66,31 +63,20 @@ export async function streamOfTask({ tasks, call, seconds, signal, headersOf }: 
       close()
     }
   }
-}
 
-interface TurnFeed {
-  happened: TaskFeed
-  /** Aborts when the stream has no reader any more. */
-  ended: AbortSignal
-  historyOf(): readonly MessageRecord[]
-}
-
-async function* turnEvents(
-  task: AgentTaskRecord,
-  input: Parameters<typeof beginning>[1],
-  { happened, ended, historyOf }: TurnFeed,
-): AsyncGenerator<StreamedEvent> {
-  yield* beginning(task, input)
-  const eventsOf = eventsOfTask()
-  try {
-    for await (const event of happened.read([ended])) {
-      yield* eventsOf(event)
-      if (event.task.active === null) yield* ending(event.task, historyOf())
+  async function* turnEvents(): AsyncGenerator<StreamedEvent> {
+    yield* beginning(task, call.body.message as Parameters<typeof beginning>[1])
+    const eventsOf = eventsOfTask()
+    try {
+      for await (const event of happened.read([limit.signal])) {
+        yield* eventsOf(event)
+        if (event.task.active === null) yield* ending(event.task, tasks.get(call, task._id).history)
+      }
+    } catch (error) {
+      if (error instanceof StreamTimeout) yield ['agents.timeout', { message: error.message }]
+      else if (error instanceof ApiError) yield ['agents.error', { error: error.message, code: error.code }]
+      // A disconnected client receives nothing.
+      else if (error !== limit.signal.reason) throw error
     }
-  } catch (error) {
-    if (error instanceof StreamTimeout) yield ['agents.timeout', { message: error.message }]
-    else if (error instanceof ApiError) yield ['agents.error', { error: error.message, code: error.code }]
-    // A disconnected client receives nothing.
-    else if (error !== ended.reason) throw error
   }
 }

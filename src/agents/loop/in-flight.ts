@@ -42,16 +42,15 @@ export async function awaitCall<Answer>(turn: Turn, call: CallUnderWay<Answer>):
   }
 }
 
-interface OngoingWork<Answer> {
-  own: AbortController
-  work: Promise<Answer>
-}
-
 /**
  * Whether a call continues although its task was canceled, by a fault of the scenario. It is then added to the turn's
  * late calls.
  */
-function comesLate<Answer>(turn: Turn, call: CallUnderWay<Answer>, { own, work }: OngoingWork<Answer>): boolean {
+function comesLate<Answer>(
+  turn: Turn,
+  call: CallUnderWay<Answer>,
+  { own, work }: { own: AbortController; work: Promise<Answer> },
+): boolean {
   const { session, task, deps, signal } = turn
   if (!(signal.reason instanceof TurnEnded && signal.reason.reason === 'canceled')) return false
   const { tool, iteration, key, part } = call

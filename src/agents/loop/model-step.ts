@@ -6,15 +6,24 @@ import type { Reply } from '../../contract/core/reply.ts'
 import type { TaskStep } from '../../contract/core/trace.ts'
 import type { TaskPart } from '../../contract/workspace/agent-task.ts'
 import type { EvaluatorFields } from '../../contract/workspace/evaluator.ts'
+import type { MessageRecord, TaskSayings } from '../../contract/workspace/task-record.ts'
 import { endpoints } from '../../endpoints/index.ts'
 import type { CallOrigin } from '../../gateway/call.ts'
+import { chance } from '../../lib/chance.ts'
 import { once } from '../../lib/once.ts'
 import { evaluate } from '../../resources/evaluators/evaluate.ts'
 import { evaluators } from '../../resources/evaluators/evaluators.ts'
+import type { Session } from '../../sessions/sessions.ts'
 import { journalStep } from '../store/journal.ts'
-import { agentFacts, fallbackModels } from '../store/manifest.ts'
-import { textsOf, toolCallPart, withOwnIds } from '../store/messages.ts'
-import { chatRequestOf, sampled } from './chat-request.ts'
+import {
+  type AgentCheck,
+  type AgentFunction,
+  type AgentTaskRecord,
+  agentFacts,
+  fallbackModels,
+  type TurnManifest,
+} from '../store/manifest.ts'
+import { chatMessagesOf, textsOf, toolCallPart, withOwnIds } from '../store/messages.ts'
 import { commitStep } from './commit-step.ts'
 import { awaitCall, type CallUnderWay } from './in-flight.ts'
 import type { Turn, TurnChange } from './turn.ts'
@@ -61,7 +70,21 @@ function modelCall(turn: Turn): CallUnderWay<ModelAnswer> & { failed(error: ApiE
       const parts = partsOf(reply, turn)
       return { trace, parts, evaluations: await evaluationsOf(turn, parts, { iteration, origin, key }) }
     },
-    change: (answer) => answerChange(turn, answer, { started, iteration }),
+    change:
+      ({ trace, parts, evaluations }) =>
+      ({ turn: use, totals, manifest }) => {
+        const { usage = null, cost = null, model: answering } = session.traces.get(trace) ?? {}
+        const name = answering ?? manifest.model
+        const about = { kind: 'model', name, iteration, outcome: 'succeeded', trace, usage, cost } as const
+        return {
+          task: {
+            turn: { ...use, iterations: iteration, cost: use.cost + (cost ?? 0) },
+            totals: { ...totals, iterations: totals.iterations + 1, cost: totals.cost + (cost ?? 0) },
+          },
+          messages: [{ role: 'agent', parts, trace }],
+          steps: [journalStep(turn, started, { ...about, ...(evaluations.length > 0 && { evaluations }) })],
+        }
+      },
     failed({ message, headers }) {
       const trace = headers[TRACE_ID] ?? null
       const about = { kind: 'model', name: model, iteration, outcome: 'failed', error: message, trace } as const
@@ -95,29 +118,6 @@ interface ModelAnswer {
   evaluations: NonNullable<TaskStep['evaluations']>
 }
 
-const answerChange =
-  (
-    turn: Turn,
-    { trace, parts, evaluations }: ModelAnswer,
-    { started, iteration }: { started: number; iteration: number },
-  ): TurnChange =>
-  ({ turn: use, totals, manifest }) => {
-    const { usage = null, cost = null, model } = turn.session.traces.get(trace) ?? {}
-    return {
-      task: {
-        turn: { ...use, iterations: iteration, cost: use.cost + (cost ?? 0) },
-        totals: { ...totals, iterations: totals.iterations + 1, cost: totals.cost + (cost ?? 0) },
-      },
-      messages: [{ role: 'agent', parts, trace }],
-      steps: [
-        journalStep(turn, started, {
-          ...{ kind: 'model', name: model ?? manifest.model, iteration, outcome: 'succeeded', trace, usage, cost },
-          ...(evaluations.length > 0 && { evaluations }),
-        }),
-      ],
-    }
-  }
-
 interface Choice {
   message?: {
     content?: string | null
@@ -131,10 +131,8 @@ function partsOf({ body }: Reply, { history }: Turn): TaskPart[] {
   const value = body.kind === 'value' ? (body.value as { choices?: readonly Choice[] }) : {}
   const { content, refusal, tool_calls } = value.choices?.[0]?.message ?? {}
   const toolCalls = (tool_calls ?? []).map(toolCallPart)
-  const calls = withOwnIds(
-    toolCalls,
-    history.map(({ message }) => message),
-  )
+  const messages = history.map(({ message }) => message)
+  const calls = withOwnIds(toolCalls, messages)
   const text = content ?? refusal ?? ''
   return [...(text === '' && calls.length > 0 ? [] : [{ kind: 'text' as const, text }]), ...calls]
 }
@@ -166,3 +164,55 @@ async function evaluationsOf(
     }),
   )
 }
+
+/** The inputs of a chat call. */
+interface RequestParts {
+  manifest: TurnManifest
+  says: TaskSayings
+  history: readonly MessageRecord[]
+  offered: ReadonlyMap<string, AgentFunction>
+  /** The agent's guardrails for this iteration, beside those in its model's parameters. */
+  guardrails: readonly { id: string; execute_on: 'input' | 'output' }[]
+}
+
+/** The body of the call. */
+export function chatRequestOf({ manifest, says, history, offered, guardrails }: RequestParts): object {
+  const { model, parameters, retry, system, key } = manifest
+  const fallbacks = fallbackModels(manifest).map((fallback) => ({ model: fallback.model }))
+  const all = [...((parameters.guardrails ?? []) as RequestParts['guardrails']), ...guardrails]
+  // Each guardrail once per stage.
+  const checks = [...new Map(all.map((one) => [`${one.execute_on} ${one.id}`, one])).values()]
+  const tools = [...offered.values()].map(({ definition }) => ({ type: 'function', function: definition }))
+  return {
+    name: key,
+    ...parameters,
+    model,
+    messages: [{ role: 'system', content: system }, ...chatMessagesOf(history)],
+    stream: false,
+    ...(tools.length > 0 && { tools }),
+    ...(retry && { retry }),
+    ...(fallbacks.length > 0 && { fallbacks }),
+    ...(checks.length > 0 && { guardrails: checks }),
+    ...(says.identity && { identity: says.identity }),
+    ...(says.thread && { thread: says.thread }),
+    ...(says.metadata && { metadata: chatMetadata(says.metadata) }),
+  }
+}
+
+/** The part of a task's metadata that chat accepts: a few short texts. */
+const chatMetadata = (metadata: Record<string, unknown>) =>
+  Object.fromEntries(
+    Object.entries(metadata)
+      .filter(([key, value]) => key.length <= 64 && typeof value === 'string' && value.length <= 512)
+      .slice(0, 16),
+  )
+
+/** The checks of one iteration, each sampled by its rate. */
+const sampled = (
+  checks: readonly AgentCheck[],
+  { session, task, iteration }: { session: Session; task: AgentTaskRecord; iteration: number },
+): AgentCheck[] =>
+  checks.filter(({ id, sample_rate }) => {
+    const random = chance(session.seed, session.name, 'sample', task._id, task.turn.number, iteration, id)
+    return random * 100 < sample_rate
+  })

@@ -1,12 +1,17 @@
-// Which tasks run: each until its turn ends or waits for its client.
-import { startDeadline } from '../../lib/deadline.ts'
+// Which tasks run: each until its turn ends or waits for its client, one step after another.
+import { ApiError, bugError } from '../../contract/core/error.ts'
+import { type Deadline, startDeadline } from '../../lib/deadline.ts'
 import type { SessionHandle } from '../../sessions/session.ts'
 import type { Session } from '../../sessions/sessions.ts'
 import type { AgentTaskRecord } from '../store/manifest.ts'
 import { findTask } from '../store/store.ts'
-import { takeSteps } from './steps.ts'
+import { commitStep, refresh } from './commit-step.ts'
+import { askModel } from './model-step.ts'
+import { nextStep } from './next-step.ts'
+import { throughIterationFaults } from './task-faults.ts'
+import { runTools } from './tool-step.ts'
 import { TaskGone, type Turn, type TurnDeps, turnOf } from './turn.ts'
-import { type TurnEnded, timeUp } from './turn-end.ts'
+import { endTurn, TurnEnded, timeUp } from './turn-end.ts'
 
 /** Runs tasks. */
 export interface Runner {
@@ -29,10 +34,27 @@ interface RunningTask {
 /** A runner. `ended` is called for each turn that ends. */
 export function createRunner(deps: TurnDeps, ended: (turn: Turn) => void): Runner {
   const tasksByHandle = new WeakMap<SessionHandle, Map<string, RunningTask>>()
-  const runningIn = (handle: SessionHandle) => {
-    const found = tasksByHandle.get(handle) ?? new Map<string, RunningTask>()
-    tasksByHandle.set(handle, found)
-    return found
+  const runningIn = (handle: SessionHandle) => tasksByHandle.getOrInsertComputed(handle, () => new Map())
+  const work = async (session: Session, task: AgentTaskRecord, controller: AbortController): Promise<void> => {
+    const activity = session.begin(controller)
+    const seconds = task.manifest.settings.max_execution_time
+    const deadline = startDeadline(session.clock, Math.max(0, seconds * 1000 - task.turn.spent_ms), {
+      outer: activity.signal,
+      reason: () => timeUp(seconds),
+    })
+    const turn = turnOf(session, task, { deps, signal: deadline.signal })
+    try {
+      await takeSteps(turn, deadline)
+      ended(turn)
+    } catch (error) {
+      // A task that ends with its session or its agent cannot be stored; the session's next generation continues it.
+      if (error instanceof TaskGone) deps.events.notify(session, { type: 'gone', task: turn.task })
+      else if (!session.ended.aborted) deps.gateway.report(error)
+    } finally {
+      deadline.stop()
+      activity.end()
+      for (const { arrive } of turn.late) arrive().catch(deps.gateway.report)
+    }
   }
   const runner: Runner = {
     run(session, task) {
@@ -43,7 +65,7 @@ export function createRunner(deps: TurnDeps, ended: (turn: Turn) => void): Runne
         return known.finished
       }
       const controller = new AbortController()
-      const finished = work(session, task, { deps, controller, ended }).finally(() => {
+      const finished = work(session, task, controller).finally(() => {
         running.delete(task._id)
         // It was woken just after its turn ended.
         const { again } = entry
@@ -71,30 +93,27 @@ export function createRunner(deps: TurnDeps, ended: (turn: Turn) => void): Runne
   return runner
 }
 
-interface Work {
-  deps: TurnDeps
-  controller: AbortController
-  ended: (turn: Turn) => void
-}
-
-async function work(session: Session, task: AgentTaskRecord, { deps, controller, ended }: Work): Promise<void> {
-  const activity = session.begin(controller)
-  const seconds = task.manifest.settings.max_execution_time
-  const deadline = startDeadline(session.clock, Math.max(0, seconds * 1000 - task.turn.spent_ms), {
-    outer: activity.signal,
-    reason: () => timeUp(seconds),
-  })
-  const turn = turnOf(session, task, { deps, signal: deadline.signal })
+/** Runs steps until the end of the turn, and commits the end whatever it is. */
+async function takeSteps(turn: Turn, deadline: Deadline): Promise<void> {
+  const { session, signal, deps } = turn
   try {
-    await takeSteps(turn, deadline)
-    ended(turn)
+    if (turn.task.state === 'submitted') await commitStep(turn, () => ({ task: { state: 'working' } }))
+    for (;;) {
+      signal.throwIfAborted()
+      refresh(turn)
+      const next = nextStep(turn)
+      if (next.do === 'ask') await throughIterationFaults(turn, deadline, () => askModel(turn))
+      else if (next.do === 'run') await runTools(turn, next.calls)
+      else if (await endTurn(turn)) return
+    }
   } catch (error) {
-    // A task that ends with its session or its agent cannot be stored; the session's next generation continues it.
-    if (error instanceof TaskGone) deps.events.notify(session, { type: 'gone', task: turn.task })
-    else if (!session.ended.aborted) deps.gateway.report(error)
-  } finally {
-    deadline.stop()
-    activity.end()
-    for (const { arrive } of turn.late) arrive().catch(deps.gateway.report)
+    const why = signal.aborted ? signal.reason : error
+    if (session.ended.aborted || error instanceof TaskGone) throw error
+    if (why instanceof TaskGone) throw why
+    if (why instanceof TurnEnded) return void (await endTurn(turn, { state: why.state, reason: why.reason }))
+    const apiError = why instanceof ApiError ? why : bugError()
+    if (apiError !== why) deps.gateway.report(why)
+    const { message, code, status } = apiError
+    await endTurn(turn, { state: 'failed', reason: 'error', error: { message, code, status } })
   }
 }

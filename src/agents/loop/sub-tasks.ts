@@ -8,50 +8,53 @@ import { findTask, type WholeTask } from '../store/store.ts'
 import type { ToolResult } from '../tools/define.ts'
 import type { Runner } from './runner.ts'
 import type { TaskCall } from './submission.ts'
-import { TaskGone, type TurnDeps } from './turn.ts'
+import { TaskGone, type Turn, type TurnDeps } from './turn.ts'
 import { canceled, TurnEnded } from './turn-end.ts'
 
-interface SubTaskDeps extends Pick<Runner, 'run' | 'end'> {
+interface SubTaskDeps {
+  runner: Pick<Runner, 'run' | 'end'>
   submit(call: TaskCall): Promise<AgentTaskRecord>
   settled(owner: TaskOwner, id: string, signal?: AbortSignal): Promise<WholeTask>
 }
 
 /** Delegates work to another agent. The same tool call finds the sub-task that it started before. */
-export const delegateWith =
-  ({ submit, settled, run, end }: SubTaskDeps): TurnDeps['delegate'] =>
-  async (turn, { agent, message, call }) => {
-    const { session, place, signal } = turn
-    const task = findTask(place, turn.task._id) ?? turn.task
-    const owner = { session, caller: task.caller }
-    const existing = task.children[call.id]
-    if (existing === undefined) {
-      const limit = subTaskLimit(task, place)
-      if (limit !== undefined) return { error: limit }
-    }
-    const child =
-      existing === undefined
-        ? await submit({
-            ...owner,
-            agent,
-            body: bodyOf(task, message),
-            from: task.from,
-            parent: { task, tool_call_id: call.id },
-          })
-        : findTask(place, existing)
-    if (!child) return { error: `the task of the agent ${JSON.stringify(agent)} is gone` }
-    // It ends with its parent task.
-    const leave = () => {
-      if (signal.reason instanceof TurnEnded || signal.reason instanceof TaskGone)
-        void end(session, child._id, canceled())
-    }
-    signal.addEventListener('abort', leave, { once: true })
-    try {
-      if (child.active !== null) void run(session, child)
-      return resultOfTask(await settled(owner, child._id, signal))
-    } finally {
-      signal.removeEventListener('abort', leave)
-    }
+export async function delegateTask(
+  turn: Turn,
+  { agent, message, call }: Parameters<TurnDeps['delegate']>[1],
+  { runner, submit, settled }: SubTaskDeps,
+): Promise<ToolResult> {
+  const { session, place, signal } = turn
+  const task = findTask(place, turn.task._id) ?? turn.task
+  const owner = { session, caller: task.caller }
+  const existing = task.children[call.id]
+  if (existing === undefined) {
+    const limit = subTaskLimit(task, place)
+    if (limit !== undefined) return { error: limit }
   }
+  const child =
+    existing === undefined
+      ? await submit({
+          ...owner,
+          agent,
+          body: bodyOf(task, message),
+          from: task.from,
+          parent: { task, tool_call_id: call.id },
+        })
+      : findTask(place, existing)
+  if (!child) return { error: `the task of the agent ${JSON.stringify(agent)} is gone` }
+  // It ends with its parent task.
+  const leave = () => {
+    if (signal.reason instanceof TurnEnded || signal.reason instanceof TaskGone)
+      void runner.end(session, child._id, canceled())
+  }
+  signal.addEventListener('abort', leave, { once: true })
+  try {
+    if (child.active !== null) void runner.run(session, child)
+    return resultOfTask(await settled(owner, child._id, signal))
+  } finally {
+    signal.removeEventListener('abort', leave)
+  }
+}
 
 const bodyOf = ({ says }: AgentTaskRecord, text: string): TaskCall['body'] => ({
   message: { role: 'user', parts: [{ kind: 'text', text }] },

@@ -12,9 +12,8 @@ import { parseRequest, quote } from '../../schema/validation.ts'
 import type { Session } from '../../sessions/sessions.ts'
 import { type AgentTaskRecord, manifestOf, offeredTools, systemTextOf, type TurnManifest } from '../store/manifest.ts'
 import { filledParts, openCalls, textsOf, toolCallsOf, toolResultsOf } from '../store/messages.ts'
-import { agentOf, messagesOf, type NewMessage, placeOf, type TaskOwner, taskNotFound, taskOf } from '../store/store.ts'
-import { chatRequestOf } from './chat-request.ts'
-import { chatOperation } from './model-step.ts'
+import { agentOf, messagesOf, type NewMessage, ofAgent, placeOf, type TaskOwner, taskOf } from '../store/store.ts'
+import { chatOperation, chatRequestOf } from './model-step.ts'
 
 /** The caller, the agent and the body of a submission. */
 export interface TaskCall extends TaskOwner {
@@ -45,16 +44,12 @@ export interface Submission {
   before?: { task: AgentTaskRecord; history: readonly MessageRecord[] }
 }
 
-/** Aborts when the submission is no longer needed. */
-const goneWith = ({ session, client }: Pick<TaskCall, 'session' | 'client'>): AbortSignal =>
-  client ? AbortSignal.any([session.ended, client]) : session.ended
-
 /**
  * Validates a call without changing anything.
  * @throws ApiError if it is invalid
  */
 export async function submissionOf(call: TaskCall): Promise<Submission> {
-  const { session, caller, body } = call
+  const { session, caller, body, client } = call
   const { records, clock } = session
   const agent = agentOf(call, call.agent)
   if (agent.type === 'a2a') throw externalAgent(agent)
@@ -65,22 +60,22 @@ export async function submissionOf(call: TaskCall): Promise<Submission> {
   // Variables in an agent's texts have no value here.
   const values = Object.fromEntries(given.filter(([, value]) => value !== null && value !== undefined))
   const templates = [systemTextOf(agent), ...textsOf(parts)]
+  const signal = client ? AbortSignal.any([session.ended, client]) : session.ended
   const fill = await clock.work(
-    fillerOf(templates, { engine: options.engine, values }, { signal: goneWith(call), limits: session.jobLimits }),
+    fillerOf(templates, { engine: options.engine, values }, { signal, limits: session.jobLimits }),
   )
   const system = fill(systemTextOf(agent), 'instructions')
   const manifest = manifestOf(agent, { records, caller }, system)
   if (body.message.role === 'tool') checkResults(body.message, before?.history ?? [])
   const filled = filledParts(parts, fill)
   const message: NewMessage = { role: body.message.role, parts, messageId: body.message.messageId, filled }
-  const abandoned = body.message.role === 'user' && before ? waitingChildren(before) : []
+  const open = openCalls((before?.history ?? []).map((one) => one.message))
+  const waiting = open.flatMap(({ tool_call_id }) => before?.task.children[tool_call_id] ?? [])
+  const abandoned = body.message.role === 'user' ? waiting : []
   const submission = { agent, manifest, options, message, abandoned, ...(before && { before }) }
   await checkRequest(submission, session)
   return submission
 }
-
-const waitingChildren = ({ task, history }: NonNullable<Submission['before']>): string[] =>
-  openCalls(history.map(({ message }) => message)).flatMap(({ tool_call_id }) => task.children[tool_call_id] ?? [])
 
 /** The 400 for an agent of type `a2a`, which is stored here, but not called. */
 export const externalAgent = ({ key }: Fields) =>
@@ -97,8 +92,7 @@ export const externalAgent = ({ key }: Fields) =>
  */
 function continued(call: TaskCall, agent: Fields, id: string): NonNullable<Submission['before']> {
   const place = placeOf(call)
-  const task = taskOf(place, id)
-  if (task.agent_id !== agent._id) throw taskNotFound(id)
+  const { task } = ofAgent(agent, { task: taskOf(place, id) })
   checkInactive(task)
   return { task, history: messagesOf(place, id) }
 }

@@ -5,18 +5,13 @@ import type { FaultFacts, FaultPassage } from '../../contract/core/fault.ts'
 import { valueReply } from '../../contract/core/reply.ts'
 import { withoutLatency } from '../../lib/clock.ts'
 import type { Deadline } from '../../lib/deadline.ts'
-import type { Session } from '../../sessions/session.ts'
 import { journalStep } from '../store/journal.ts'
-import { type AgentTaskRecord, agentFacts } from '../store/manifest.ts'
+import { agentFacts } from '../store/manifest.ts'
 import { commitStep } from './commit-step.ts'
 import type { Turn, TurnDeps } from './turn.ts'
 
 /** The affected task. */
-interface FaultyTask {
-  session: Session
-  task: AgentTaskRecord
-  deps: Pick<TurnDeps, 'gateway'>
-}
+type FaultyTask = Pick<Turn, 'session' | 'task'> & { deps: Pick<TurnDeps, 'gateway'> }
 
 /** The facts about an event of a task. */
 interface TaskMoment extends Pick<FaultFacts, 'tool'> {

@@ -12,16 +12,15 @@ import {
   messagesOf,
   placeOf,
   type TaskOwner,
-  type TaskPlace,
   taskOf,
   taskPage,
   type WholeTask,
   wholeTasks,
 } from '../store/store.ts'
-import { toolFixturesOf } from '../tools/fixtures.ts'
+import { toolFixturesOf } from '../tools/run.ts'
 import { callsToDecide, cancelTask, cancelTasks, decideCalls, type ToolDecision } from './decisions.ts'
 import { createRunner, type Runner } from './runner.ts'
-import { delegateWith } from './sub-tasks.ts'
+import { delegateTask } from './sub-tasks.ts'
 import { submissionOf, type TaskCall } from './submission.ts'
 import { throughTaskFaults } from './task-faults.ts'
 import type { TurnDeps } from './turn.ts'
@@ -57,22 +56,15 @@ export interface TaskService {
   wake(session: Session): void
 }
 
-/** The dependencies of the service. */
-interface TaskDeps extends Pick<TurnDeps, 'gateway' | 'ask'> {
-  /** Answers tool calls from fixtures. */
-  toolAnswers: ToolAnswers
-}
-
-/** The service over the gateway. */
-export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): TaskService {
+/** The service over the gateway; `toolAnswers` answers tool calls from fixtures. */
+export function createTaskService({
+  gateway,
+  ask,
+  toolAnswers,
+}: Pick<TurnDeps, 'gateway' | 'ask'> & { toolAnswers: ToolAnswers }): TaskService {
   const events = createTaskEvents(gateway.observers)
   const start = (session: Session, task: AgentTaskRecord) => void runner.run(session, task)
-  const delegate = delegateWith({
-    submit: (call) => service.submit(call),
-    settled: (...args) => service.settled(...args),
-    run: (session, task) => runner.run(session, task),
-    end: (session, id, why) => runner.end(session, id, why),
-  })
+  const delegate: TurnDeps['delegate'] = (turn, work) => delegateTask(turn, work, { ...service, runner })
   const turnDeps = { gateway, ask, fixtures: toolFixturesOf(toolAnswers), events, delegate }
   const runner: Runner = createRunner(turnDeps, ({ session, place, task }) => {
     // Its end may have woken the task itself, or its parent.
@@ -81,8 +73,10 @@ export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): Task
       if (now && now.active !== null) start(session, now)
     }
   })
-  const whole = (place: TaskPlace, id: string) => ({ task: taskOf(place, id), history: messagesOf(place, id) })
-  const get = (owner: TaskOwner, id: string): WholeTask => whole(placeOf(owner), id)
+  const get = (owner: TaskOwner, id: string): WholeTask => {
+    const place = placeOf(owner)
+    return { task: taskOf(place, id), history: messagesOf(place, id) }
+  }
   const service: TaskService = {
     async submit(call) {
       const { session, caller } = call

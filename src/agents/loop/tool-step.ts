@@ -7,8 +7,8 @@ import type { AgentFunction, EarlyOutcome } from '../store/manifest.ts'
 import { rawArguments, type ToolCallPart } from '../store/messages.ts'
 import { findTask } from '../store/store.ts'
 import type { ToolContext, ToolKind, ToolResult } from '../tools/define.ts'
-import { toolNames } from '../tools/record.ts'
 import { runTool } from '../tools/run.ts'
+import { toolNames } from '../tools/stored.ts'
 import { commitStep } from './commit-step.ts'
 import { awaitCall, type CallUnderWay } from './in-flight.ts'
 import { throughTaskFaults } from './task-faults.ts'
@@ -29,7 +29,14 @@ export async function runTools(turn: Turn, calls: readonly ToolCallPart[]): Prom
     const { tool_call_id } = part
     const kept = turn.task.early?.[tool_call_id]
     if (kept) return kept
-    const call = toolCall(turn, part)
+    const started = session.clock.now()
+    const entry = turn.offered.get(part.tool_name)?.entry
+    const call: CallUnderWay<ToolOutcome> = {
+      ...{ key: `tool:${tool_call_id}`, iteration: turn.task.turn.iterations, part },
+      tool: entry ? toolNames({ name: part.tool_name, entry }) : [part.tool_name],
+      make: (signal) => outcomeOf(turn, part, { signal, started }),
+      change: (outcome) => resultChange(part, outcome),
+    }
     deps.events.notify(session, { type: 'tool-started', task: turn.task, call: part })
     const { used, ...outcome } = await awaitCall(turn, call)
     // A call whose result is stored is not made again, even by a later process.
@@ -68,20 +75,6 @@ function resultChange({ tool_call_id }: ToolCallPart, { result, step, used }: Ke
       messages: [{ role: 'tool', parts: [{ kind: 'tool_result', tool_call_id, result: shown }] }],
       steps: [step],
     }
-  }
-}
-
-/** A tool call. */
-function toolCall(turn: Turn, part: ToolCallPart): CallUnderWay<ToolOutcome> {
-  const { session, offered, task } = turn
-  const started = session.clock.now()
-  const { tool_name: name, tool_call_id } = part
-  const entry = offered.get(name)?.entry
-  return {
-    ...{ key: `tool:${tool_call_id}`, iteration: task.turn.iterations, part },
-    tool: entry ? toolNames({ name, entry }) : [name],
-    make: (signal) => outcomeOf(turn, part, { signal, started }),
-    change: (outcome) => resultChange(part, outcome),
   }
 }
 
@@ -124,12 +117,7 @@ async function resultOf(
   if (!run) return { error: noSuchTool(part.tool_name, offered) }
   const raw = rawArguments(part)
   if (raw !== undefined) return { error: `the arguments must be a JSON object, got ${quote(raw)}` }
-  const call = {
-    name: part.tool_name,
-    id: part.tool_call_id,
-    arguments: part.arguments,
-    entry: tool.entry,
-  }
+  const call = { name: part.tool_name, id: part.tool_call_id, arguments: part.arguments, entry: tool.entry }
   const context: ToolContext = {
     session,
     caller: task.caller,

@@ -1,6 +1,7 @@
 // The start of a turn: the new or continued task, its message and its trace, committed together.
 import { ApiError } from '../../contract/core/error.ts'
 import { callSiteOf, injectionPointKind } from '../../gateway/call-site.ts'
+import { traceIdOf } from '../../gateway/record/recorder.ts'
 import { ulidOf, uuidOf } from '../../lib/ids.ts'
 import { once } from '../../lib/once.ts'
 import { agents } from '../../resources/agents.ts'
@@ -12,7 +13,7 @@ import { journalStep } from '../store/journal.ts'
 import type { AgentTaskRecord } from '../store/manifest.ts'
 import { openCalls, type ToolCallPart, toolResultsOf } from '../store/messages.ts'
 import { findTask, nextTaskNumber, placeOf, type TaskChange, taskNotFound, writeChange } from '../store/store.ts'
-import { newTraceOf, recordTurn, TASK_OPERATION } from '../store/turn-trace.ts'
+import { recordTurn, TASK_OPERATION } from '../store/turn-trace.ts'
 import { checkInactive, type Submission, type TaskCall } from './submission.ts'
 import { closing, noResult } from './turn-end.ts'
 
@@ -106,7 +107,10 @@ function turnChange(
   const number = task.turn.number + 1
   const point =
     parent?.task.turn.point ?? callSiteOf(session, injectionPointKind(TASK_OPERATION, `${task.agent_key}\n${number}`))
-  const turn = { ...used, number, started, ...newTraceOf(session, task._id, { number, started, seq: seqOf() }), point }
+  const seq = seqOf()
+  // The id of the trace is a function of its task, independent of concurrent calls.
+  const trace = traceIdOf(session, { started, seq, key: `${task._id}:${number}` })
+  const turn = { ...used, number, started, seq, trace, point }
   const stepFor = (call: ToolCallPart, error: string | null) => ({
     ...journalStep({ task: { ...task, turn }, session }, Date.parse(task.updated), {
       kind: 'tool',

@@ -4,10 +4,10 @@ import { ApiError } from '../../contract/core/error.ts'
 import type { TaskStep } from '../../contract/core/trace.ts'
 import type { TaskState } from '../../contract/workspace/agent-task.ts'
 import type { TaskReason } from '../../contract/workspace/task-record.ts'
+import { wakeParent } from '../store/commit.ts'
 import { journalStep } from '../store/journal.ts'
 import { openCalls, type ToolCallPart } from '../store/messages.ts'
 import type { TaskChange } from '../store/store.ts'
-import { wakeParent } from '../store/turn-close.ts'
 import { commitStep } from './commit-step.ts'
 import { nextStep, type TurnOutcome } from './next-step.ts'
 import type { Turn } from './turn.ts'
@@ -55,12 +55,6 @@ export const closedCalls = (
   }),
 })
 
-/** How a turn ends, if it can still end. */
-function endOf(turn: Turn): TurnOutcome | undefined {
-  const next = nextStep(turn)
-  return next.do === 'end' ? next : undefined
-}
-
 /** The change of a task by the end of its turn. */
 function endChange(turn: Turn, { state, reason, error = null, open = [], pending = [] }: TurnOutcome): TaskChange {
   const { session, history, task } = turn
@@ -88,8 +82,8 @@ function endChange(turn: Turn, { state, reason, error = null, open = [], pending
  */
 export function endTurn(turn: Turn, outcome?: TurnOutcome): Promise<boolean> {
   const change = () => {
-    const ending = outcome ?? endOf(turn)
-    return ending && endChange(turn, ending)
+    const ending = outcome ?? nextStep(turn)
+    return 'state' in ending ? endChange(turn, ending) : undefined
   }
   return commitStep(turn, change, { guard() {}, also: ({ task }) => wakeParent(turn.place, task) })
 }

@@ -65,11 +65,9 @@ export function createTaskEvents(observers: Observers): TaskEvents {
   }
   return {
     subscribe({ session: { slot }, workspace }, task, listener) {
-      const tasks = tasksByHandle.get(slot) ?? new Map<string, Listening>()
-      tasksByHandle.set(slot, tasks)
-      const listening = tasks.get(task) ?? { workspace, listeners: new Set() }
+      const tasks = tasksByHandle.getOrInsertComputed(slot, () => new Map())
+      const listening = tasks.getOrInsertComputed(task, () => ({ workspace, listeners: new Set() }))
       const { listeners } = listening
-      tasks.set(task, listening)
       listeners.add(listener)
       return () => {
         listeners.delete(listener)
@@ -92,32 +90,26 @@ export function createTaskEvents(observers: Observers): TaskEvents {
   }
 }
 
-/** The events of a task, buffered until they are read. */
-export interface TaskFeed {
-  /** Starts to listen. */
-  follow(subscribe: (listener: TaskListener) => () => void): void
-  /**
-   * One event after another, until the end of the turn.
-   * @throws ApiError 404 if the task is deleted; the reason of a signal that aborts, after all earlier events
-   */
-  read(endings: readonly AbortSignal[]): AsyncGenerator<Exclude<TaskEvent, { type: 'gone' }>, void, undefined>
-  /** Stops listening. */
-  close(): void
-}
-
-/** A feed of one task for one reader. */
-export function taskFeed(): TaskFeed {
+/** The events of one task for one reader, buffered until they are read. */
+export function taskFeed() {
   const waiting: TaskEvent[] = []
   let wake = () => {}
   let stop = () => {}
   return {
-    follow(subscribe) {
+    /** Starts to listen. */
+    follow(subscribe: (listener: TaskListener) => () => void): void {
       stop = subscribe((event) => {
         waiting.push(event)
         wake()
       })
     },
-    async *read(endings) {
+    /**
+     * One event after another, until the end of the turn.
+     * @throws ApiError 404 if the task is deleted; the reason of a signal that aborts, after all earlier events
+     */
+    async *read(
+      endings: readonly AbortSignal[],
+    ): AsyncGenerator<Exclude<TaskEvent, { type: 'gone' }>, void, undefined> {
       const leave = () => wake()
       for (const one of endings) one.addEventListener('abort', leave, { once: true })
       try {
@@ -136,6 +128,7 @@ export function taskFeed(): TaskFeed {
         for (const one of endings) one.removeEventListener('abort', leave)
       }
     },
-    close: () => stop(),
+    /** Stops listening. */
+    close: (): void => stop(),
   }
 }

@@ -37,19 +37,15 @@ export function countTeamCalls({ _id, root }: AgentTaskRecord, made: number, pla
 /** The message for the limit that a task reached; undefined for other reasons. */
 export function limitText(
   reason: TaskReason | null,
-  {
-    max_iterations,
-    max_execution_time,
-    max_cost,
-  }: Record<'max_iterations' | 'max_execution_time' | 'max_cost', number>,
+  limits: Pick<AgentTaskRecord['manifest']['settings'], 'max_iterations' | 'max_execution_time' | 'max_cost'>,
 ): string | undefined {
   switch (reason) {
     case 'max_iterations':
-      return `Stopped after ${max_iterations} iterations, as many as max_iterations allows.`
+      return `Stopped after ${limits.max_iterations} iterations, as many as max_iterations allows.`
     case 'max_time':
-      return `Stopped after ${max_execution_time} s, as long as max_execution_time allows.`
+      return `Stopped after ${limits.max_execution_time} s, as long as max_execution_time allows.`
     case 'max_cost':
-      return `Stopped since it has cost ${max_cost} USD, as much as max_cost allows.`
+      return `Stopped since it has cost ${limits.max_cost} USD, as much as max_cost allows.`
     case 'max_team_calls':
       return `Stopped since ${teamCallsText}.`
     default:

@@ -10,20 +10,11 @@ import { toolKindOf } from '../tools/index.ts'
 import { MAX_NAME_LENGTH } from '../tools/schema.ts'
 
 /** A check of sampled iterations. */
-export interface AgentCheck {
-  id: string
-  execute_on: 'input' | 'output'
-  /** In percent. */
-  sample_rate: number
-}
-interface TurnSettings {
-  max_iterations: number
-  max_execution_time: number
-  max_cost: number
-  tool_approval_required: 'all' | 'respect_tool' | 'none'
-  evaluators: readonly AgentCheck[]
-  guardrails: readonly AgentCheck[]
-}
+export type AgentCheck = Pick<AgentBody['settings']['evaluators'][number], 'id' | 'execute_on' | 'sample_rate'>
+type TurnSettings = Pick<
+  AgentBody['settings'],
+  'max_iterations' | 'max_execution_time' | 'max_cost' | 'tool_approval_required' | 'evaluators' | 'guardrails'
+>
 
 /** A fallback model. Settings that it lacks are those of the first model. */
 interface FallbackModel {
@@ -85,8 +76,7 @@ export function manifestOf(
 ): TurnManifest {
   const agent = stored as unknown as AgentBody & { _id: string; tool_entries: readonly AgentTool[] }
   const { _id, key, role, description, instructions, memory_stores, knowledge_bases, team_of_agents } = agent
-  const { tools: entries, ...rest } = agent.settings
-  const settings = rest as unknown as TurnSettings
+  const { tools: entries, ...settings } = agent.settings
   const chosen: Exclude<AgentBody['model'], string> =
     typeof agent.model === 'string' ? { id: agent.model } : agent.model
   const { fallbacks, ...parameters } = chosen.parameters ?? {}

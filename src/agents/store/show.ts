@@ -64,26 +64,23 @@ export function shownTask(
 /** The tool calls that are pending approval. */
 function actionsOf(task: AgentTaskRecord, history: readonly MessageRecord[]): object[] {
   if (task.pending.length === 0) return []
-  return openCalls(history.map(({ message }) => message)).flatMap((call) => {
-    if (!task.pending.includes(call.tool_call_id)) return []
-    return [
-      {
-        action_type: call.tool_name,
-        agent_tool_call_id: call.tool_call_id,
-        agent_execution_id: task._id,
-        tool: { requires_approval: true },
-        state: {
-          review: null,
-          review_source: null,
-          reviewed_by_id: null,
-          executed: false,
-          error: null,
-          input: call.arguments,
-          output: null,
-        },
+  return openCalls(history.map(({ message }) => message))
+    .filter(({ tool_call_id }) => task.pending.includes(tool_call_id))
+    .map((call) => ({
+      action_type: call.tool_name,
+      agent_tool_call_id: call.tool_call_id,
+      agent_execution_id: task._id,
+      tool: { requires_approval: true },
+      state: {
+        review: null,
+        review_source: null,
+        reviewed_by_id: null,
+        executed: false,
+        error: null,
+        input: call.arguments,
+        output: null,
       },
-    ]
-  })
+    }))
 }
 
 /** The task in a trace that has its steps. */

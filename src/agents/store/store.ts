@@ -65,7 +65,7 @@ export const taskNotFound = (id: string, param = 'task_id'): ApiError =>
  * The data of a turn that does not change during it. It may be large, so it is written once per turn and not with every
  * step.
  */
-export type TurnBasis = Pick<AgentTaskRecord, 'manifest' | 'says'>
+type TurnBasis = Pick<AgentTaskRecord, 'manifest' | 'says'>
 
 const basisId = (task: string) => `${task}:turn`
 const withBasis = ({ session, workspace }: TaskPlace, body: Fields): AgentTaskRecord => {
@@ -89,9 +89,18 @@ export function findTask(place: TaskPlace, id: string, known?: TurnBasis): Agent
  * A task by its id.
  * @throws ApiError 404 if there is none
  */
-export function taskOf(place: TaskPlace, id: string, param?: string): AgentTaskRecord {
+export function taskOf(place: TaskPlace, id: string): AgentTaskRecord {
   const found = findTask(place, id)
-  if (!found) throw taskNotFound(id, param)
+  if (!found) throw taskNotFound(id)
+  return found
+}
+
+/**
+ * The task, if it is one of the agent's.
+ * @throws ApiError 404 otherwise
+ */
+export function ofAgent<Found extends { task: AgentTaskRecord }>({ _id }: Fields, found: Found): Found {
+  if (found.task.agent_id !== _id) throw taskNotFound(found.task._id)
   return found
 }
 
@@ -143,9 +152,7 @@ export function nextTaskNumber({ session: { records }, workspace }: TaskPlace, a
 }
 
 /** A message that a step adds. */
-export interface NewMessage {
-  role: TaskMessage['role']
-  parts: TaskPart[]
+export interface NewMessage extends Pick<TaskMessage, 'role' | 'parts'> {
   messageId?: string | undefined
   filled?: TaskPart[] | undefined
   trace?: string | null
@@ -193,41 +200,21 @@ export function writeChange(
     records.insert({ seq: records.nextNumber(), ...place, key: task.active, body })
     insert(AGENT_TURN, basisId(task._id), { manifest, says })
   }
-  const added = messages.map((message, index) =>
-    recordOf(message, { session, task, number: before.counts.messages + index, now }),
-  )
+  const added = messages.map(({ role, parts, messageId, filled, trace = null }, index): MessageRecord => {
+    const number = before.counts.messages + index
+    const own = () => ulidOf(session.seed, now, `${session.name}:agent_message:${task._id}`, number)
+    const about = { taskId: task._id, contextId: task.context_id }
+    return {
+      _id: `${task._id}:message:${number}`,
+      message: { kind: 'message', messageId: messageId ?? own(), role, parts, ...about },
+      ...(filled && { filled }),
+      turn: task.turn.number,
+      iteration: task.turn.iterations,
+      trace,
+    }
+  })
   for (const message of added) insert(AGENT_MESSAGE, message._id, message)
   for (const [index, step] of steps.entries())
     insert(AGENT_STEP, `${task._id}:step:${before.counts.steps + index}`, step)
   return { task, messages: added }
-}
-
-interface MessagePlace {
-  session: Session
-  task: AgentTaskRecord
-  /** From 0. */
-  number: number
-  now: number
-}
-
-function recordOf(
-  { role, parts, messageId, filled, trace = null }: NewMessage,
-  { session, task, number, now }: MessagePlace,
-): MessageRecord {
-  const own = () => ulidOf(session.seed, now, `${session.name}:agent_message:${task._id}`, number)
-  return {
-    _id: `${task._id}:message:${number}`,
-    message: {
-      kind: 'message',
-      messageId: messageId ?? own(),
-      role,
-      parts,
-      taskId: task._id,
-      contextId: task.context_id,
-    },
-    ...(filled && { filled }),
-    turn: task.turn.number,
-    iteration: task.turn.iterations,
-    trace,
-  }
 }

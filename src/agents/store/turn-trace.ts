@@ -1,10 +1,10 @@
 // The trace of a turn: stored before its call gets a response, and finalized when the turn ends.
 import { envelope } from '../../contract/core/error.ts'
 import type { TaskStep, TraceRecord } from '../../contract/core/trace.ts'
-import { traceIdOf } from '../../gateway/record/recorder.ts'
 import { emptySteps } from '../../gateway/record/recording.ts'
 import { sessionPart } from '../../gateway/record/trace-record.ts'
 import { realClock, sinceInstant } from '../../lib/clock.ts'
+import { sumOf } from '../../lib/values.ts'
 import type { Session } from '../../sessions/sessions.ts'
 import { type AgentTaskRecord, fallbackModels } from './manifest.ts'
 import { shownTask, taskTrace } from './show.ts'
@@ -13,28 +13,18 @@ import type { WholeTask } from './store.ts'
 /** The operation of a call that submits a task. */
 export const TASK_OPERATION = 'agent.task'
 
-/** Number and id of the trace of a new turn. The id is a function of its task, independent of concurrent calls. */
-export function newTraceOf(
-  session: Session,
-  task: string,
-  { number, started, seq }: { number: number; started: number; seq: number },
-) {
-  return { seq, trace: traceIdOf(session, { started, seq, key: `${task}:${number}` }) }
-}
-
 const COUNTS = ['prompt_tokens', 'completion_tokens', 'total_tokens'] as const
 
 /** The sum of the tokens of all model calls. */
 function usageOf(steps: readonly TaskStep[]): TraceRecord['usage'] {
   const used = steps.flatMap(({ usage }) => (usage ? [usage as Record<string, unknown>] : []))
   if (used.length === 0) return null
-  const sum = (name: string) => used.reduce((total, usage) => total + Number(usage[name] ?? 0), 0)
-  return Object.fromEntries(COUNTS.map((name) => [name, sum(name)]))
+  return Object.fromEntries(COUNTS.map((name) => [name, sumOf(used, (usage) => Number(usage[name] ?? 0))]))
 }
 
 function costOfSteps(steps: readonly TaskStep[]): number | null {
   const costs = steps.flatMap(({ cost }) => (cost === null ? [] : [cost]))
-  return costs.length === 0 ? null : costs.reduce((sum, cost) => sum + cost, 0)
+  return costs.length === 0 ? null : sumOf(costs, (cost) => cost)
 }
 
 /** The current trace of a turn; `steps` are its own. */

@@ -31,12 +31,8 @@ export interface ToolEntry {
 }
 
 /** An agent as of the start of a task's turn: the part that a tool may read. */
-export interface AgentManifest {
+export interface AgentManifest extends Pick<AgentBody, 'key' | 'role' | 'description' | 'instructions'> {
   _id: string
-  key: string
-  role: string
-  description: string
-  instructions: string
   /** Keys or ids. */
   memory_stores: readonly string[]
   knowledge_bases: AgentBody['knowledge_bases']

@@ -1,10 +1,12 @@
-// Runs one tool call: validates its arguments first, and applies its timeout.
+// Runs one tool call: validates its arguments first, and applies its timeout. Fixtures may answer it.
 
-import { SlowSchema, schemaProblems } from '../../answers/schema-problems.ts'
+import { SlowSchema, schemaProblems } from '../../answers/schemas.ts'
+import type { ToolAnswers } from '../../backends/fixture/tool-answers.ts'
 import { TOOL_TIMEOUT } from '../../contract/workspace/agent.ts'
 import { startDeadline, unlessAborted } from '../../lib/deadline.ts'
 import { SchemaError } from '../../lib/json-schema/index.ts'
-import type { ToolCall, ToolContext, ToolDefinition, ToolKind, ToolResult } from './define.ts'
+import type { ToolCall, ToolContext, ToolDefinition, ToolFixtures, ToolKind, ToolResult } from './define.ts'
+import { toolNames } from './stored.ts'
 
 /** Maximum number of argument problems in the message to the model. */
 const MAX_PROBLEMS = 5
@@ -61,3 +63,19 @@ async function mismatch(
     throw error
   }
 }
+
+/** The fixtures of agent tools. */
+export const toolFixturesOf = (answers: ToolAnswers): ToolFixtures => ({
+  answer: (call, { session, sequences, task, agent, iteration, signal }) =>
+    answers.answer({
+      session: session.name,
+      names: toolNames(call),
+      agent: agent.key,
+      iteration,
+      arguments: call.arguments,
+      clock: session.clock,
+      signal,
+      sequences,
+      conversation: () => `task ${task.id}`,
+    }),
+})

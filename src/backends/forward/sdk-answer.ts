@@ -1,6 +1,6 @@
 // Converts responses of the model packages to chat completions and chunks.
 import type { ChatChunk, ChatCompletion, Usage } from '../../contract/router/chat.ts'
-import type { FinishReason } from '../../contract/router/finish-reason.ts'
+import type { FinishReason } from '../../contract/router/script.ts'
 import { dataEvent, type EventBatch } from '../../lib/sse.ts'
 import { asText } from '../../lib/values.ts'
 import type { LanguageModel, ModelPackage, ProviderOptions } from '../../providers/model-package.ts'

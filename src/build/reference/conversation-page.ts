@@ -7,8 +7,7 @@ import {
   type HistoryRule,
   type RequestForm,
 } from '../../providers/rules/rule.ts'
-import { block, code, page, table } from './markdown.ts'
-import { keyTable } from './schema-rows.ts'
+import { block, code, keyTable, meanings, page, table } from './markdown.ts'
 
 const FORMS: Record<RequestForm, string> = { chat: 'chat completions', responses: 'responses', messages: 'messages' }
 
@@ -35,10 +34,7 @@ export const conversationRulesPage = (): string =>
     block('sh', 'understudy serve --history lenient'),
     '[Broken conversations](../conversations.md) is the guide. A provider without rules here accepts every conversation.',
     '## What can be wrong with a conversation',
-    table(
-      ['rule', 'meaning'],
-      Object.entries(HISTORY_PROBLEMS).map(([name, meaning]) => [code(name), meaning]),
-    ),
+    meanings('rule', HISTORY_PROBLEMS),
     ...PROVIDERS.filter(({ history }) => history.length > 0).flatMap(({ name, history }) => [
       `## Rules of ${name}`,
       ...Object.entries(FORMS).flatMap(([form, title]) => {

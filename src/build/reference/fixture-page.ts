@@ -8,30 +8,26 @@ import { FORMATS } from '../../contract/core/formats.ts'
 import { ToolMatch, toolCalls } from '../../contract/core/tool-fixture.ts'
 import { ErrorScript } from '../../contract/router/script.ts'
 import { fixtureSubjects } from '../../endpoints/index.ts'
-import { block, code, page, table } from './markdown.ts'
+import { block, code, keyTable, page, table } from './markdown.ts'
 import { TYPES_OF_VALUES } from './scenario-pages.ts'
-import { keyTable } from './schema-rows.ts'
 
 /** Subjects by the schema of their reply, which some share. */
 const byScript = (): [z.ZodType, FixtureSubject[]][] => [...Map.groupBy(fixtureSubjects, ({ script }) => script)]
 
 const names = (subjects: readonly FixtureSubject[]) => subjects.map(({ name }) => name).join(', ')
 
+const FIXTURE = `# fixtures/chat.completions/weather.yaml
+match: { user: { contains: weather }, tools: [get_weather], tool_result: false }
+reply:
+  tool_calls:
+    - { name: get_weather, arguments: { city: Paris } }`
+
 /** Every key of a fixture file. */
 export const fixtureFilesPage = (): string =>
   page(
     'Fixture files',
     'A fixture file says which calls get which response. This page lists every matcher, every key of a reply, and what templates can contain.',
-    block(
-      'yaml',
-      [
-        '# fixtures/chat.completions/weather.yaml',
-        'match: { user: { contains: weather }, tools: [get_weather], tool_result: false }',
-        'reply:',
-        '  tool_calls:',
-        '    - { name: get_weather, arguments: { city: Paris } }',
-      ].join('\n'),
-    ),
+    block('yaml', FIXTURE),
     '[Fixtures](../fixtures.md) is the guide. `understudy schema fixture` prints the same as JSON Schema, for your editor.',
     '## Keys of a fixture',
     table(

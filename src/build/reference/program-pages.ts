@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { allCommands } from '../../cli/index.ts'
 import { processIo } from '../../cli/io.ts'
 import { flagOf, isFileOnly, isList, SETTINGS, variableOf } from '../../config.ts'
-import { block, code, page, sentence, table } from './markdown.ts'
+import { block, code, meanings, page, sentence, table } from './markdown.ts'
 
 /** A size or a duration as a file writes it. */
 function shownDefault(value: unknown, takes: string | undefined): string {
@@ -57,10 +57,7 @@ export const settingsPage = (): string =>
     '## Providers',
     'The section `providers` of `understudy.yaml` is described in [Real providers](../real-providers.md).',
     '## Other environment variables',
-    table(
-      ['variable', 'meaning'],
-      Object.entries(OTHER_VARIABLES).map(([name, meaning]) => [code(name), meaning]),
-    ),
+    meanings('variable', OTHER_VARIABLES),
     'The variables of OpenTelemetry are in [Telemetry](../telemetry.md#traces). `exec` and `explore` also set those that [the SDKs read](../openai-and-anthropic.md).',
     '## Limits of settings',
     'An unknown key, flag or `UNDERSTUDY_` variable is an error at the start, with the valid names.',

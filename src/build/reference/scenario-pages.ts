@@ -5,8 +5,7 @@ import type { FaultKind } from '../../contract/core/fault.ts'
 import { Finding, FindingKind } from '../../contract/core/finding.ts'
 import { faultGroups, faultKinds } from '../../faults/index.ts'
 import { Expectation, Needs, Rule, RuleMatch, ScenarioFile } from '../../scenarios/schema.ts'
-import { block, code, page, sentence, table } from './markdown.ts'
-import { keyTable } from './schema-rows.ts'
+import { block, code, keyTable, page, sentence, table } from './markdown.ts'
 
 /** How the types of values that have names are written. */
 export const TYPES_OF_VALUES = table(
@@ -59,25 +58,22 @@ export const faultsPage = (): string =>
     'A fault applies to what it can change: a stream fault needs a stream. The report of a run says why a fault was not injected. A duration is written as `300ms`, `2s`, `5m` or `1h`.',
   )
 
+const SCENARIO = `# scenarios/second-stream-cut.yaml
+name: second-stream-cut
+rules:
+  - name: cut the second stream
+    match: { operation: chat.completions, stream: true }
+    when: { calls: 2 }
+    fault: { type: cut-stream, after_chunks: 5 }
+expect:
+  - { rule: cut the second stream, attempts: 1 }`
+
 /** Every key of a scenario file. */
 export const scenarioFilesPage = (): string =>
   page(
     'Scenario files',
     'A scenario file has rules, which inject faults, or expectations, or both. This page lists every key.',
-    block(
-      'yaml',
-      [
-        '# scenarios/second-stream-cut.yaml',
-        'name: second-stream-cut',
-        'rules:',
-        '  - name: cut the second stream',
-        '    match: { operation: chat.completions, stream: true }',
-        '    when: { calls: 2 }',
-        '    fault: { type: cut-stream, after_chunks: 5 }',
-        'expect:',
-        '  - { rule: cut the second stream, attempts: 1 }',
-      ].join('\n'),
-    ),
+    block('yaml', SCENARIO),
     '[Scenarios and faults](../scenarios.md) is the guide. `understudy schema scenario` prints the same as JSON Schema, for your editor.',
     '## Keys of the file',
     keyTable(ScenarioFile),

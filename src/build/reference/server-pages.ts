@@ -10,8 +10,7 @@ import {
 import { CassetteReport } from '../../contract/core/cassette-report.ts'
 import { Verification } from '../../contract/core/verification.ts'
 import { createUnderstudy } from '../../deps.ts'
-import { block, code, page, sentence, table } from './markdown.ts'
-import { keyTable } from './schema-rows.ts'
+import { block, code, keyTable, meanings, page, sentence, table } from './markdown.ts'
 
 /** What a server of this program says about itself. */
 type ServerFacts = Awaited<ReturnType<typeof serverFacts>>
@@ -63,9 +62,6 @@ export async function serverFacts() {
   }
 }
 
-const headerRows = (headers: Readonly<Record<string, string>>) =>
-  Object.entries(headers).map(([name, meaning]) => [code(name), meaning])
-
 /** Every header of the program's own. */
 export const headersPage = (): string =>
   page(
@@ -76,13 +72,13 @@ export const headersPage = (): string =>
       "curl -i http://127.0.0.1:8633/v1/models -H 'authorization: Bearer any' -H 'x-understudy-session: test-1'",
     ),
     '## Headers of every response',
-    table(['header', 'meaning'], headerRows(COMMON_HEADERS)),
+    meanings('header', COMMON_HEADERS),
     '## Headers of responses from models',
-    table(['header', 'meaning'], headerRows(ROUTER_HEADERS)),
+    meanings('header', ROUTER_HEADERS),
     '## Headers of workspace responses',
-    table(['header', 'meaning'], headerRows(WORKSPACE_HEADERS)),
+    meanings('header', WORKSPACE_HEADERS),
     '## Headers of requests',
-    table(['header', 'meaning'], headerRows(REQUEST_HEADERS)),
+    meanings('header', REQUEST_HEADERS),
     '## Limits of headers',
     'A header says what was known when the response began. What happens later in a stream is in the trace.',
   )
@@ -131,18 +127,14 @@ const REPORTS = {
   rehearse: '`understudy rehearse --json`',
 }
 
+const JSON_REPORT = 'understudy exec --scenario rate-limit-burst --json-file report.json -- npm test'
+
 /** Every key of the JSON reports. */
 export const reportsPage = (): string =>
   page(
     'JSON reports',
     '`verify`, `exec`, `explore` and `rehearse` report as JSON for programs. This page lists every key.',
-    block(
-      'sh',
-      [
-        'understudy exec --scenario rate-limit-burst --json-file report.json -- npm test',
-        'understudy schema exec-report',
-      ].join('\n'),
-    ),
+    block('sh', `${JSON_REPORT}\nunderstudy schema exec-report`),
     table(
       ['report', 'from', 'JSON Schema'],
       [

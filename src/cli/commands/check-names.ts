@@ -23,6 +23,12 @@ export interface KnownNames {
 
 type Path = readonly PropertyKey[]
 
+/** The problem of a name at a place, if it has one. */
+function problemAt(path: Path, name: unknown, problemOf: (name: string) => string | undefined): Problem[] {
+  const message = typeof name === 'string' ? problemOf(name) : undefined
+  return message === undefined ? [] : [{ path: [...path], message }]
+}
+
 /** A line, with its position, for each model of a fixture file with an unknown provider. */
 export function fixtureNameProblems(file: FixtureFile, known: KnownNames): string[] {
   const source = sourceOf(file.path, file.text)
@@ -31,8 +37,8 @@ export function fixtureNameProblems(file: FixtureFile, known: KnownNames): strin
   const many = Array.isArray(value)
   const problems = (many ? value : [value]).flatMap((one: unknown, index): Problem[] => {
     const model = (one as { match?: { model?: unknown } } | null)?.match?.model
-    const message = typeof model === 'string' ? fullModelProblem(model, known) : undefined
-    return message === undefined ? [] : [{ path: [...(many ? [index] : []), 'match', 'model'], message }]
+    const path = [...(many ? [index] : []), 'match', 'model']
+    return problemAt(path, model, (name) => fullModelProblem(name, known))
   })
   return problems.map((problem) => source.line(problem))
 }
@@ -42,26 +48,26 @@ export function scenarioNameProblems(file: FixtureFile, scenario: Scenario, know
   const source = sourceOf(file.path, file.text)
   if (!source) return []
   const rules = scenario.rules.flatMap((rule, index) => {
-    const { operation, ...match } = rule.match
-    const problems = patternProblems(match, ['rules', index, 'match'], known)
+    const path = ['rules', index, 'match']
     // Workspace operations have other names.
-    const isRouter = operation !== undefined && isOfRouter(rule)
-    const message = isRouter ? operationProblem(operation, known) : undefined
-    return message === undefined ? problems : [...problems, { path: ['rules', index, 'match', 'operation'], message }]
+    const operation = isOfRouter(rule) ? rule.match.operation : undefined
+    return [
+      ...patternProblems(rule.match, path, known),
+      ...problemAt([...path, 'operation'], operation, (name) => globProblem(name, 'operation', known.operations)),
+    ]
   })
   const expected = scenario.expect.flatMap((one, index) => {
     const patterns: [Path, CallPattern][] = [
       [['expect', index], one],
       ...(one.order ?? []).map((like, step): [Path, CallPattern] => [['expect', index, 'order', step], like]),
     ]
-    return patterns.flatMap(([path, like]) => {
+    return patterns.flatMap(([path, like]) => [
+      ...patternProblems(like, path, known),
       // An expectation needs the whole name of an operation.
-      const { operation } = like
-      const isUnknown = operation !== undefined && !known.operations.includes(operation)
-      const message = isUnknown ? unknownName(operation, 'operation', known.operations) : undefined
-      const problems = patternProblems(like, path, known)
-      return message === undefined ? problems : [...problems, { path: [...path, 'operation'], message }]
-    })
+      ...problemAt([...path, 'operation'], like.operation, (name) =>
+        known.operations.includes(name) ? undefined : unknownName(name, 'operation', known.operations),
+      ),
+    ])
   })
   return [...rules, ...expected].map((problem) => source.line(problem))
 }
@@ -97,17 +103,13 @@ export function sourceOf(path: string, text: string): SourceFile | undefined {
   }
 }
 
-function patternProblems(
-  { provider, model }: Pick<CallPattern, 'provider' | 'model'>,
-  path: Path,
-  known: KnownNames,
-): Problem[] {
-  const problems: Problem[] = []
-  if (provider !== undefined && !known.providers.some((name) => globRegex(provider).test(name)))
-    problems.push({ path: [...path, 'provider'], message: unknownName(provider, 'provider', known.providers) })
-  const message = model === undefined ? undefined : modelProblem(model, known)
-  if (message !== undefined) problems.push({ path: [...path, 'model'], message })
-  return problems
+type Pattern = Pick<CallPattern, 'provider' | 'model'>
+
+function patternProblems({ provider, model }: Pattern, path: Path, known: KnownNames): Problem[] {
+  return [
+    ...problemAt([...path, 'provider'], provider, (name) => globProblem(name, 'provider', known.providers)),
+    ...problemAt([...path, 'model'], model, (name) => modelProblem(name, known)),
+  ]
 }
 
 /**
@@ -130,9 +132,8 @@ function fullModelProblem(pattern: string, { providers }: KnownNames): string | 
   return unknownName(beginning.slice(0, beginning.indexOf('/')), 'provider', providers)
 }
 
-function operationProblem(pattern: string, { operations }: KnownNames): string | undefined {
-  if (operations.some((name) => globRegex(pattern).test(name))) return undefined
-  return unknownName(pattern, 'operation', operations)
+function globProblem(pattern: string, what: string, known: readonly string[]): string | undefined {
+  return known.some((name) => globRegex(pattern).test(name)) ? undefined : unknownName(pattern, what, known)
 }
 
 const unknownName = (name: string, what: string, known: readonly string[]) =>

@@ -1,25 +1,26 @@
 // understudy check: validates fixtures, scenarios, seeds and cassettes like serve, for CI.
-import { existsSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { Command } from 'commander'
-import { type FixtureFile, loadFixtures, readPath } from '../../backends/fixture/load.ts'
+import { type FixtureFile, fixtureProblems, loadFixtures, readPath } from '../../backends/fixture/load.ts'
 import { type CassetteCheck, checkCassette, unusedBlobs } from '../../cassettes/check.ts'
 import { isRecording } from '../../cassettes/read.ts'
 import { SETTINGS_FILE } from '../../config/file.ts'
-import { type Config, readConfig } from '../../config.ts'
+import { type Config, readConfig, settingProblems } from '../../config.ts'
+import type { Problem } from '../../contract/core/problem.ts'
 import { fixtureSubjects, operationNames } from '../../endpoints/index.ts'
-import { KNOWN_FILE, readKnownFailures } from '../../exploration/known-failures.ts'
+import { KNOWN_FILE, knownProblems, readKnownFailures } from '../../exploration/known-failures.ts'
 import { alternatives, counted } from '../../lib/units.ts'
 import { sumOf } from '../../lib/values.ts'
 import { knownModels } from '../../providers/catalogue.ts'
 import { providerNames } from '../../providers/names.ts'
 import { prepareSeed } from '../../resources/seeds/seed.ts'
 import { readSeed } from '../../resources/seeds/seed-file.ts'
-import { isScenario, parseScenario, rulesWithoutEffect } from '../../scenarios/load.ts'
-import { FileError, parseSource } from '../../schema/source.ts'
+import { isScenario, parseScenario, rulesWithoutEffect, scenarioProblems } from '../../scenarios/load.ts'
+import { FileError, parseSource, type SourceFile } from '../../schema/source.ts'
 import type { CommandIo } from '../io.ts'
-import { fixFiles, isKnownFile } from './check-fix.ts'
-import { fixtureNameProblems, type KnownNames, modelWarnings, scenarioNameProblems } from './check-names.ts'
+import { writeOutputFile } from '../print/output-file.ts'
+import { fixtureNameProblems, type KnownNames, modelWarnings, scenarioNameProblems, sourceOf } from './check-names.ts'
 
 /** Name of the seed file next to fixtures. */
 const SEED_NAME = 'workspace.yaml'
@@ -159,3 +160,56 @@ async function check({ files, seeds, knownFailures, cassettes }: CheckedFiles, n
     notes: recorded.flatMap((one) => one.notes),
   }
 }
+
+type FindProblems = (source: SourceFile) => readonly Problem[]
+
+/** Maximum passes over a file: what is inside a renamed key is only checked in the next one. */
+const MAX_ROUNDS = 20
+
+/**
+ * Rewrites the former names in files, and leaves everything else in them byte for byte. Files that are not YAML or JSON
+ * are unchanged: the check reports them.
+ * @param files fixtures and scenarios
+ * @param others paths of files of known failures and of settings
+ * @returns the number of replaced names by path, for changed files only
+ * @throws ServerError for a file that cannot be written
+ */
+function fixFiles(files: readonly FixtureFile[], others: readonly string[]): Map<string, number> {
+  const found = new Map<string, number>()
+  const fix = (path: string, text: string, problemsOf: FindProblems) => {
+    const { count, fixed } = renamedText(path, text, problemsOf)
+    if (count === 0) return
+    // It is a file of the project, which others must still be able to read.
+    const { mode } = statSync(path)
+    writeOutputFile(path, fixed)
+    chmodSync(path, mode)
+    found.set(path, count)
+  }
+  for (const file of files)
+    fix(file.path, file.text, ({ value, path }) =>
+      isScenario(path, file.text) ? scenarioProblems(value) : fixtureProblems({ ...file, value }, fixtureSubjects),
+    )
+  for (const path of others)
+    fix(path, readFileSync(path, 'utf8'), ({ value }) =>
+      isKnownFile(path) ? knownProblems(value) : settingProblems(value),
+    )
+  return found
+}
+
+function renamedText(path: string, text: string, problemsOf: FindProblems): { count: number; fixed: string } {
+  let fixed = text
+  let count = 0
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const source = sourceOf(path, fixed)
+    if (!source) break
+    const renames = problemsOf(source).filter(({ rename }) => rename !== undefined)
+    const next = source.renamed(renames)
+    if (next === fixed) break
+    fixed = next
+    count += renames.length
+  }
+  return { count, fixed }
+}
+
+/** Whether a path is a file of known failures. */
+const isKnownFile = (path: string): boolean => basename(path) === KNOWN_FILE

@@ -1,15 +1,24 @@
-// Shared by exec and explore: the settings of the temporary server, and parsers of their flags.
+// The flags of commands: those of the settings, derived from their table, and those that exec and explore share, with the
+// settings of their temporary server.
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { NOT_EMULATED_APIS } from '../../compat/not-emulated.ts'
 import { quoteSetting } from '../../config/file.ts'
-import { type Config, ConfigError, type Environment, readConfig } from '../../config.ts'
+import {
+  type Config,
+  ConfigError,
+  type Environment,
+  flagOf,
+  isFileOnly,
+  isList,
+  readConfig,
+  SETTINGS,
+} from '../../config.ts'
 import { parseDuration } from '../../lib/units.ts'
 import { FileError } from '../../schema/source.ts'
 import type { CommandIo } from '../io.ts'
 import { rejectOpenHost } from '../run/listen.ts'
-import { repeated, settingsByKey } from './setting-flags.ts'
 
 /** What the options of commands have that run another one and report on it. */
 export interface ReportOptions extends Record<string, unknown> {
@@ -77,13 +86,13 @@ export function seedOf(text: string): number {
 }
 
 /**
- * The value of a flag for a number from 1.
+ * The value of a flag for a number.
  * @throws ConfigError that names the flag
  */
-export function numberOf(name: string, text: string | undefined, most: number): number {
+export function numberOf(name: string, text: string | undefined, most: number, least = 1): number {
   const number = Number(text)
-  if (Number.isInteger(number) && number >= 1 && number <= most) return number
-  throw new ConfigError(`--${name} must be a number from 1 to ${most}, got ${JSON.stringify(text)}`)
+  if (Number.isInteger(number) && number >= least && number <= most) return number
+  throw new ConfigError(`--${name} must be a number from ${least} to ${most}, got ${JSON.stringify(text)}`)
 }
 
 /**
@@ -115,3 +124,39 @@ function checkWritable(flag: string, file: string): void {
     throw new FileError(`${flag} ${JSON.stringify(file)} cannot be written: ${(error as Error).message}`)
   }
 }
+
+/** Defaults with a unit, as people write them. */
+const AS_WRITTEN: Record<string, string> = {
+  max_body: '32MiB',
+  max_response: '64MiB',
+  max_recorded: '8MiB',
+  client_timeout: '2m',
+  drain_timeout: '5s',
+  keep_trace_bytes: '256MiB',
+  keep_response_bytes: '128MiB',
+}
+
+/** Collects the values of a repeatable flag. */
+export const repeated = (value: string, all: string[] | undefined): string[] => [...(all ?? []), value]
+
+/** Adds `--config` and a flag for each setting except the named ones. */
+export function addSettingFlags(command: Command, without: readonly string[] = []): void {
+  for (const [key, { takes, help, fallback }] of Object.entries(SETTINGS)) {
+    if (isFileOnly(key) || without.includes(key)) continue
+    const flag = takes ? `${flagOf(key)} <${takes}>` : flagOf(key)
+    const standard = fallback === undefined || fallback === false || (Array.isArray(fallback) && fallback.length === 0)
+    const text = standard ? help : `${help} (default: ${AS_WRITTEN[key] ?? fallback})`
+    if (isList(key)) command.option(flag, text, repeated)
+    else command.option(flag, text)
+  }
+  command.option('--config <FILE>', 'settings file (default: understudy.yaml, if it exists)')
+}
+
+/** Converts commander's camelCase option names to setting keys. */
+export const settingsByKey = (options: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(options).map(([name, value]) => [
+      name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      value,
+    ]),
+  )

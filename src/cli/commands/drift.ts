@@ -1,13 +1,11 @@
 // understudy drift: asks providers recorded requests again, and reports how their responses have changed.
-import { Command } from 'commander'
+
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { Command } from 'commander'
+import { z } from 'zod'
 import { isBeside } from '../../cassettes/names.ts'
 import { readCassette } from '../../cassettes/read.ts'
-import { durationOf } from './command-flags.ts'
-import type { CommandIo, Exiting } from '../io.ts'
-import { driftJson, driftLines } from '../print/drift-report.ts'
-import { announceAddresses } from '../run/listen.ts'
 import { AnthropicEvent, AnthropicMessage } from '../../compat/anthropic/response-schema.ts'
 import { ConfigError, readConfig } from '../../config.ts'
 import type { Cassette, UpstreamRequest } from '../../contract/core/cassette.ts'
@@ -18,7 +16,10 @@ import { operationNamed } from '../../endpoints/index.ts'
 import { suggestion } from '../../lib/likely-name.ts'
 import { rememberingAll } from '../../lib/remember.ts'
 import { FileError } from '../../schema/source.ts'
-import { z } from 'zod'
+import type { CommandIo, Exiting } from '../io.ts'
+import { driftJson, driftLines } from '../print/drift-report.ts'
+import { announceAddresses } from '../run/listen.ts'
+import { durationOf } from './command-flags.ts'
 
 interface Options {
   only?: string
@@ -27,6 +28,12 @@ interface Options {
   json?: boolean
   config?: string
 }
+const EXIT_CODES = `
+Exit code, the highest that applies:
+  0  all the same, or changes that are warnings or information
+  4  a change that is an error
+  5  something could not be compared: a redacted request, no access, no response,
+     a response that cannot be read, or the limit on cost`
 const JOBS = 4
 const MAX_COST = '0.10'
 const TIMEOUT = '2m'
@@ -43,17 +50,7 @@ export function driftCommand(io: CommandIo, exiting: Exiting): Command {
     .option('--timeout <TIME>', 'longest wait for a whole response', TIMEOUT)
     .option('--json', 'print the report as JSON')
     .option('--config <FILE>', 'settings file with your providers (default: understudy.yaml, if it exists)')
-    .addHelpText(
-      'after',
-      [
-        '',
-        'Exit code, the highest that applies:',
-        '  0  all the same, or changes that are warnings or information',
-        '  4  a change that is an error',
-        '  5  something could not be compared: a redacted request, no access, no response,',
-        '     a response that cannot be read, or the limit on cost',
-      ].join('\n'),
-    )
+    .addHelpText('after', EXIT_CODES)
     .action(exiting((paths: string[], options: Options) => drift(io, paths, options)))
 }
 

@@ -17,14 +17,15 @@ import { runSuite } from '../run/suite.ts'
 import { exitCodeOf, runAsJson, type SuiteRun } from '../run/suite-run.ts'
 import {
   addReportOptions,
+  addSettingFlags,
   commandConfig,
   durationOf,
   type ReportOptions,
   rejectUnusedReplaySettings,
   rejectUnwritable,
+  repeated,
   seedOf,
 } from './command-flags.ts'
-import { addSettingFlags, repeated } from './setting-flags.ts'
 
 /** The options of exec. */
 export interface ExecOptions extends ReportOptions {
@@ -70,15 +71,13 @@ export function addExecOptions(command: Command, without: readonly string[] = []
 }
 
 /** The exit codes, for the help. */
-export const EXIT_CODES = [
-  '',
-  'Exit code: that of the command if it fails, otherwise',
-  '  0  PASS',
-  '  3  FAIL: an error was found, an expectation was not met, a replay had misses,',
-  '     or a cassette stays incomplete',
-  '  3  INCONCLUSIVE: no fault was injected, or the scenario needs calls that were',
-  '     not made, or an API was called that is not emulated',
-].join('\n')
+export const EXIT_CODES = `
+Exit code: that of the command if it fails, otherwise
+  0  PASS
+  3  FAIL: an error was found, an expectation was not met, a replay had misses,
+     or a cassette stays incomplete
+  3  INCONCLUSIVE: no fault was injected, or the scenario needs calls that were
+     not made, or an API was called that is not emulated`
 
 /** Changes of a run that has recordings of its own. */
 interface ExecChanges {

@@ -1,38 +1,61 @@
 // understudy explore: injects every applicable failure into each call of a command, and reports which ones it does not
 // handle.
-import { Command } from 'commander'
+
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { type ReportOptions, addReportOptions, commandConfig, durationOf, numberOf, rejectUnusedReplaySettings, rejectUnwritable, seedOf } from './command-flags.ts'
-import { addSettingFlags, repeated } from './setting-flags.ts'
-import type { CommandIo, Exiting } from '../io.ts'
-import { writeExploration } from '../print/explore-html.ts'
-import { exploreLines } from '../print/explore-matrix.ts'
-import { RUNS, coverageAsJson, exploreJunit, reportAsJson, writeScenarios } from '../print/explore-outputs.ts'
-import { isJudgedAlone, repeater, scenarioRepeater, shellLine } from '../print/explore-repeat.ts'
-import { writeOutputFile } from '../print/output-file.ts'
-import { exploreProgress } from '../print/progress.ts'
-import type { ExploreJson } from '../print/report-schemas.ts'
-import { fittedReport } from '../print/report.ts'
-import { drawingWidth } from '../print/terminal.ts'
-import { addCoverage, readCoverage } from '../run/coverage-file.ts'
-import { keptState } from '../run/explore-state.ts'
-import { announceAddresses } from '../run/listen.ts'
-import { type NotEmulatedByPath, leftVariables, notEmulatedReasons } from '../run/not-emulated.ts'
-import { commandProgram, observer, routeRunner } from '../run/observe.ts'
-import { NOT_PASSED, STOPPED } from '../run/suite-run.ts'
+import { Command } from 'commander'
 import { type Config, ConfigError, type Environment } from '../../config.ts'
-import { FAILURE_MODES, type FailureModeName, caseName } from '../../contract/core/exploration.ts'
+import { caseName, FAILURE_MODES, type FailureModeName } from '../../contract/core/exploration.ts'
 import { FORMATS } from '../../contract/core/formats.ts'
 import { openRunFile } from '../../db/run-file.ts'
 import { MAX_TIMEOUT_MS } from '../../exploration/baseline.ts'
-import { type Exploration, type ExplorationVerdict, coverageOf, explorationVerdict, explore } from '../../exploration/explore.ts'
-import { KNOWN_FILE, acceptKnownFailures, isKnownFailure, readKnownFailures } from '../../exploration/known-failures.ts'
+import {
+  coverageOf,
+  type Exploration,
+  type ExplorationVerdict,
+  explorationVerdict,
+  explore,
+} from '../../exploration/explore.ts'
+import { acceptKnownFailures, isKnownFailure, KNOWN_FILE, readKnownFailures } from '../../exploration/known-failures.ts'
 import { exploreProblems } from '../../exploration/problems.ts'
 import { realClock } from '../../lib/clock.ts'
 import { suggestion } from '../../lib/likely-name.ts'
 import { printableJson } from '../../lib/printable.ts'
+import type { CommandIo, Exiting } from '../io.ts'
+import { exploreLines } from '../print/explore-matrix.ts'
+import {
+  coverageAsJson,
+  exploreJunit,
+  RUNS,
+  reportAsJson,
+  writeExploration,
+  writeScenarios,
+} from '../print/explore-outputs.ts'
+import { isJudgedAlone, repeater, scenarioRepeater, shellLine } from '../print/explore-repeat.ts'
+import { drawingWidth } from '../print/output.ts'
+import { writeOutputFile } from '../print/output-file.ts'
+import { exploreProgress } from '../print/progress.ts'
+import { fittedReport } from '../print/report.ts'
+import type { ExploreJson } from '../print/report-schemas.ts'
+import { addCoverage, readCoverage } from '../run/coverage-file.ts'
+import { keptState } from '../run/explore-state.ts'
+import { announceAddresses } from '../run/listen.ts'
+import { leftVariables, type NotEmulatedByPath, notEmulatedReasons } from '../run/not-emulated.ts'
+import { commandProgram, observer, routeRunner } from '../run/observe.ts'
+import { NOT_PASSED, STOPPED } from '../run/suite-run.ts'
+import {
+  addReportOptions,
+  addSettingFlags,
+  commandConfig,
+  durationOf,
+  numberOf,
+  type ReportOptions,
+  rejectUnusedReplaySettings,
+  rejectUnwritable,
+  repeated,
+  seedOf,
+} from './command-flags.ts'
 
 interface Options extends ReportOptions {
   failureMode?: string[]
@@ -52,6 +75,12 @@ const OWN = [
   ...['scenario', 'seed', 'strict', 'db', 'port', 'json', 'ready_file', 'stop_with_stdin', 'clock'],
   ...['otlp', 'otlp_content'],
 ]
+const EXIT_CODES = `
+Exit code: that of the command if it fails without a fault, 130 after Ctrl-C,
+otherwise
+  0  PASS: no problem, apart from warnings and accepted cases
+  3  FAIL: at least one problem
+  3  INCONCLUSIVE: no fault was injected, or an API was called that is not emulated`
 const MAX_JOBS = 16
 /** The folder in `--out` of a single case. */
 const ONE_CASE = 'case'
@@ -87,17 +116,7 @@ export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
     .option('--html <FILE>', 'write the matrix and the calls of each run as a self-contained HTML page')
   addSettingFlags(addReportOptions(command), OWN)
   return command
-    .addHelpText(
-      'after',
-      [
-        '',
-        'Exit code: that of the command if it fails without a fault, 130 after Ctrl-C,',
-        'otherwise',
-        '  0  PASS: no problem, apart from warnings and accepted cases',
-        '  3  FAIL: at least one problem',
-        '  3  INCONCLUSIVE: no fault was injected, or an API was called that is not emulated',
-      ].join('\n'),
-    )
+    .addHelpText('after', EXIT_CODES)
     .action(exiting((typed: string[], options: Options) => exploration(io, typed, options)))
 }
 
@@ -172,12 +191,8 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   const refused = [...notEmulated.values()]
   const { points, leftProcesses } = found
   const judgement = explorationVerdict({ cases, points, coverage, leftProcesses }, notEmulatedReasons(refused))
-  const report = {
-    ...{ found, cases, problems, fixed, coverage, judgement },
-    notEmulated: refused,
-    repeat,
-  }
-  const asJson = printableJson(reportAsJson(found, cases, { ...report, files }))
+  const report = { found, cases, problems, fixed, coverage, judgement, notEmulated: refused, repeat }
+  const asJson = printableJson(reportAsJson(report, files))
   if (json) stdout.text(asJson)
   else stdout.lines(['', ...fittedReport(exploreLines({ ...report, width: drawingWidth(stdout) }), stdout.width)])
   // If a file cannot be written, the report has been printed.

@@ -11,9 +11,8 @@ import { counted } from '../../lib/units.ts'
 import type { CommandIo, Exiting } from '../io.ts'
 import { announceAddresses } from '../run/listen.ts'
 import { runSuite } from '../run/suite.ts'
-import { commandConfig, durationOf, rejectUnusedReplaySettings } from './command-flags.ts'
+import { commandConfig, durationOf, rejectUnusedReplaySettings, repeated } from './command-flags.ts'
 import { addExecOptions, EXIT_CODES, type ExecOptions, exec } from './exec.ts'
-import { repeated } from './setting-flags.ts'
 
 interface RecordOptions extends ExecOptions {
   out: string
@@ -95,20 +94,17 @@ function printRules({ stdout, stderr }: CommandIo, rules: readonly ProposedRule[
 }
 
 /** The cassettes of both runs by session. */
-function recordedTwice([first = '', second = '']: readonly string[]): RecordedTwice[] {
-  const [before, after] = [first, second].map(
-    (folder) =>
-      new Map(
-        readdirSync(folder)
-          .filter((name) => name.endsWith('.yaml'))
-          .map((name) => readCassette(join(folder, name)))
-          .map(({ header, interactions }) => [header.session, interactions]),
-      ),
+function recordedTwice(folders: readonly string[]): RecordedTwice[] {
+  const cassettes = folders.map((folder) =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith('.yaml'))
+      .map((name) => readCassette(join(folder, name))),
   )
-  const sessions = [...new Set([...(before?.keys() ?? []), ...(after?.keys() ?? [])])].sort()
-  return sessions.map((session) => ({
-    session,
-    first: before?.get(session) ?? [],
-    second: after?.get(session) ?? [],
-  }))
+  const sessions = [...new Set(cassettes.flat().map(({ header }) => header.session))].sort()
+  return sessions.map((session) => {
+    const [first = [], second = []] = cassettes.map(
+      (recorded) => recorded.findLast(({ header }) => header.session === session)?.interactions,
+    )
+    return { session, first, second }
+  })
 }

@@ -14,16 +14,22 @@ import { parseSource } from '../../schema/source.ts'
 import { nothingInjected, verdictOf } from '../../verdict/inconclusive.ts'
 import { ServerError } from '../errors.ts'
 import type { CommandIo, Exiting } from '../io.ts'
-import { type Printer, paint } from '../print/output.ts'
+import { drawingWidth, type Printer, paint, wrapLine } from '../print/output.ts'
 import { MANY_CALLS, overviewLines } from '../print/overview.ts'
 import { fittedReport, reportLines, verdictText } from '../print/report.ts'
 import type { RehearseJson } from '../print/report-schemas.ts'
-import { taskTree } from '../print/task-tree.ts'
-import { drawingWidth, wrapLine } from '../print/terminal.ts'
-import { waterfall } from '../print/waterfall.ts'
-import { type Ask, fixturesOfAgents, isOfAgents, makeAgents, runTask } from '../run/agent-calls.ts'
-import { builtInCalls, ruleFor, stepOf } from '../run/built-in-calls.ts'
-import { inProcess, postJson, rehearsalConfig, type SendRequest } from '../run/in-process.ts'
+import { taskTree, waterfall } from '../print/waterfall.ts'
+import {
+  type Ask,
+  builtInCalls,
+  fixturesOfAgents,
+  isOfAgents,
+  makeAgents,
+  ruleFor,
+  runTask,
+  stepOf,
+} from '../run/built-in-calls.ts'
+import { inProcess, makeCall, postJson, rehearsalConfig, type SendRequest } from '../run/in-process.ts'
 import { NOT_PASSED } from '../run/suite-run.ts'
 import { numberOf } from './command-flags.ts'
 
@@ -33,6 +39,11 @@ interface Options {
   calls?: string
   json?: boolean
 }
+const EXIT_CODES = `
+Exit code:
+  0  PASS
+  3  FAIL: an expectation of the scenario was not met
+  3  INCONCLUSIVE: no fault was injected`
 const STANDARD_CALLS = 6
 const MAX_CALLS = 200
 
@@ -48,16 +59,7 @@ export function rehearseCommand(io: CommandIo, exiting: Exiting): Command {
     .option('--token <TOKEN>', 'token for that server')
     .option('--calls <NUMBER>', `number of calls to make (default: ${STANDARD_CALLS})`)
     .option('--json', 'print the traces and the report as JSON')
-    .addHelpText(
-      'after',
-      [
-        '',
-        'Exit code:',
-        '  0  PASS',
-        '  3  FAIL: an expectation of the scenario was not met',
-        '  3  INCONCLUSIVE: no fault was injected',
-      ].join('\n'),
-    )
+    .addHelpText('after', EXIT_CODES)
     .action(exiting((scenario: string, options: Options) => rehearse(io, scenario, options)))
 }
 
@@ -67,57 +69,48 @@ async function rehearse(io: CommandIo, nameOrFile: string, options: Options): Pr
   const local = options.against === undefined ? inProcess(rehearsalConfig(io.env), io.log) : undefined
   const send = local?.send ?? against(io, options.against, options.token)
   const session = `rehearse-${scenario.name}`.slice(0, 64)
-  const ask = async (path: string, init: RequestInit = {}) => json(await send(path, init))
-  const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
-    postJson(send, path, body, headers)
+  const inSession: Ask = async (path, body) => {
+    const whole = `/s/${session}${path}`
+    return json(await (body === undefined ? send(whole) : postJson(send, whole, body)))
+  }
   const ofAgents = scenario.rules.some(isOfAgents)
   // Deletes what an earlier rehearsal left.
   await send(`/_understudy/sessions/${encodeURIComponent(session)}`, { method: 'DELETE' })
   const whole = loadShipped(nameOrFile)
     ? scenario.name
     : parseSource(nameOrFile, readFileSync(nameOrFile, 'utf8')).value
-  const made = await json(
-    // Also named in the path, where a balancer in front of several servers can see it.
-    await post(`/s/${session}/_understudy/sessions`, {
-      name: session,
-      scenario: whole,
-      // Its clients are built in, so latency is skipped.
-      latency: 'skip',
-      ...(ofAgents && { fixtures: fixturesOfAgents(scenario.rules) }),
-      ...(options.against === undefined && !scenario.clock && { clock: 'virtual' }),
-    }),
-  )
-  const virtual = (made as { clock: { kind: string } }).clock.kind === 'virtual'
+  // Also named in the path, where a balancer in front of several servers can see it.
+  const made = (await inSession('/_understudy/sessions', {
+    name: session,
+    scenario: whole,
+    // Its clients are built in, so latency is skipped.
+    latency: 'skip',
+    ...(ofAgents && { fixtures: fixturesOfAgents(scenario.rules) }),
+    ...(options.against === undefined && !scenario.clock && { clock: 'virtual' }),
+  })) as { clock: { kind: string } }
+  const virtual = made.clock.kind === 'virtual'
   const step = stepOf(scenario, number)
-  const inSession = async (path: string, body?: unknown) =>
-    json(await (body === undefined ? send(`/s/${session}${path}`) : post(`/s/${session}${path}`, body)))
   const clock = async (change: object) =>
-    virtual && (await post(`/_understudy/sessions/${encodeURIComponent(session)}/clock`, change))
+    virtual && (await postJson(send, `/_understudy/sessions/${encodeURIComponent(session)}/clock`, change))
   if (ofAgents) await makeAgents(scenario, inSession)
   for (const [index, { path, body, headers }] of builtInCalls(scenario, number).entries()) {
     if (index > 0 && step > 0) await clock({ advance: step })
     const rule = ruleFor(scenario, index)
-    if (isOfAgents(rule)) {
-      await runTask(rule, index, { ask: inSession, clock })
-      continue
-    }
-    // The client may not get a response at all: the trace has the result.
-    await post(`/s/${session}${path}`, body, headers)
-      .then((answer) => answer.text())
-      .catch(() => {})
+    if (isOfAgents(rule)) await runTask(rule, index, { ask: inSession, clock })
+    else await makeCall(send, `/s/${session}${path}`, body, headers)
   }
-  const data = await tracesOf(`/s/${session}`, ofAgents ? undefined : number, (path) => ask(path))
-  const found = ofOwnCalls((await ask(`/s/${session}/_understudy/verify`)) as Verification, scenario)
+  const data = await tracesOf(inSession, ofAgents ? undefined : number)
+  const found = ofOwnCalls((await inSession('/_understudy/verify')) as Verification, scenario)
   local?.sessions.close()
   print(io.stdout, { format_version: FORMATS.reports, traces: data.reverse(), report: found }, options)
   return found.verdict === 'pass' ? 0 : NOT_PASSED
 }
 
 /** The newest traces of a session, or all of them: a task creates many. */
-async function tracesOf(base: string, most: number | undefined, ask: Ask): Promise<TraceRecord[]> {
+async function tracesOf(ask: Ask, most: number | undefined): Promise<TraceRecord[]> {
   const found: TraceRecord[] = []
   for (let after = ''; ; after = `&starting_after=${found.at(-1)?.id}`) {
-    const path = `${base}/_understudy/traces?limit=${most ?? MAX_CALLS}${after}`
+    const path = `/_understudy/traces?limit=${most ?? MAX_CALLS}${after}`
     const { data, has_more } = (await ask(path)) as { data: TraceRecord[]; has_more: boolean }
     found.push(...data)
     if (most !== undefined || !has_more) return found
@@ -158,27 +151,21 @@ function print(stdout: Printer, rehearsal: RehearseJson, options: Options): void
   const { report } = rehearsal
   const width = drawingWidth(stdout)
   const traces = printableValues(rehearsal.traces)
-  if (traces.length >= MANY_CALLS) stdout.lines([...overviewLines(traces, { paint, width }), ''])
+  if (traces.length >= MANY_CALLS) stdout.lines([...overviewLines(traces, width), ''])
   const related = new Map(traces.map((trace) => [trace.id, trace]))
-  const tree = ({ task }: TraceRecord) => (task ? taskTree(task, related, { paint, width }) : [])
+  const tree = ({ task }: TraceRecord) => (task ? taskTree(task, related, width) : [])
   // The steps of an agent are drawn in the tree of its task.
   for (const trace of traces.filter(({ parent }) => parent === null || !related.get(parent)?.task))
-    stdout.lines([...headline(trace, stdout), ...tree(trace), ...waterfall(trace, paint, width), ''])
+    stdout.lines([...headline(trace, stdout), ...tree(trace), ...waterfall(trace, width), ''])
   stdout.lines([
     `Understudy: ${report.scenario}: ${verdictText(report)}`,
     ...fittedReport(reportLines(report), stdout.width),
   ])
 }
 
-const headline = (
-  { operation, model, stream, outcome, status, duration_ms }: TraceRecord,
-  { width }: Printer,
-): string[] => {
-  const texts = [
-    `${operation}${stream ? ' stream' : ''}`,
-    model ?? '-',
-    `${outcomeText(outcome)} ${status}`,
-    `${duration_ms} ms`,
-  ]
-  return wrapLine(paint('bold', texts.join('  ')), width, 2)
+function headline(trace: TraceRecord, { width }: Printer): string[] {
+  const { operation, model, stream, outcome, status, duration_ms } = trace
+  const call = `${operation}${stream ? ' stream' : ''}`
+  const text = `${call}  ${model ?? '-'}  ${outcomeText(outcome)} ${status}  ${duration_ms} ms`
+  return wrapLine(paint('bold', text), width, 2)
 }

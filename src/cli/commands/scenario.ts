@@ -14,8 +14,8 @@ import { MAX_RULES } from '../../scenarios/schema.ts'
 import { ServerError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import type { Printer } from '../print/output.ts'
+import { wrapLine } from '../print/output.ts'
 import { writeOutputFile } from '../print/output-file.ts'
-import { wrapLine } from '../print/terminal.ts'
 import { rehearseAttempts } from '../run/evidence-rehearsal.ts'
 
 /** `understudy scenario`: lists the shipped scenarios, prints one, or makes one from a recording. */

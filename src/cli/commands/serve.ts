@@ -11,14 +11,13 @@ import { VERSION } from '../../version.ts'
 import { endWorkers } from '../../workers/pool.ts'
 import type { CommandIo, Exiting } from '../io.ts'
 import { cassetteLines } from '../print/cassette-lines.ts'
-import { jsonLine } from '../print/json-log.ts'
-import { standardLog, withRequestLog } from '../print/request-log.ts'
+import { jsonLine } from '../print/log.ts'
+import { withRequestLog } from '../print/request-log.ts'
 import { withClientTime } from '../run/client-time.ts'
 import { withIdleCollection } from '../run/idle-collection.ts'
 import { announceAddresses, FLUSH_MS, listen, rejectOpenHost, serverUrl } from '../run/listen.ts'
 import type { StopCause } from '../run/stop-signals.ts'
-import { rejectUnusedReplaySettings } from './command-flags.ts'
-import { addSettingFlags, settingsByKey } from './setting-flags.ts'
+import { addSettingFlags, rejectUnusedReplaySettings, settingsByKey } from './command-flags.ts'
 
 /**
  * How long a balancer that checks health every second takes to send no more sessions here, and how many checks it
@@ -32,18 +31,15 @@ const LEAVE_MS = 250
 /** One signal may arrive twice within this time: to the process group, and from our launcher. */
 const TWICE_MS = 1_000
 
+const ABOUT_FLAGS = `
+Every flag can also be set as UNDERSTUDY_<FLAG> in the environment and as <flag>
+in understudy.yaml, with _ for -.`
+
 /** `understudy serve`: runs the server until it is stopped. */
 export function serveCommand(io: CommandIo, exiting: Exiting): Command {
   const command = new Command('serve').description('start the server and run until stopped')
   addSettingFlags(command)
-  command.addHelpText(
-    'after',
-    [
-      '',
-      'Every flag can also be set as UNDERSTUDY_<FLAG> in the environment and as <flag>',
-      'in understudy.yaml, with _ for -.',
-    ].join('\n'),
-  )
+  command.addHelpText('after', ABOUT_FLAGS)
   return command.action(
     exiting(async (options: Record<string, unknown>) => serve(io, readConfig(settingsByKey(options), io.env))),
   )
@@ -62,7 +58,7 @@ async function serve(io: CommandIo, config: Config): Promise<number> {
   if (config.json) announceAddresses(io, config)
   for (const warning of understudy.warnings) log.line('warn', warning, { prefix: 'warning: ' })
   if (config.log === 'json') log.calls(understudy)
-  const servers = await listen(config, withRequestLog(understudy, standardLog(io, config.verbose)))
+  const servers = await listen(config, withRequestLog(understudy, io, config.verbose))
   const port = servers[0]?.port
   const url = serverUrl(config, port)
   if (!understudy.instance.named) understudy.instance.name = new URL(url).host

@@ -39,7 +39,7 @@ export function snapshotCommand({ env, stdout }: CommandIo, exiting: Exiting): C
   ).action(
     exiting(async (file: string, flags: ServerFlags) => {
       const before = readSnapshot(file)
-      const lines = snapshotDifferences(before, (await callServer({ env, flags }, 'GET', SNAPSHOT)) as Snapshot)
+      const lines = snapshotDifferences(before, await callServer<Snapshot>({ env, flags }, 'GET', SNAPSHOT))
       stdout.lines(lines.length > 0 ? lines : ['no differences'])
       return lines.length > 0 ? 1 : 0
     }),
@@ -52,13 +52,8 @@ export function resetCommand({ env, stdout }: CommandIo): Command {
   return withServer(new Command('reset').description('delete all data of a session'))
     .option('--all', 'reset all sessions')
     .action(async (flags: ServerFlags & { all?: boolean }) => {
-      const { sessions } = (await callServer(
-        { env, flags },
-        'POST',
-        `/_understudy/reset?all=${flags.all === true}`,
-      )) as {
-        sessions: string[]
-      }
+      const path = `/_understudy/reset?all=${flags.all === true}`
+      const { sessions } = await callServer<{ sessions: string[] }>({ env, flags }, 'POST', path)
       stdout.line(`reset ${sessions.join(', ')}`)
     })
 }
@@ -81,7 +76,7 @@ export function seedCommand({ env, stdout, stderr }: CommandIo): Command {
         yaml,
         documents: Object.fromEntries(encoded),
       })
-      const look = async () => (await callServer({ env, flags }, 'GET', SEED)) as Progress
+      const look = () => callServer<Progress>({ env, flags }, 'GET', SEED)
       await withBar({ stderr }, seeding, { label: `seeding from ${file}`, look })
       stdout.line(`seeded from ${file}`)
     })

@@ -1,24 +1,17 @@
 // understudy trace export: writes calls with all details, as one page that works without a server, or as JSON.
 import { ConfigError, type Environment } from '../../config.ts'
-import type { CallRow } from '../../contract/core/call-row.ts'
-import type { Exchange } from '../../contract/core/exchange.ts'
-import type { StoredTrace } from '../../contract/core/trace.ts'
 import type { Verification } from '../../contract/core/verification.ts'
-import type { Waterfall } from '../../contract/core/waterfall.ts'
-import { openReadOnly } from '../../db/open.ts'
-import { traceStore } from '../../db/trace-store.ts'
-import { READ_ONLY } from '../../db/writer.ts'
 import { operationNamed } from '../../endpoints/index.ts'
 import { reportPage } from '../../inspector/page-file.ts'
 import { entriesOf, type ReportEntry, type ReportParts, reportOf } from '../../inspector/report.ts'
-import { realClock } from '../../lib/clock.ts'
+import type { ReportCall } from '../../inspector/report-data.ts'
 import { printableJson } from '../../lib/printable.ts'
 import { counted } from '../../lib/units.ts'
-import { VERSION } from '../../version.ts'
+import type { callsPage } from '../../views/calls-page.ts'
 import type { CommandIo } from '../io.ts'
 import { writeOutputFile } from '../print/output-file.ts'
 import { callServer, type ServerFlags, type ServerPlace } from '../run/server.ts'
-import { ALL_SESSIONS } from '../run/trace-source.ts'
+import { ALL_SESSIONS, openTraces } from '../run/trace-source.ts'
 
 /** Which calls are written, and where. */
 interface ExportOptions extends ServerFlags {
@@ -52,22 +45,14 @@ const titleOf = ({ session, db, url }: ExportOptions) =>
   [`calls of ${session ?? 'all sessions'}`, ...(db ? [`in ${db}`] : url ? [`at ${url}`] : [])].join(' ')
 
 /** Writes a report as a page. */
-export async function writeReport(
-  file: string,
-  parts: Pick<ReportParts, 'title' | 'entries' | 'verdicts' | 'execution' | 'exploration'>,
-): Promise<void> {
-  writeOutputFile(file, await reportPage(await reportOf({ ...parts, version: VERSION, now: realClock.now() })))
-}
+export const writeReport = async (file: string, parts: ReportParts): Promise<void> =>
+  writeOutputFile(file, await reportPage(await reportOf(parts)))
 
 type Calls = Pick<ReportParts, 'entries' | 'verdicts'>
+type CallsPage = ReturnType<typeof callsPage>
 
 function ofFile(db: string, session: string | undefined): Calls {
-  const store = traceStore(openReadOnly(db), READ_ONLY)
-  const only = session === ALL_SESSIONS ? undefined : session
-  if (only !== undefined && !store.sessions().includes(only))
-    throw new ConfigError(
-      `--session ${JSON.stringify(only)} is not in ${db}, which contains ${store.sessions().join(', ') || 'no calls'}`,
-    )
+  const { store, session: only } = openTraces(db, session)
   return { entries: entriesOf({ traces: store, operation: operationNamed }, only), verdicts: [] }
 }
 
@@ -78,16 +63,13 @@ async function ofServer(env: Environment, options: ExportOptions): Promise<Calls
   for (let cursor: string | null = ''; cursor !== null; ) {
     const query = new URLSearchParams({ limit: '1000', ...(all && { sessions: 'all' }), ...(cursor && { cursor }) })
     const place = all ? of('default') : { env, flags: options }
-    const page = (await callServer(place, 'GET', `/_understudy/calls?${query}`)) as {
-      data: CallRow[]
-      next: string | null
-    }
+    const page: CallsPage = await callServer(place, 'GET', `/_understudy/calls?${query}`)
     for (const row of page.data) {
       const path = `/_understudy/traces/${encodeURIComponent(row.id)}`
-      const read = async () => ({
-        trace: (await callServer(of(row.session), 'GET', path)) as StoredTrace,
-        waterfall: (await callServer(of(row.session), 'GET', `${path}/waterfall`)) as Waterfall,
-        exchange: (await callServer(of(row.session), 'GET', `${path}/exchange`)) as Exchange,
+      const read = async (): Promise<ReportCall> => ({
+        trace: await callServer(of(row.session), 'GET', path),
+        waterfall: await callServer(of(row.session), 'GET', `${path}/waterfall`),
+        exchange: await callServer(of(row.session), 'GET', `${path}/exchange`),
       })
       entries.push({ row, read })
     }
@@ -95,6 +77,6 @@ async function ofServer(env: Environment, options: ExportOptions): Promise<Calls
   }
   const verdicts: Verification[] = []
   for (const session of new Set(entries.map(({ row }) => row.session)))
-    verdicts.push((await callServer(of(session), 'GET', '/_understudy/verify')) as Verification)
+    verdicts.push(await callServer(of(session), 'GET', '/_understudy/verify'))
   return { entries, verdicts }
 }

@@ -8,12 +8,10 @@ import { DEFAULT_SESSION } from '../../sessions/session.ts'
 import { endText, requestHead, responseHead, textIn, visible } from '../../views/wire-text.ts'
 import { ServerError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
-import { paint } from '../print/output.ts'
+import { drawingWidth, paint } from '../print/output.ts'
 import { MANY_CALLS, overviewLines } from '../print/overview.ts'
-import { relatedTraces, taskTree } from '../print/task-tree.ts'
-import { drawingWidth } from '../print/terminal.ts'
 import { traceLine } from '../print/trace-line.ts'
-import { waterfall } from '../print/waterfall.ts'
+import { relatedTraces, taskTree, waterfall } from '../print/waterfall.ts'
 import { withAddress } from '../run/server.ts'
 import { ALL_SESSIONS, type TraceOptions, type TraceSource, traceSource } from '../run/trace-source.ts'
 import { exportTraces } from './trace-export.ts'
@@ -51,7 +49,7 @@ export function traceCommand(io: CommandIo): Command {
       const traces = await traceSource(io, options).list(options)
       if (traces.length === 0 && !options.json) stdout.lines([noTraces(options)])
       if (traces.length >= MANY_CALLS && !options.json) {
-        stdout.lines([...overviewLines(printableValues(traces), { paint, width: drawingWidth(stdout) }), ''])
+        stdout.lines([...overviewLines(printableValues(traces), drawingWidth(stdout)), ''])
       }
       const sessions = new Set(traces.map(({ session }) => session)).size > 1
       for (const record of traces) print(io, record, { ...options, sessions })
@@ -90,14 +88,9 @@ async function tail(io: CommandIo, options: Options): Promise<void> {
   // Reports invalid options and a missing server at once.
   const first = await from.list({ ...options, limit: String(PAGE) })
   const saved = from.follow()
-  for await (const record of saved ? selected(saved, options) : polled(from, first, options)) {
-    print(io, record, { ...options, sessions })
-  }
-}
-
-/** The traces that the options select. */
-async function* selected(traces: AsyncIterable<TraceRecord>, options: Options): AsyncGenerator<TraceRecord> {
-  for await (const record of traces) if (isSelected(record, options)) yield record
+  // What is polled is selected already.
+  for await (const record of saved ?? polled(from, first, options))
+    if (!saved || isSelected(record, options)) print(io, record, { ...options, sessions })
 }
 
 /** Traces found by polling. */
@@ -141,7 +134,7 @@ function print(
   { json, sessions = false }: Options & { sessions?: boolean },
 ): void {
   if (json) stdout.json(record)
-  else stdout.lines([traceLine(printableValues(record), { paint, width: stdout.width, sessions })])
+  else stdout.lines([traceLine(printableValues(record), { width: stdout.width, sessions })])
 }
 
 /** The trace of an id; `last` is the newest one, or the outer call of an internal one. */
@@ -176,11 +169,11 @@ async function show(io: CommandIo, trace: StoredTrace, options: Options): Promis
   if (trace.task) {
     const related = await relatedTraces(trace, traceSource(io, options).get)
     const printed = new Map([...related].map(([key, one]) => [key, printableValues(one)]))
-    stdout.lines(taskTree(printableValues(trace.task), printed, { paint, width: drawingWidth(stdout) }))
+    stdout.lines(taskTree(printableValues(trace.task), printed, drawingWidth(stdout)))
   }
   stdout.lines([
     `route: ${ROUTES[trace.route]}`,
-    ...waterfall(printableValues<TraceRecord>(trace), paint, drawingWidth(stdout)),
+    ...waterfall(printableValues<TraceRecord>(trace), drawingWidth(stdout)),
   ])
   if (error) block('error', error)
   if (options.brief) return

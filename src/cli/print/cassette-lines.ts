@@ -51,24 +51,17 @@ export function cassetteLines(report: CassetteReport): Line[] {
 }
 
 /** The sums of counts by their names. */
-const countsByName = (counts: readonly [name: string, count: number][]): [name: string, count: number][] =>
+export const countsByName = (counts: readonly [name: string, count: number][]): [name: string, count: number][] =>
   [...Map.groupBy(counts, ([name]) => name)].map(([name, same]) => [name, sumOf(same, ([, count]) => count)])
 
 function recordedLines({ folder, sessions }: CassetteReport): Line[] {
   const parts = sessions.flatMap(({ recorded }) => recorded ?? [])
   if (parts.length === 0) return []
-  const interactions = counted(
-    sumOf(parts, (one) => one.interactions),
-    'interaction',
-  )
-  const attempts = counted(
-    sumOf(parts, (one) => one.attempts),
-    'attempt',
-  )
-  const omitted = sumOf(parts, (one) => one.omitted)
+  const total = (key: 'interactions' | 'attempts' | 'omitted') => sumOf(parts, (one) => one[key])
+  const omitted = total('omitted')
   const problems = parts.flatMap(({ problem }) => problem ?? [])
   const texts = [
-    `${interactions}, ${attempts}, ${counted(parts.length, 'cassette')} in ${folder}`,
+    `${counted(total('interactions'), 'interaction')}, ${counted(total('attempts'), 'attempt')}, ${counted(parts.length, 'cassette')} in ${folder}`,
     ...(omitted > 0 ? [`${omitted} bytes of large responses are not in the cassettes (--max-recorded)`] : []),
     ...problems.slice(0, MAX_PRINTED).map(bad),
     ...(problems.length > MAX_PRINTED ? [bad(`the same for ${problems.length - MAX_PRINTED} more cassettes`)] : []),

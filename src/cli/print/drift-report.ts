@@ -1,17 +1,14 @@
 // The report of `understudy drift`: what has changed, grouped by change, and what could not be compared, by its reason.
 
+import type { costLimit } from '../../drift/ask.ts'
 import { CHANGES, type Change, DRIFT_SEVERITIES } from '../../drift/compare.ts'
 import { DRIFT_RESULTS, type DriftRecord, type DriftResult, driftExit } from '../../drift/drift.ts'
 import { counted } from '../../lib/units.ts'
 import { paint } from './output.ts'
 import type { DriftJson } from './report-schemas.ts'
 
-/** What the command spent. */
-export interface DriftCost {
-  /** USD by list price. */
-  spent: number
-  unpriced: number
-}
+/** What the command spent: USD by list price, and the number of requests without a price. */
+type DriftCost = Pick<ReturnType<typeof costLimit>, 'spent' | 'unpriced'>
 
 /** The report as lines. */
 export function driftLines(records: readonly DriftRecord[], cost: DriftCost): string[] {

@@ -1,17 +1,32 @@
 // The text report of an exploration: its problems, its figures, and the matrix of injection points and failure modes.
-import { problemLines } from './explore-problems.ts'
-import { paint } from './output.ts'
-import { lengthOf } from './overview.ts'
-import { notEmulatedLines } from './report.ts'
-import type { NotEmulatedCalls } from '../run/not-emulated.ts'
-import { type CaseResult, type CaseVerdict, type CoverageNumbers, type ExploreProblem, type InjectionPoint, ROUTE_TARGETS, type RouteTable, caseName } from '../../contract/core/exploration.ts'
+import {
+  type CaseResult,
+  type CaseVerdict,
+  type CoverageNumbers,
+  caseName,
+  type ExploreProblem,
+  type InjectionPoint,
+  ROUTE_TARGETS,
+  type RouteTable,
+} from '../../contract/core/exploration.ts'
 import type { Exploration, ExplorationVerdict } from '../../exploration/explore.ts'
 import { failureModes } from '../../exploration/failure-modes.ts'
 import type { KnownFailure } from '../../exploration/known-failures.ts'
 import { TARGET_LABELS } from '../../exploration/routes.ts'
 import { counted } from '../../lib/units.ts'
-import { CASE_STYLES, type CaseStyle, DERIVED, LEFT_OUT } from '../../views/case-style.ts'
-import { explorationSentence } from '../../views/problem-text.ts'
+import {
+  CASE_STYLES,
+  type CaseStyle,
+  DERIVED,
+  explorationSentence,
+  LEFT_OUT,
+  listed,
+  PROBLEM_TITLES,
+} from '../../views/problem-text.ts'
+import type { NotEmulatedCalls } from '../run/not-emulated.ts'
+import { paint, wrapText } from './output.ts'
+import { lengthOf } from './overview.ts'
+import { notEmulatedLines } from './report.ts'
 
 const COLOURS: Readonly<Record<CaseStyle['tone'], Parameters<typeof paint>[0]>> = {
   good: 'green',
@@ -172,4 +187,38 @@ function summaryLines({ found, coverage, notEmulated }: ExploreReport): string[]
       : []),
     ...unstable.map(({ id }) => `  unstable  ${id} occurred in only one of the two baseline runs`),
   ]
+}
+
+/** Columns of the list: it is read in terminals and CI logs. */
+const WIDTH = 80
+const INDENT = '   '
+/** Maximum number of calls that a problem names, one in each line. */
+const MAX_CALLS = 3
+
+/** The command that reproduces a problem. */
+export const problemCommand = ({ cases: [first] }: ExploreProblem, repeat: (caseId: string) => string): string =>
+  first ? repeat(caseName(first)) : ''
+
+/** The problems as a numbered list. */
+export const problemLines = (problems: readonly ExploreProblem[], repeat: (caseId: string) => string): string[] =>
+  problems.flatMap((problem, index) => {
+    const { kind, severity, why, calls, classes } = problem
+    const indented = (text: string) => wrapText(text, WIDTH - INDENT.length).map((line) => `${INDENT}${line}`)
+    const title = `${index + 1}. ${PROBLEM_TITLES[kind]}`
+    return [
+      `${paint(severity === 'error' ? 'red' : 'yellow', title)}${severity === 'warning' ? ' (warning)' : ''}`,
+      ...calls.slice(0, MAX_CALLS).flatMap(indented),
+      ...(calls.length > MAX_CALLS ? indented(`and ${counted(calls.length - MAX_CALLS, 'other')}`) : []),
+      ...indented(`under ${listed(classes)}`),
+      ...indented(why),
+      ...commandLines(problemCommand(problem, repeat)).map((line) => `${INDENT}${INDENT}${paint('dim', line)}`),
+      '',
+    ]
+  })
+
+/** A command that a shell reads in one line or in two. */
+function commandLines(command: string): string[] {
+  const own = command.indexOf(' -- ')
+  if (own < 0 || command.length + 2 * INDENT.length <= WIDTH) return [command]
+  return [`${command.slice(0, own)} \\`, `  ${command.slice(own + 1)}`]
 }

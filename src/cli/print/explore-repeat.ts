@@ -1,7 +1,7 @@
 // The command that reproduces one case of an exploration.
 import { flagOf, SETTINGS } from '../../config.ts'
 import type { CaseResult } from '../../contract/core/exploration.ts'
-import { settingsByKey } from '../commands/setting-flags.ts'
+import { settingsByKey } from '../commands/command-flags.ts'
 
 /** A command line for a shell. */
 export const shellLine = (words: readonly string[]): string =>

@@ -25,13 +25,8 @@ export const junit = (runs: readonly SuiteRun[]): string =>
     runs.map((run) => ({ name: run.name, took: run.took_ms, cases: casesOf(run) })),
   )
 
-/** A suite of JUnit. */
-interface JunitSuite {
-  name: string
-  /** Milliseconds. */
-  took: number
-  cases: readonly JunitCase[]
-}
+/** A suite of JUnit; `took` in milliseconds. */
+type JunitSuite = Pick<JunitCase, 'name' | 'took'> & { cases: readonly JunitCase[] }
 
 /** Suites as JUnit XML, under the name of the command. */
 export function junitXml(program: string, suites: readonly JunitSuite[]): string {
@@ -54,9 +49,12 @@ function casesOf(run: SuiteRun): JunitCase[] {
   return [
     { suite, name: 'the command', took, failure: code === 0 ? undefined : why },
     ...unproved,
-    ...findings.map((finding, index) =>
-      caseOf(finding, { suite, name: nameOf(finding, findings, index), took, strict }),
-    ),
+    ...findings.map((finding, index) => ({
+      suite,
+      name: nameOf(finding, findings, index),
+      took,
+      ...resultOf(finding, strict),
+    })),
     ...run.sessions.flatMap((session) => sessionCases(session, run)),
   ]
 }
@@ -81,7 +79,7 @@ function sessionCases(report: RunSession, { name: suite, strict, times }: SuiteR
     { suite, name: `session ${label}`, took, failure: broken.length === 0 ? undefined : broken.join('; '), output },
     ...findings.map((finding, index) => {
       const spans = finding.traces.flatMap((id) => times.get(session)?.get(id) ?? [])
-      return caseOf(finding, { suite: own, name: nameOf(finding, findings, index), took: spanOf(spans), strict })
+      return { suite: own, name: nameOf(finding, findings, index), took: spanOf(spans), ...resultOf(finding, strict) }
     }),
     ...expectations.map(({ expected, actual, met }) => ({
       ...{ suite: own, name: expected, took },
@@ -96,19 +94,10 @@ function nameOf({ kind, operation }: Finding, findings: readonly Finding[], inde
   return `${kind}${operation === null ? '' : ` in ${operation}`}${same === 0 ? '' : ` (${same + 1})`}`
 }
 
-function caseOf(
-  finding: Finding,
-  { suite, name, took, strict }: { suite: string; name: string; took: number; strict: boolean },
-): JunitCase {
+function resultOf(finding: Finding, strict: boolean): Pick<JunitCase, 'failure' | 'output'> {
   const { severity, message, traces, accepted } = finding
-  const evidence = traces.length > 0 ? ` (${traces.join(', ')})` : ''
-  const full = `${message}${evidence}`
-  const failed = failsVerdict(finding, strict)
-  const word = accepted ? 'accepted' : severity
-  return {
-    ...{ suite, name, took },
-    ...(failed ? { failure: full } : { output: `${word}: ${full}` }),
-  }
+  const text = `${message}${traces.length > 0 ? ` (${traces.join(', ')})` : ''}`
+  return failsVerdict(finding, strict) ? { failure: text } : { output: `${accepted ? 'accepted' : severity}: ${text}` }
 }
 
 /** From the first arrival to the last end. */

@@ -2,22 +2,15 @@
 import { stripVTControlCharacters } from 'node:util'
 import { EMULATED_APIS } from '../../compat/not-emulated.ts'
 import type { Finding } from '../../contract/core/finding.ts'
-import type {
-  ExpectationReport,
-  Paths,
-  RuleReport,
-  TaskCounts,
-  Verification,
-} from '../../contract/core/verification.ts'
+import type { ExpectationReport, RuleReport, TaskCounts, Verification } from '../../contract/core/verification.ts'
 import { counted } from '../../lib/units.ts'
 import { sumOf } from '../../lib/values.ts'
 import { recoveryPathLines } from '../run/coverage-file.ts'
 import type { NotEmulatedCalls } from '../run/not-emulated.ts'
 import { type RunSession, type SuiteRun, sessionLabel } from '../run/suite-run.ts'
-import { cassetteLines } from './cassette-lines.ts'
-import { paint } from './output.ts'
+import { cassetteLines, countsByName } from './cassette-lines.ts'
+import { paint, wrapLine } from './output.ts'
 import { lengthOf } from './overview.ts'
-import { wrapLine } from './terminal.ts'
 
 const good = (text: string) => paint('green', text)
 const bad = (text: string) => paint('red', text)
@@ -144,9 +137,7 @@ function findingLine({ kind, severity, message, traces, accepted }: Finding, str
 
 /** All sessions together: exercised recovery paths, and the results of the rules. */
 function togetherLines(reports: readonly Verification[]): string[] {
-  const paths = Object.keys(reports[0]?.recovery_paths ?? {}).map(
-    (path) => [path, sumOf(reports, (one) => one.recovery_paths[path as keyof Paths])] as const,
-  )
+  const paths = countsByName(reports.flatMap((one) => Object.entries(one.recovery_paths)))
   const taken = paths.filter(([, times]) => times > 0)
   const never = paths.filter(([, times]) => times === 0)
   return [
@@ -205,9 +196,7 @@ function rulesOf(reports: readonly Verification[]): RuleReport[] {
   return [...rules.values()].flatMap((same) => {
     const [first] = same
     if (!first) return []
-    const skipped: Record<string, number> = {}
-    for (const rule of same)
-      for (const [why, times] of Object.entries(rule.skipped)) skipped[why] = (skipped[why] ?? 0) + times
+    const skipped = Object.fromEntries(countsByName(same.flatMap((rule) => Object.entries(rule.skipped))))
     const not_triggered = same.every((rule) => rule.not_triggered !== null) ? first.not_triggered : null
     const counts = {
       matched: sumOf(same, (one) => one.matched),

@@ -2,9 +2,9 @@
 import type { Understudy } from '../../deps.ts'
 import { realClock } from '../../lib/clock.ts'
 import { printableLine, printableValues } from '../../lib/printable.ts'
-import type { CommandIo } from '../io.ts'
 import { withFetch } from '../run/wrapped.ts'
-import { paint as coloured, type Format } from './output.ts'
+import type { Log } from './log.ts'
+import { type Printer, paint } from './output.ts'
 import { traceLine } from './trace-line.ts'
 
 /** Maximum number of unknown paths that are printed: a scanner tries many. */
@@ -14,34 +14,17 @@ const MAX_NAME_LENGTH = 200
 /** Pages and tests poll the control API. */
 const CONTROL = '/_understudy/'
 
-/** The target of the lines. */
-export interface RequestLog {
-  /** `fields` are additional fields for a JSON log. */
-  print(line: string, fields?: Record<string, unknown>): void
-  /** Whether lines are JSON, without colors. */
-  readonly isJson: boolean
-  /** Whether every request has a line. */
-  verbose: boolean
-  /** Columns of a line; unlimited if omitted. */
-  width: number | undefined
+/** Where the lines are printed: on standard error, so that standard output stays free for scripts. */
+interface RequestLogIo {
+  log: Pick<Log, 'isJson' | 'line' | 'plain'>
+  stderr: Pick<Printer, 'width'>
 }
 
-/** The log on standard error, so that standard output stays free for scripts. */
-export const standardLog = ({ log, stderr }: Pick<CommandIo, 'log' | 'stderr'>, verbose: boolean): RequestLog => ({
-  print: (line, fields) => (log.isJson ? log.line('info', line.replace(/^understudy: /, ''), fields) : log.plain(line)),
-  get isJson() {
-    return log.isJson
-  },
-  verbose,
-  get width() {
-    return stderr.width
-  },
-})
-
-/** Wraps the program so that it prints what a user at the terminal should know about requests. */
-export function withRequestLog(understudy: Understudy, log: RequestLog): Understudy {
-  const { print, verbose } = log
-  const paint = (format: Format, text: string) => (log.isJson ? text : coloured(format, text))
+/**
+ * Wraps the program so that it prints what a user at the terminal should know about requests.
+ * @param verbose whether every request has a line
+ */
+export function withRequestLog(understudy: Understudy, { log, stderr }: RequestLogIo, verbose: boolean): Understudy {
   const printed = new Set<string>()
   const unknown = async (request: Request, response: Response) => {
     const pathname = pathOf(request)
@@ -50,23 +33,25 @@ export function withRequestLog(understudy: Understudy, log: RequestLog): Underst
     const { error } = (await response.json()) as { error?: { code?: string; message?: string } }
     if (error?.code !== 'unknown_path' || printed.has(key)) return
     printed.add(key)
-    print(`understudy: ${paint('yellow', printableLine(key.slice(0, MAX_NAME_LENGTH)))}: ${error.message}`)
+    const shown = printableLine(key.slice(0, MAX_NAME_LENGTH))
+    if (log.isJson) log.line('info', `${shown}: ${error.message}`)
+    else log.plain(`understudy: ${paint('yellow', shown)}: ${error.message}`)
   }
   if (verbose) {
-    const { width } = log
+    const { width } = stderr
     understudy.observers.add((observation) => {
       // With --log json it has a line already.
       if (observation.type === 'trace-saved' && !log.isJson)
-        print(traceLine(printableValues(observation.trace), { paint, width, sessions: true }))
+        log.plain(traceLine(printableValues(observation.trace), { width, sessions: true }))
     })
   }
   const logUntraced = ({ method, url }: Request, { status }: Response) => {
     const path = pathOf({ url })
     if (path.startsWith(CONTROL)) return
-    if (log.isJson) print('request', { method, path: path.slice(0, MAX_NAME_LENGTH), status })
+    if (log.isJson) log.line('info', 'request', { method, path: path.slice(0, MAX_NAME_LENGTH), status })
     // In the columns of a call.
     else
-      print(
+      log.plain(
         [
           paint('dim', new Date(realClock.now()).toISOString().slice(11, 23)),
           paint(status < 400 ? 'green' : 'yellow', String(status)),

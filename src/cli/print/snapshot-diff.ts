@@ -1,4 +1,5 @@
 // Differences between two snapshots of a session, record by record and field by field.
+import diff from 'microdiff'
 import { canonicalJson } from '../../lib/canonical.ts'
 import { isObject, type JsonObject } from '../../lib/values.ts'
 
@@ -43,7 +44,7 @@ function rowsOf({ table, before, after }: Comparison): string[] {
     const title = titleOf(table, row)
     if (!one || !other) return [`${one ? '-' : '+'} ${title}`]
     const changes = [
-      ...fieldsOf('', contentOf(table, one), contentOf(table, other)).filter(({ field }) => !STAMPS.includes(field)),
+      ...fieldsOf(contentOf(table, one), contentOf(table, other)).filter(({ field }) => !STAMPS.includes(field)),
       ...(table === 'records' ? besideOf(one, other, { before, after }) : []),
     ]
     return changes.length === 0 ? [] : [`~ ${title}`, ...changes.map(lineOf)]
@@ -78,17 +79,15 @@ interface Change {
 }
 
 /** The fields in which two values differ, by path. Lists are compared by position. */
-function fieldsOf(field: string, before: unknown, after: unknown): Change[] {
-  if (canonicalJson({ value: before }) === canonicalJson({ value: after })) return []
-  const lists = Array.isArray(before) && Array.isArray(after)
-  if (!(lists || (isObject(before) && isObject(after)))) return [{ field, before, after }]
-  const [one, other] = [before as JsonObject, after as JsonObject]
-  const keys = [...new Set([...Object.keys(one), ...Object.keys(other)])]
-  return keys.flatMap((key) => {
-    const path = lists ? `${field}[${key}]` : field === '' ? key : `${field}.${key}`
-    return fieldsOf(path, one[key], other[key])
-  })
-}
+const fieldsOf = (before: unknown, after: unknown): Change[] =>
+  diff({ value: before }, { value: after }, { cyclesFix: false }).map(({ path: [, ...path], ...change }) => ({
+    field: path
+      .map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`))
+      .join('')
+      .replace(/^\./, ''),
+    before: 'oldValue' in change ? change.oldValue : undefined,
+    after: 'value' in change ? change.value : undefined,
+  }))
 
 /** Binary data of a record: only its size, or that it changed. */
 function besideOf(one: JsonObject, other: JsonObject, { before, after }: Omit<Comparison, 'table'>): Change[] {

@@ -2,12 +2,10 @@
 
 import { outcomeText } from '../../contract/core/outcome-text.ts'
 import type { TraceRecord } from '../../contract/core/trace.ts'
-import { fitText } from './terminal.ts'
-import type { Paint } from './waterfall.ts'
+import { type Format, fitText, paint } from './output.ts'
 
 /** How lines are printed. */
 interface LineOptions {
-  paint: Paint
   /** Columns; unlimited if undefined. */
   width: number | undefined
   /** Whether the session is shown, which is only useful if there are several. */
@@ -15,14 +13,14 @@ interface LineOptions {
 }
 
 /** A text, and its color. */
-type ExploreCase = [string, Parameters<Paint>[0] | undefined]
+type ExploreCase = [string, Format | undefined]
 
 interface Column {
   text: string
   /** Maximum width. */
   most: number
   cut: 'end' | 'start'
-  colour: Parameters<Paint>[0] | undefined
+  colour: Format | undefined
 }
 /** Minimum useful width of a column. */
 const MIN_COUNT = 12
@@ -32,7 +30,7 @@ const [WIDE, MIDDLING] = [100, 50]
 const statusColour = (status: number) => (status < 400 ? 'green' : status < 500 ? 'yellow' : 'red')
 
 /** One line for a call. Its id comes last and is never cut. */
-export function traceLine(record: TraceRecord, { paint, width, sessions }: LineOptions): string {
+export function traceLine(record: TraceRecord, { width, sessions }: LineOptions): string {
   const { started_at, status, outcome, duration_ms, id } = record
   const time = width === undefined || width >= WIDE ? started_at.slice(11, 23) : started_at.slice(11, 19)
   const gap = width !== undefined && width < MIDDLING ? ' ' : '  '

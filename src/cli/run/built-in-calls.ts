@@ -1,5 +1,9 @@
-// The calls of a rehearsal: those that the rules of its scenario match, with all features of the gateway.
+// The calls of a rehearsal: those that the rules of its scenario match, with all features of the gateway. If rules concern
+// agents: an agent, a model that calls its tools, and tasks.
+
+import { isActive } from '../../contract/workspace/agent-task.ts'
 import { allOperations } from '../../endpoints/index.ts'
+import { realClock } from '../../lib/clock.ts'
 import { listedProvider } from '../../providers/index.ts'
 import type { Scenario } from '../../scenarios/engine.ts'
 import { pointOf } from '../../scenarios/rule-match.ts'
@@ -84,4 +88,113 @@ export function stepOf({ rules }: Pick<Scenario, 'rules'>, count: number): numbe
     ),
   )
   return Math.ceil(Math.max(0, ...ends) / Math.max(1, count - 1))
+}
+
+/** Sends JSON to the session of the rehearsal, and parses the response. */
+export type Ask = (path: string, body?: unknown) => Promise<unknown>
+
+/** Fault points that only agents reach. */
+const OF_AGENTS = ['tool', 'task', 'approval', 'cancel']
+const PLAIN_KEY = /^[\w.-]+$/
+/** Enough iterations to show that it does not end. */
+const MAX_ITERATIONS = 5
+/** How often a running task is polled before it is canceled, and the interval. */
+const [LOOKS, BETWEEN_LOOKS_MS] = [20, 25]
+
+/** Whether a rule concerns agents. */
+export const isOfAgents = (rule: Rule): boolean =>
+  OF_AGENTS.includes(pointOf(rule)) ||
+  [rule.match.agent, rule.match.task, rule.match.iteration].some((one) => one !== undefined)
+
+/** Fixtures of the rehearsed agent's model: it calls a tool, and responds when it has the result. */
+const AGENT_FIXTURES = [
+  {
+    name: 'rehearsal/answer',
+    match: { operation: 'chat.completions', tool_result: true },
+    reply: { content: 'This is what I have found.' },
+  },
+  {
+    name: 'rehearsal/tool',
+    match: { operation: 'chat.completions', tools: ['google_search', 'current_date'] },
+    reply: { tool_calls: [{ name: 'google_search', arguments: { query: 'rehearsal' } }, { name: 'current_date' }] },
+  },
+]
+
+/** The reply of tools whose tasks are canceled while they run: delayed. */
+const SLOW_TOOLS = {
+  name: 'rehearsal/slow',
+  match: { operation: 'agents.tools' },
+  reply: { result: 'This came late.', timing: { duration: '1s' } },
+}
+
+/** The fixtures of the models and tools of a rehearsal's agents. */
+export const fixturesOfAgents = (rules: readonly Rule[]): object[] =>
+  rules.some((rule) => pointOf(rule) === 'cancel') ? [...AGENT_FIXTURES, SLOW_TOOLS] : AGENT_FIXTURES
+
+/** The key of the agent that a rule matches, or of any. */
+const agentOf = ({ match: { agent = '' } }: Rule): string => (PLAIN_KEY.test(agent) ? agent : 'rehearsal')
+
+/** Creates the agents that the rules match. */
+export async function makeAgents({ rules }: Pick<Scenario, 'rules'>, ask: Ask): Promise<void> {
+  const approval = rules.some((rule) => pointOf(rule) === 'approval')
+  for (const key of new Set(rules.filter(isOfAgents).map(agentOf)))
+    await ask('/v2/agents', {
+      key,
+      role: 'Researcher',
+      description: 'Looks things up.',
+      instructions: 'Look it up, then answer.',
+      path: 'Default',
+      model: 'openai/gpt-4o',
+      settings: {
+        max_iterations: MAX_ITERATIONS,
+        tool_approval_required: approval ? 'all' : 'none',
+        tools: [{ type: 'google_search' }, { type: 'current_date' }],
+      },
+    })
+}
+
+interface Task {
+  id: string
+  status: { state: string }
+  messages: unknown[]
+}
+
+/** The context of the tasks. */
+interface Rehearsed {
+  ask: Ask
+  /** Changes the session's clock, if it is virtual. */
+  clock(change: object): Promise<unknown>
+}
+
+/** Runs a task of an agent. One that does not end is canceled. */
+export async function runTask(rule: Rule, index: number, { ask, clock }: Rehearsed): Promise<void> {
+  const agent = agentOf(rule)
+  const isCanceled = pointOf(rule) === 'cancel'
+  // The call in flight must not end before the task is canceled.
+  if (isCanceled) await clock({ freeze: true })
+  const text = `Rehearsal, call ${index + 1}`
+  const message = { role: 'user', parts: [{ kind: 'text', text }] }
+  const { id } = (await ask(`/v2/agents/${agent}/task`, { message })) as Task
+  const path = `/v2/agents/${agent}/tasks/${id}`
+  const until = async (isSeen: (task: Task) => boolean): Promise<Task> => {
+    for (let look = 1; ; look++) {
+      const task = (await ask(path)) as Task
+      if (isSeen(task) || look === LOOKS) return task
+      await realClock.sleep(BETWEEN_LOOKS_MS)
+    }
+  }
+  if (isCanceled) {
+    await until(({ messages }) => messages.length > 1)
+    await ask(`${path}/cancel`, {})
+    await clock({ resume: true })
+    await until(({ messages }) => messages.length > 3)
+    return
+  }
+  const settled = async () => (await until(({ status }) => !isActive(status.state))).status.state
+  let state = await settled()
+  if (state === 'input-required' && pointOf(rule) === 'approval') {
+    await ask(`/_understudy/tasks/${id}/approve`, {})
+    state = await settled()
+  }
+  if (isActive(state)) await ask(`${path}/cancel`, {})
 }

@@ -39,11 +39,7 @@ interface ChildOptions {
 }
 
 /** Runs a command to its end. */
-export type RunChild = (
-  io: Pick<CommandIo, 'signals' | 'log'>,
-  command: readonly string[],
-  options: ChildOptions,
-) => Promise<ChildEnd>
+export type RunChild = typeof runChild
 
 /** Exit code of `timeout` of coreutils. */
 const TIMED_OUT = 124
@@ -141,20 +137,9 @@ function startGuard(): Guard | undefined {
 
 /** Starts a command and passes its group to the guard, which ends if the command cannot be started. */
 function startGuarded(command: readonly string[], options: ChildOptions, guard: Guard | undefined): Bun.Subprocess {
+  const { env, cwd, output = 'inherit' } = options
   try {
-    const child = start(command, options)
-    guard?.stdin.write(`${child.pid}\n`)
-    guard?.stdin.flush()
-    return child
-  } catch (error) {
-    guard?.kill('SIGKILL')
-    throw error
-  }
-}
-
-function start(command: readonly string[], { env, cwd, output = 'inherit' }: ChildOptions): Bun.Subprocess {
-  try {
-    return Bun.spawn([...command], {
+    const child = Bun.spawn([...command], {
       env,
       ...(cwd !== undefined && { cwd }),
       stdin: 'inherit',
@@ -163,7 +148,11 @@ function start(command: readonly string[], { env, cwd, output = 'inherit' }: Chi
       // A group of its own: a signal then reaches all of it, once.
       detached: system.hasGroups,
     })
+    guard?.stdin.write(`${child.pid}\n`)
+    guard?.stdin.flush()
+    return child
   } catch (error) {
+    guard?.kill('SIGKILL')
     const { code, message } = error as NodeJS.ErrnoException
     const why = code === 'ENOENT' ? 'no such program' : code === 'EACCES' ? 'it is not executable' : message
     throw new ConfigError(`${JSON.stringify(command[0])} cannot be run: ${why}`)

@@ -5,7 +5,7 @@ import type { EvidenceAttempt, EvidenceOutcome } from '../../evidence/evidence.t
 import { scenarioValue } from '../../evidence/scenario-text.ts'
 import { asObject, objectsIn } from '../../lib/values.ts'
 import type { CommandIo } from '../io.ts'
-import { inProcess, postJson, rehearsalConfig } from './in-process.ts'
+import { inProcess, makeCall, postJson, rehearsalConfig } from './in-process.ts'
 
 const SESSION = 'evidence'
 
@@ -36,10 +36,7 @@ export async function rehearseAttempts(
       now = at
       const call = callOf(attempt)
       if (!call) continue
-      // A reset rejects instead of responding; the trace has the outcome.
-      await postJson(send, `/s/${SESSION}${call.path}`, call.body)
-        .then((response) => response.arrayBuffer())
-        .catch(() => {})
+      await makeCall(send, `/s/${SESSION}${call.path}`, call.body)
       const page = asObject(await (await send(`/s/${SESSION}/_understudy/traces?limit=1`)).json())
       const rehearsed = tracedName(objectsIn(page?.data)[0])
       const recorded = comparedName(attempt.outcome)

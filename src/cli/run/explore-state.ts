@@ -64,25 +64,20 @@ function makeFolder(folder: string): void {
 /** How to start again if a state cannot be used. */
 const ANEW = 'omit --resume to explore everything again'
 
+/** The results of a state. An incomplete last line, as after a crash, is removed: its case runs again. */
 function resumedCases(path: string, { command, seed }: StateHead): ReadonlyMap<string, TriedCase> {
   if (!existsSync(path)) throw new ConfigError(`--resume requires ${path}, which does not exist`)
-  const { head, results } = readState(path)
-  if (JSON.stringify(head.command) === JSON.stringify(command) && head.seed === seed)
-    return new Map(results.map((tried) => [caseName(tried.result), tried]))
-  throw new ConfigError(
-    `--resume cannot continue: ${path} belongs to ${JSON.stringify(head.command.join(' '))} with seed ${head.seed}; explore that command, or omit --resume`,
-  )
-}
-
-/** Reads a state. An incomplete last line, as after a crash, is removed: its case runs again. */
-function readState(path: string): { head: StateHead; results: TriedCase[] } {
   const bytes = readFileSync(path)
   const end = bytes.lastIndexOf('\n') + 1
   const [head, ...results] = valuesIn(path, bytes.subarray(0, end).toString('utf8'))
   if (!isHead(head) || !results.every(isTried))
     throw new ConfigError(`--resume cannot continue: ${path} is not a state file of this version; ${ANEW}`)
   if (end < bytes.length) truncateSync(path, end)
-  return { head, results }
+  if (JSON.stringify(head.command) === JSON.stringify(command) && head.seed === seed)
+    return new Map(results.map((tried) => [caseName(tried.result), tried]))
+  throw new ConfigError(
+    `--resume cannot continue: ${path} belongs to ${JSON.stringify(head.command.join(' '))} with seed ${head.seed}; explore that command, or omit --resume`,
+  )
 }
 
 function valuesIn(path: string, text: string): unknown[] {

@@ -24,6 +24,12 @@ export const postJson = (send: SendRequest, path: string, body: unknown, headers
     headers: { 'content-type': 'application/json', ...headers },
   })
 
+/** Sends the call of a client, which may not get a response at all: the trace has the result. */
+export const makeCall = (send: SendRequest, path: string, body: unknown, headers?: Record<string, string>) =>
+  postJson(send, path, body, headers)
+    .then((response) => response.arrayBuffer())
+    .catch(() => {})
+
 /** The settings of a rehearsal: nothing is forwarded, so that it is free, and latency is skipped. */
 export function rehearsalConfig(env: Environment): Config {
   const config = readConfig({}, env)

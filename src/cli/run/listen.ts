@@ -7,7 +7,7 @@ import { bareSocket } from '../../lib/bare-socket.ts'
 import { isLoopback } from '../../lib/hosts.ts'
 import { ListenError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
-import { jsonLine } from '../print/json-log.ts'
+import { jsonLine } from '../print/log.ts'
 
 /** Time limit for sending the last traces to the collector, in ms. */
 export const FLUSH_MS = 3_000
@@ -102,8 +102,11 @@ class RequestConnection implements ConnectionFinder {
     this.#idle = idle
   }
 
-  find(): Promise<Connection | undefined> {
-    return connectionOf(this.#request, this.#server)
+  async find(): Promise<Connection | undefined> {
+    const client = this.#server.requestIP(this.#request)
+    const { port } = this.#server
+    if (!client || port === undefined) return undefined
+    return bareSocket({ address: client.address, port: client.port, localPort: port })
   }
 
   peer(): string | undefined {
@@ -125,11 +128,4 @@ const MIN_ROUNDED_S = 3 * IDLE_STEP_S
 function idleSeconds({ client_timeout }: Pick<Config, 'client_timeout'>): number {
   const seconds = Math.min(MAX_IDLE_S, client_timeout / 1_000)
   return seconds < MIN_ROUNDED_S ? Math.ceil(seconds) : Math.floor(seconds / IDLE_STEP_S) * IDLE_STEP_S
-}
-
-/** The TCP connection of a request in progress. */
-async function connectionOf(request: Request, server: Bun.Server<undefined>): Promise<Connection | undefined> {
-  const client = server.requestIP(request)
-  if (!client || server.port === undefined) return undefined
-  return bareSocket({ address: client.address, port: client.port, localPort: server.port })
 }

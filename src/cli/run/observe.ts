@@ -2,7 +2,7 @@
 import { closeSync, fstatSync, mkdirSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Config, clientEnvironment } from '../../config.ts'
+import type { Config } from '../../config.ts'
 import { storageError } from '../../contract/core/storage-error.ts'
 import type { RunFile } from '../../db/run-file.ts'
 import type { TraceStore } from '../../db/trace-store.ts'
@@ -17,14 +17,13 @@ import { everySoOften, realClock } from '../../lib/clock.ts'
 import { secretsHider } from '../../lib/secrets.ts'
 import { fixedSource } from '../../scenarios/load.ts'
 import type { CommandIo } from '../io.ts'
-import { type ChildEnd, type RunChild, runChild } from './child.ts'
+import { type RunChild, runChild } from './child.ts'
 import { collectAfter } from './idle-collection.ts'
-import { inProcess, postJson } from './in-process.ts'
+import { inProcess, makeCall, postJson } from './in-process.ts'
 import { endLeftProcesses } from './left-processes.ts'
-import { listen, serverUrl } from './listen.ts'
-import { leadHere, mergeCalls, type NotEmulatedByPath, withNotEmulated } from './not-emulated.ts'
+import { mergeCalls, type NotEmulatedByPath, withNotEmulated } from './not-emulated.ts'
 import { RunActivity, withActivity } from './run-activity.ts'
-import { countingRequests, judgeSessions } from './suite.ts'
+import { judgeSessions, serveProgram } from './suite.ts'
 
 /** The session of the command if it names none. */
 export const HOME = 'explore'
@@ -164,20 +163,12 @@ export function commandProgram(
   const hidden = secretsHider(io.env, [...config.token, ...Object.keys(config.tokens)])
   let runs = 0
   return async (understudy, { limits, wait, cancels }) => {
-    const requests = new Map<string, number>()
     const activity = new RunActivity(realClock.passed)
     const refused: NotEmulatedByPath = new Map()
     const covered = withNotEmulated(withActivity(understudy, activity), refused)
-    const servers = await listen(config, countingRequests(covered, requests))
-    const url = serverUrl(config, servers[0]?.port)
-    const leads = await leadHere(covered, url, io.env, leaveEnv)
+    const { url, requests, variables, stop } = await serveProgram(covered, { io, config, home: HOME, leaveEnv })
     const scratch = scratchFolder()
-    const own = { UNDERSTUDY_RUN: String(++runs), UNDERSTUDY_RUN_DIR: scratch.folder }
-    const env = { ...clientEnvironment(io.env, url, HOME, config.token[0]), ...leads.variables, ...own }
-    const stop = () => {
-      leads.stop()
-      return Promise.all(servers.map((server) => server.stop(true)))
-    }
+    const env = { ...variables, UNDERSTUDY_RUN: String(++runs), UNDERSTUDY_RUN_DIR: scratch.folder }
     const began = realClock.now()
     const expires = new AbortController()
     let hang: Hang | undefined
@@ -195,7 +186,9 @@ export function commandProgram(
       const leftProcesses = end.pid !== undefined && (await endLeftProcesses({ group: end.pid, variable }))
       const output = hidden(scratch.tail(MAX_OUTPUT))
       return {
-        ...endOf(end),
+        code: end.code,
+        stopped: end.stopped !== undefined,
+        crashed: end.code > SIGNALS && !end.timedOut && end.stopped === undefined,
         ...(end.timedOut && { hang }),
         ...{ leftProcesses, tookMs, longestPauseMs, output, url, requests, stop },
       }
@@ -217,10 +210,7 @@ export function routeRunner({ log }: Pick<CommandIo, 'log'>, config: Config): { 
     async play({ path, request }, scenario) {
       const name = `route-${runs++}`
       await postJson(send, '/_understudy/sessions', { name, scenario })
-      // A connection failure reaches no one here: the trace has the result.
-      await postJson(send, path, request, { 'x-understudy-session': name })
-        .then((answer) => answer.text())
-        .catch(() => {})
+      await makeCall(send, path, request, { 'x-understudy-session': name })
       const session = sessions.find(name)
       const seen = await seenIn({ list: () => [session] })
       sessions.delete(name)
@@ -247,12 +237,6 @@ function withIds(renamed: ReadonlyMap<string, string>, run: ObservedRun): Observ
 
 /** An exit code above this contains a signal's number. */
 const SIGNALS = 128
-
-const endOf = ({ code, timedOut, stopped }: ChildEnd): Pick<ObservedRun, 'code' | 'crashed' | 'stopped'> => ({
-  code,
-  stopped: stopped !== undefined,
-  crashed: code > SIGNALS && !timedOut && stopped === undefined,
-})
 
 /** A temporary folder for a run, with a file beside it for its output. */
 function scratchFolder() {

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { serverAddress } from '../../config.ts'
 import { directFetch } from '../../lib/direct-fetch.ts'
-import { asObject, type JsonObject, parsedJson } from '../../lib/values.ts'
+import { asObject, asText, type JsonObject, parsedJson } from '../../lib/values.ts'
 import { ServerError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 
@@ -32,12 +32,13 @@ export const withServer = (command: Command): Command =>
  * Calls a path of the server.
  * @throws ServerError if it does not respond or returns an error
  */
-export async function callServer(
-  { env, flags }: ServerPlace,
+export async function callServer<Value>(
+  place: ServerPlace,
   method: string,
   path: string,
-  body?: unknown,
-): Promise<unknown> {
+  body?: object,
+): Promise<Value> {
+  const { env, flags } = place
   const { url, token } = serverAddress(env, flags)
   const headers: Record<string, string> = { authorization: `Bearer ${token}` }
   if (flags.session !== undefined) headers['x-understudy-session'] = flags.session
@@ -46,9 +47,9 @@ export async function callServer(
   const response = await directFetch(`${url}${path}`, request).catch(() => {
     throw new ServerError(`no server responds at ${url}: start one with 'understudy serve', or set --url`)
   })
-  const answer = (await jsonAnswer(response, url)) as { message?: string }
-  if (!response.ok) throw new ServerError(answer.message ?? `${url} returned status ${response.status}`)
-  return answer
+  const answer = await jsonAnswer(response, url)
+  if (!response.ok) throw new ServerError(asText(answer.message) ?? `${url} returned status ${response.status}`)
+  return answer as Value
 }
 
 /**

@@ -2,6 +2,7 @@
 import { join, parse } from 'node:path'
 import { namedSession, withoutPrefix } from '../../access.ts'
 import { type Config, clientEnvironment } from '../../config.ts'
+import type { ConnectionFinder } from '../../contract/core/connection.ts'
 import { ApiError } from '../../contract/core/error.ts'
 import type { Finding } from '../../contract/core/finding.ts'
 import type { Verification } from '../../contract/core/verification.ts'
@@ -10,6 +11,7 @@ import type { CallTimes } from '../../db/trace-writes.ts'
 import { createUnderstudy, type Understudy } from '../../deps.ts'
 import { seenIn } from '../../exploration/observe.ts'
 import { realClock } from '../../lib/clock.ts'
+import { HangReset } from '../../lib/hang-reset.ts'
 import type { Scenario } from '../../scenarios/engine.ts'
 import { fixedSource, openScenario } from '../../scenarios/load.ts'
 import type { Session } from '../../sessions/sessions.ts'
@@ -19,10 +21,9 @@ import type { ClientEnd } from '../../verdict/kinds/define.ts'
 import { earlierNotices } from '../../verdict/notices.ts'
 import type { CommandIo } from '../io.ts'
 import { hasMisses, hasUnused, isRecordingIncomplete } from '../print/cassette-lines.ts'
-import { standardLog, withRequestLog } from '../print/request-log.ts'
+import { withRequestLog } from '../print/request-log.ts'
 import { type ChildEnd, type RunChild, runChild } from './child.ts'
 import { MIN_PAUSE_MS, withClientTime } from './client-time.ts'
-import { HANG_LIMIT_MS, withHangLimit } from './hang-limit.ts'
 import { FLUSH_MS, listen, serverUrl } from './listen.ts'
 import {
   leadHere,
@@ -33,7 +34,7 @@ import {
 } from './not-emulated.ts'
 import type { RunReport } from './run-report.ts'
 import type { RunSession, SuiteRun } from './suite-run.ts'
-import { withFetch } from './wrapped.ts'
+import { WrappedConnection, withFetch } from './wrapped.ts'
 
 /** What is run, and how. */
 export interface SuiteOptions {
@@ -115,20 +116,13 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
   const timed = withHangLimit(withClientTime(made), options.hangLimit ?? HANG_LIMIT_MS)
   const notEmulated: NotEmulatedByPath = new Map()
   const understudy = withNotEmulated(withClockUrl(timed, round.label, token), notEmulated)
-  const requests = new Map<string, number>()
   if (config.log === 'json') io.log.calls(understudy)
-  const logged = config.verbose ? withRequestLog(understudy, standardLog(io, true)) : understudy
-  const servers = await listen(config, countingRequests(logged, requests))
-  const url = serverUrl(config, servers[0]?.port)
+  const served = { io, config, home: round.label, leaveEnv, verbose: config.verbose }
+  const { url, requests, variables, stop } = await serveProgram(understudy, served)
   // Its scenario starts now, so that time may pass before the first call.
   understudy.runs.current(understudy.sessions.get(round.label))
   const began = realClock.now()
-  const leads = await leadHere(understudy, url, io.env, leaveEnv)
-  const env = {
-    ...clientEnvironment(io.env, url, round.label, token),
-    ...leads.variables,
-    UNDERSTUDY_CLOCK_URL: `${url}${CLOCK_PATH}`,
-  }
+  const env = { ...variables, UNDERSTUDY_CLOCK_URL: `${url}${CLOCK_PATH}` }
   try {
     const end = await (options.runChild ?? runChild)(io, command, { env, cwd, timeout, output })
     const took_ms = realClock.now() - began
@@ -141,26 +135,40 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
     const not_emulated = [...notEmulated.values()]
     await collected?.add(round.name, understudy.sessions.list(), withReasons(judged.verdicts, not_emulated))
     const { recoveryPaths: recovery_paths } = await seenIn(understudy.sessions)
-    const { strict } = config
-    return asRun({
-      ...judged,
-      recovery_paths,
-      not_emulated,
-      url,
-      round,
-      end,
-      took_ms,
-      strict,
-      db: db ?? null,
-      cassettes,
-    })
+    const about = { recovery_paths, not_emulated, url, db: db ?? null, cassettes }
+    return asRun({ ...judged, round, end, took_ms, strict: config.strict, about })
   } finally {
-    leads.stop()
-    await Promise.all(servers.map((server) => server.stop(true)))
+    await stop()
     await understudy.telemetry?.stop(FLUSH_MS)
     understudy.sessions.close()
     file?.close()
   }
+}
+
+/** How a program is served to a command. */
+interface CommandServer {
+  io: CommandIo
+  config: Config
+  /** The session of the command. */
+  home: string
+  leaveEnv?: readonly string[] | undefined
+  /** Whether every request has a line. */
+  verbose?: boolean
+}
+
+/** Serves a program to a command: its address, the requests by session, and the variables of the command. */
+export async function serveProgram(understudy: Understudy, { io, config, home, leaveEnv, verbose }: CommandServer) {
+  const requests = new Map<string, number>()
+  const logged = verbose ? withRequestLog(understudy, io, true) : understudy
+  const servers = await listen(config, countingRequests(logged, requests))
+  const url = serverUrl(config, servers[0]?.port)
+  const leads = await leadHere(understudy, url, io.env, leaveEnv)
+  const variables = { ...clientEnvironment(io.env, url, home, config.token[0]), ...leads.variables }
+  const stop = () => {
+    leads.stop()
+    return Promise.all(servers.map((server) => server.stop(true)))
+  }
+  return { url, requests, variables, stop }
 }
 
 const CLOCK_PATH = '/_understudy/clock'
@@ -277,18 +285,18 @@ function withReasons(verdicts: readonly RunSession[], calls: readonly NotEmulate
   }))
 }
 
-interface RunParts
-  extends Awaited<ReturnType<typeof judgeSessions>>,
-    Pick<SuiteRun, 'recovery_paths' | 'not_emulated' | 'url' | 'took_ms' | 'strict' | 'db' | 'cassettes'> {
+interface RunParts extends Awaited<ReturnType<typeof judgeSessions>>, Pick<SuiteRun, 'took_ms' | 'strict'> {
   round: Round
   end: ChildEnd
+  /** The rest, as it is reported. */
+  about: Pick<SuiteRun, 'recovery_paths' | 'not_emulated' | 'url' | 'db' | 'cassettes'>
 }
 
-function asRun(parts: RunParts): SuiteRun {
-  const { verdicts, none, not_emulated, url, round, end, strict, cassettes } = parts
+function asRun({ verdicts, clocks, times, none, round, end, took_ms, strict, about }: RunParts): SuiteRun {
   const { scenario } = round
+  const { not_emulated, url, cassettes } = about
   const findings = none ? [noCall(url, round)] : []
-  const about = new Set(verdicts.flatMap(({ rules }) => rules.map((rule) => rule.name)))
+  const judged = new Set(verdicts.flatMap(({ rules }) => rules.map((rule) => rule.name)))
   const broken = verdicts.filter((one) => one.verdict === 'fail')
   const cassettesFail =
     cassettes !== null && (hasMisses(cassettes) || isRecordingIncomplete(cassettes) || (strict && hasUnused(cassettes)))
@@ -302,21 +310,13 @@ function asRun(parts: RunParts): SuiteRun {
     code: end.code,
     timed_out: end.timedOut,
     stopped: end.stopped !== undefined,
-    took_ms: parts.took_ms,
-    clocks: parts.clocks,
-    strict,
-    verdict,
-    inconclusive,
+    ...{ took_ms, clocks, strict, verdict, inconclusive },
     ok: verdict === 'pass',
     findings,
-    unmatched_rules: (scenario?.rules ?? []).map((rule) => rule.name).filter((rule) => !about.has(rule)),
+    unmatched_rules: (scenario?.rules ?? []).map((rule) => rule.name).filter((rule) => !judged.has(rule)),
     sessions: [...broken, ...verdicts.filter((one) => !broken.includes(one))],
-    recovery_paths: parts.recovery_paths,
-    not_emulated,
-    url,
-    db: parts.db,
-    cassettes,
-    times: parts.times,
+    ...about,
+    times,
   }
 }
 
@@ -328,3 +328,55 @@ const noCall = (url: string, { scenario }: Round): Finding => ({
   message: `no calls were received: the program should call ${url}/v1 (OPENAI_BASE_URL)`,
   ...{ operation: null, count: 1, traces: [], at: null, figures: {} },
 })
+
+/** The default hang limit of exec, in ms. */
+export const HANG_LIMIT_MS = 30_000
+
+/**
+ * Wraps the program so that it resets the connection of a call whose client has waited in silence for `limit` ms of
+ * real time.
+ */
+export const withHangLimit = (understudy: Understudy, limit: number): Understudy =>
+  withFetch(understudy, (incoming, hold) => {
+    if (!hold) return understudy.app.fetch(incoming, hold)
+    const watched = new WatchedConnection(hold, limit)
+    const signal = AbortSignal.any([incoming.signal, watched.signal])
+    return understudy.app.fetch(new Request(incoming, { signal }), watched)
+  })
+
+/** A connection that is reset after too much silence. */
+class WatchedConnection extends WrappedConnection {
+  readonly #limit: number
+  readonly #reset = new AbortController()
+
+  constructor(hold: ConnectionFinder, limit: number) {
+    super(hold)
+    this.#limit = limit
+  }
+
+  /** Aborts when the connection is reset. */
+  get signal(): AbortSignal {
+    return this.#reset.signal
+  }
+
+  override async waitsFor<T>(next: Promise<T>): Promise<T> {
+    const came = new AbortController()
+    realClock.sleep(this.#limit, came.signal).then(
+      () => this.#end(came.signal),
+      () => {},
+    )
+    try {
+      return await next
+    } finally {
+      came.abort()
+    }
+  }
+
+  async #end(came: AbortSignal): Promise<void> {
+    const connection = await this.find()
+    if (came.aborted) return
+    // The reason comes first: the server reports that a connection has ended, but not why.
+    this.#reset.abort(new HangReset(this.#limit))
+    await connection?.reset()
+  }
+}

@@ -13,15 +13,14 @@ import { directFetch } from '../../lib/direct-fetch.ts'
 import { quote } from '../../schema/validation.ts'
 import { DEFAULT_SESSION } from '../../sessions/session.ts'
 import { exchangeOf } from '../../views/exchange.ts'
+import { numberOf } from '../commands/command-flags.ts'
 import { ServerError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
+import type { ServerFlags } from './server.ts'
 
 /** Selects traces. */
-export interface TraceOptions {
-  url?: string
-  token?: string
+export interface TraceOptions extends ServerFlags {
   db?: string
-  session?: string
   model?: string
   status?: string
   thread?: string
@@ -124,36 +123,37 @@ function serverSource({ env, stderr }: Pick<CommandIo, 'env' | 'stderr'>, option
   }
 }
 
-/** A server's file contains its default session, that of an exec run all sessions that were used. */
-function fileSource(file: string, only: string | undefined): TraceSource {
+/**
+ * The traces of a file, and the selected session; undefined for all.
+ * @throws ConfigError with the `hint` if the file has no such session
+ */
+export function openTraces(file: string, only: string | undefined, hint = '') {
   const store = traceStore(openReadOnly(file), READ_ONLY)
   const session = only === ALL_SESSIONS ? undefined : only
   const names = session === undefined ? [] : store.sessions()
-  if (session !== undefined && !names.includes(session)) {
-    const there = names.length > 0 ? names.join(', ') : 'no calls'
-    const where = 'named sessions are kept by the server, or in the file of exec --db'
-    throw new ConfigError(`--session ${quote(session)} is not in ${file}, which contains ${there}; ${where}`)
-  }
+  if (session === undefined || names.includes(session)) return { store, session }
+  const there = names.join(', ') || 'no calls'
+  throw new ConfigError(`--session ${quote(session)} is not in ${file}, which contains ${there}${hint}`)
+}
+
+/** A server's file contains its default session, that of an exec run all sessions that were used. */
+function fileSource(file: string, only: string | undefined): TraceSource {
+  const hint = '; named sessions are kept by the server, or in the file of exec --db'
+  const { store, session } = openTraces(file, only, hint)
   const time = (name: string, text: string | undefined) => {
     if (text === undefined) return undefined
     const at = Date.parse(text)
     if (Number.isNaN(at)) throw new ConfigError(`--${name} must be an ISO 8601 time, got ${JSON.stringify(text)}`)
     return at
   }
-  const number = (name: string, text: string | undefined, low: number, high: number) => {
-    if (text === undefined) return undefined
-    const value = Number(text)
-    if (Number.isInteger(value) && value >= low && value <= high) return value
-    throw new ConfigError(`--${name} must be a number from ${low} to ${high}, got ${JSON.stringify(text)}`)
-  }
   return {
     async list({ model, status, thread, since, until, limit, after }) {
       return store.list({
         ...{ model, thread, after, session },
-        status: number('status', status, 100, 599),
+        status: status === undefined ? undefined : numberOf('status', status, 599, 100),
         since: time('since', since),
         until: time('until', until),
-        limit: number('limit', limit, 1, 200) ?? 50,
+        limit: numberOf('limit', limit ?? '50', 200),
       }).data
     },
     async get(id) {

@@ -25,8 +25,8 @@ export function assembleMessage(events: readonly EventData[]): JsonObject {
   return { ...message, content: blocks.filter(Boolean) }
 }
 
-/** Fields of a block by the delta fields that extend them. */
-const TEXTS = { text: 'text', thinking: 'thinking', signature: 'signature' } as const
+/** Fields of a block that fields of the same name extend. */
+const TEXTS = ['text', 'thinking', 'signature']
 
 function addDelta(
   block: JsonObject | undefined,
@@ -34,9 +34,9 @@ function addDelta(
   { inputs, index }: { inputs: Map<number, string>; index: number },
 ): void {
   if (!block) return
-  for (const [from, to] of Object.entries(TEXTS)) {
-    const text = asText(delta[from])
-    if (text) block[to] = (asText(block[to]) ?? '') + text
+  for (const name of TEXTS) {
+    const text = asText(delta[name])
+    if (text) block[name] = (asText(block[name]) ?? '') + text
   }
   if (delta.citation !== undefined) {
     const before = Array.isArray(block.citations) ? (block.citations as unknown[]) : []

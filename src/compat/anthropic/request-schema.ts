@@ -20,42 +20,40 @@ export const HOSTED_BLOCKS = [
   'fallback',
 ] as const
 
-const CacheControl = z
-  .looseObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).describe('Lifetime.').optional() })
+/** An object of a type. Further fields are kept. */
+const typed = <Type extends string, Shape extends z.ZodRawShape>(type: Type, shape: Shape) =>
+  z.looseObject({ type: z.literal(type), ...shape })
+
+const CacheControl = typed('ephemeral', { ttl: z.enum(['5m', '1h']).describe('Lifetime.').optional() })
   .nullish()
   .describe('Marks the content up to here for the prompt cache.')
 const Cached = { cache_control: CacheControl }
-const TextBlock = z.looseObject({ type: z.literal('text'), text: z.string().describe('The text.'), ...Cached })
-const Base64 = z.looseObject({
-  type: z.literal('base64'),
+const TextBlock = typed('text', { text: z.string().describe('The text.'), ...Cached })
+const Base64 = typed('base64', {
   media_type: z.string().describe('Such as `image/png`.'),
   data: z.string().describe('The file in base64.'),
 })
-const Url = z.looseObject({ type: z.literal('url'), url: z.string().describe('URL.') })
+const Url = typed('url', { url: z.string().describe('URL.') })
 const fileId = z.string().describe('The id of an uploaded file.')
-const UploadedFile = z.looseObject({ type: z.literal('file'), file_id: fileId })
-const ImageBlock = z.looseObject({
-  type: z.literal('image'),
+const UploadedFile = typed('file', { file_id: fileId })
+const ImageBlock = typed('image', {
   source: z.discriminatedUnion('type', [Base64, Url, UploadedFile]).describe('The image, its URL, or its file.'),
   ...Cached,
 })
-const SearchResultBlock = z.looseObject({
-  type: z.literal('search_result'),
+const SearchResultBlock = typed('search_result', {
   source: z.string().describe('URL or name of the source.'),
   title: z.string().describe('Title.'),
   content: z.array(TextBlock).describe('The texts that were found.'),
   ...Cached,
 })
-const DocumentBlock = z.looseObject({
-  type: z.literal('document'),
+const DocumentBlock = typed('document', {
   source: z
     .discriminatedUnion('type', [
       Base64,
       Url,
       UploadedFile,
-      z.looseObject({ type: z.literal('text'), data: z.string().describe('The text.') }),
-      z.looseObject({
-        type: z.literal('content'),
+      typed('text', { data: z.string().describe('The text.') }),
+      typed('content', {
         content: z
           .union([z.string(), z.array(z.discriminatedUnion('type', [TextBlock, ImageBlock]))])
           .describe('The text, or blocks: texts and images.'),
@@ -73,37 +71,28 @@ const ResultContent = z.union([
       ImageBlock,
       DocumentBlock,
       SearchResultBlock,
-      z.looseObject({
-        type: z.literal('tool_reference'),
-        tool_name: z.string().describe('Name of a tool that a search found.'),
-      }),
+      typed('tool_reference', { tool_name: z.string().describe('Name of a tool that a search found.') }),
     ]),
   ),
 ])
-const ToolResultBlock = z.looseObject({
-  type: z.literal('tool_result'),
+const ToolResultBlock = typed('tool_result', {
   tool_use_id: z.string().describe('Id of the call.'),
   content: ResultContent.optional().describe('Result of the tool.'),
   is_error: z.boolean().optional().describe('Whether the tool failed.'),
   ...Cached,
 })
-const ToolUseBlock = z.looseObject({
-  type: z.literal('tool_use'),
+const ToolUseBlock = typed('tool_use', {
   id: z.string().describe('Id of the call.'),
   name: z.string().describe('Name of the tool.'),
   input: z.looseObject({}).describe('Arguments.'),
   ...Cached,
 })
-const ThinkingBlock = z.looseObject({
-  type: z.literal('thinking'),
+const ThinkingBlock = typed('thinking', {
   thinking: z.string().describe('Reasoning text.'),
   signature: z.string().describe("The provider's signature of the reasoning."),
 })
-const RedactedBlock = z.looseObject({
-  type: z.literal('redacted_thinking'),
-  data: z.string().describe('Encrypted reasoning.'),
-})
-const ContainerUploadBlock = z.looseObject({ type: z.literal('container_upload'), file_id: fileId })
+const RedactedBlock = typed('redacted_thinking', { data: z.string().describe('Encrypted reasoning.') })
+const ContainerUploadBlock = typed('container_upload', { file_id: fileId })
 const HostedBlock = z
   .looseObject({ type: z.enum(HOSTED_BLOCKS).describe('Type of a block that the provider added.'), ...Cached })
   .describe('Calls and results of provider tools, accepted as part of the conversation.')
@@ -161,10 +150,7 @@ const Tool = z
       .describe('Name. Toolsets have none.'),
     type: z.string().nullish().describe('Default `custom`. Provider tools are accepted, but never called.'),
     description: z.string().optional().describe('Description.'),
-    input_schema: z
-      .looseObject({ type: z.literal('object') })
-      .optional()
-      .describe('JSON Schema of the arguments. Provider tools have none.'),
+    input_schema: typed('object', {}).optional().describe('JSON Schema of the arguments. Provider tools have none.'),
     ...Cached,
   })
   .refine(({ name, type }) => name !== undefined || type?.includes('toolset'), {
@@ -173,15 +159,12 @@ const Tool = z
   })
 const serial = { disable_parallel_tool_use: z.boolean().optional().describe('Whether to call at most one tool.') }
 const ToolChoice = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('auto'), ...serial }),
-  z.looseObject({ type: z.literal('any'), ...serial }),
-  z.looseObject({ type: z.literal('tool'), name: z.string().describe('Name of the tool.'), ...serial }),
-  z.looseObject({ type: z.literal('none') }),
+  typed('auto', serial),
+  typed('any', serial),
+  typed('tool', { name: z.string().describe('Name of the tool.'), ...serial }),
+  typed('none', {}),
 ])
-const JsonFormat = z.looseObject({
-  type: z.literal('json_schema'),
-  schema: z.looseObject({}).describe('JSON Schema of the response.'),
-})
+const JsonFormat = typed('json_schema', { schema: z.looseObject({}).describe('JSON Schema of the response.') })
 
 /** Fields of both counts and messages. */
 const ASKED = {

@@ -3,6 +3,10 @@
 import { z } from 'zod'
 import { describedObject } from '../../contract/core/described.ts'
 
+/** An object of a type. */
+const typed = <Type extends string, Shape extends z.ZodRawShape>(type: Type, shape: Shape) =>
+  z.object({ type: z.literal(type), ...shape })
+
 const tokens = z.int().describe('A number of tokens.')
 const usageAtEnd = {
   input_tokens: tokens.describe('Tokens of the input that were neither read from nor written to the prompt cache.'),
@@ -27,20 +31,18 @@ const Usage = describedObject('Token counts.', {
 })
 const AnswerBlock = z.discriminatedUnion('type', [
   // Like Anthropic, without `citations` when nothing is cited: clients that read the field expect a list.
-  z.object({ type: z.literal('text'), text: z.string().describe('The text.') }),
-  z.object({
-    type: z.literal('tool_use'),
+  typed('text', { text: z.string().describe('The text.') }),
+  typed('tool_use', {
     id: z.string().describe('Id of the call.'),
     name: z.string().describe('Name of the tool.'),
     input: z.unknown().describe('Arguments.'),
-    caller: z.object({ type: z.literal('direct') }).describe('The caller: the model.'),
+    caller: typed('direct', {}).describe('The caller: the model.'),
   }),
-  z.object({
-    type: z.literal('thinking'),
+  typed('thinking', {
     thinking: z.string().describe('Reasoning text.'),
     signature: z.string().describe('Signature of the reasoning.'),
   }),
-  z.object({ type: z.literal('redacted_thinking'), data: z.string().describe('Encrypted reasoning.') }),
+  typed('redacted_thinking', { data: z.string().describe('Encrypted reasoning.') }),
 ])
 const end = {
   stop_reason: z
@@ -74,37 +76,25 @@ export const AnthropicMessage = z.object({
 const index = z.int().describe('Index of the block.')
 /** One event of a stream. */
 export const AnthropicEvent = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('message_start'), message: AnthropicMessage.describe('The message before its content.') }),
-  z.object({
-    type: z.literal('content_block_start'),
-    index,
-    content_block: AnswerBlock.describe('The block before its content.'),
-  }),
-  z.object({
-    type: z.literal('content_block_delta'),
+  typed('message_start', { message: AnthropicMessage.describe('The message before its content.') }),
+  typed('content_block_start', { index, content_block: AnswerBlock.describe('The block before its content.') }),
+  typed('content_block_delta', {
     index,
     delta: z
       .discriminatedUnion('type', [
-        z.object({ type: z.literal('text_delta'), text: z.string().describe('The next fragment.') }),
-        z.object({ type: z.literal('thinking_delta'), thinking: z.string().describe('The next fragment.') }),
-        z.object({
-          type: z.literal('signature_delta'),
-          signature: z.string().describe('Signature of the reasoning.'),
-        }),
-        z.object({
-          type: z.literal('input_json_delta'),
-          partial_json: z.string().describe('The next fragment of the arguments.'),
-        }),
+        typed('text_delta', { text: z.string().describe('The next fragment.') }),
+        typed('thinking_delta', { thinking: z.string().describe('The next fragment.') }),
+        typed('signature_delta', { signature: z.string().describe('Signature of the reasoning.') }),
+        typed('input_json_delta', { partial_json: z.string().describe('The next fragment of the arguments.') }),
       ])
       .describe('The change of the block.'),
   }),
-  z.object({ type: z.literal('content_block_stop'), index }),
-  z.object({
-    type: z.literal('message_delta'),
+  typed('content_block_stop', { index }),
+  typed('message_delta', {
     delta: z.object(end).describe('Why the message ended.'),
     usage: z.object(usageAtEnd).describe('Total token counts.'),
   }),
-  z.object({ type: z.literal('message_stop') }),
+  typed('message_stop', {}),
 ])
 
 /** The body of every error. */

@@ -1,7 +1,7 @@
 // What was recorded and replayed: for the report of exec, and for the control API.
 
 import { z } from 'zod'
-import { describedList } from './described.ts'
+import { describedList, describedOrNull } from './described.ts'
 
 const count = z.int().min(0)
 
@@ -20,13 +20,10 @@ const MissReport = z.object({
       'The session has no cassette, the request was not recorded, all its attempts are used, the client read on where the recorded one left, or the recording was truncated.',
     ),
   message: z.string().describe('The reason in a sentence.'),
-  nearest: z
-    .object({
-      line: z.int().describe('Line of its document in the cassette.'),
-      differences: z.array(Difference).readonly().describe('The fields that differ.'),
-    })
-    .nullable()
-    .describe('The interaction that differs least; null if there is none.'),
+  nearest: describedOrNull('The interaction that differs least; null if there is none.', {
+    line: z.int().describe('Line of its document in the cassette.'),
+    differences: z.array(Difference).readonly().describe('The fields that differ.'),
+  }),
 })
 
 /** What was recorded and replayed in a session. */
@@ -36,39 +33,33 @@ export const SessionCassette = z.object({
     .string()
     .describe('Name of its cassette: the same, or `default` for the session of programs that name none.'),
   file: z.string().describe('The file of the cassette.'),
-  recorded: z
-    .object({
-      interactions: count.describe('Interactions that were recorded.'),
-      attempts: count.describe('Attempts in them.'),
-      omitted: count.describe('Bytes of responses that were passed on but not recorded (`--max-recorded`).'),
-      problem: z
-        .string()
-        .nullable()
-        .describe('Why the cassette is incomplete, or an older one was kept; null otherwise.'),
-    })
-    .nullable()
-    .describe('What was recorded; null if nothing was.'),
-  replayed: z
-    .object({
-      attempts: count.describe('Recorded attempts that were replayed.'),
-      forwarded: count.describe('Requests without a recorded response that went to their provider (`--on-miss`).'),
-      missed: count.describe('Misses: requests and reads without a recorded response.'),
-      misses: z.array(MissReport).describe('The misses, at most 100.'),
-      unused: describedList('Interactions of which no request used all attempts.', {
-        line: z.int().describe('Line of the interaction in the cassette.'),
-        operation: z.string().describe('Name of the operation.'),
-        model: z.string().describe('The model with its provider.'),
-        turn: z.int().describe('Turn of the conversation.'),
-        attempts: count.describe('Recorded attempts.'),
-        unused: count.describe('Attempts that no request used.'),
-      }),
-      weak: z
-        .record(z.string(), count)
-        .describe('Requests that matched only by `--allow`, by the kind of weak matching.'),
-      volatile: z.record(z.string(), count).describe('How often each rule for volatile fields applied, by its name.'),
-    })
-    .nullable()
-    .describe('What was replayed; null if nothing was.'),
+  recorded: describedOrNull('What was recorded; null if nothing was.', {
+    interactions: count.describe('Interactions that were recorded.'),
+    attempts: count.describe('Attempts in them.'),
+    omitted: count.describe('Bytes of responses that were passed on but not recorded (`--max-recorded`).'),
+    problem: z
+      .string()
+      .nullable()
+      .describe('Why the cassette is incomplete, or an older one was kept; null otherwise.'),
+  }),
+  replayed: describedOrNull('What was replayed; null if nothing was.', {
+    attempts: count.describe('Recorded attempts that were replayed.'),
+    forwarded: count.describe('Requests without a recorded response that went to their provider (`--on-miss`).'),
+    missed: count.describe('Misses: requests and reads without a recorded response.'),
+    misses: z.array(MissReport).describe('The misses, at most 100.'),
+    unused: describedList('Interactions of which no request used all attempts.', {
+      line: z.int().describe('Line of the interaction in the cassette.'),
+      operation: z.string().describe('Name of the operation.'),
+      model: z.string().describe('The model with its provider.'),
+      turn: z.int().describe('Turn of the conversation.'),
+      attempts: count.describe('Recorded attempts.'),
+      unused: count.describe('Attempts that no request used.'),
+    }),
+    weak: z
+      .record(z.string(), count)
+      .describe('Requests that matched only by `--allow`, by the kind of weak matching.'),
+    volatile: z.record(z.string(), count).describe('How often each rule for volatile fields applied, by its name.'),
+  }),
   redacted: describedList('What was replaced by placeholders.', {
     rule: z.string().describe('The rule that found them.'),
     kind: z.string().describe('The kind in the placeholder.'),

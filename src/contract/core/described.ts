@@ -5,6 +5,14 @@ import { z } from 'zod'
 export const describedObject = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
   z.object(shape).describe(description)
 
+/** An object with its description, whose further fields are kept. */
+export const describedLoose = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
+  z.looseObject(shape).describe(description)
+
 /** A list of objects with its description. */
 export const describedList = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
   z.array(z.object(shape)).describe(description)
+
+/** An object with its description, or null. */
+export const describedOrNull = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
+  z.object(shape).nullable().describe(description)

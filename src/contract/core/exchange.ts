@@ -1,5 +1,6 @@
 // The wire data of a call as it is shown.
 import { z } from 'zod'
+import { describedOrNull } from './described.ts'
 
 /** How a response ended for its client. */
 export const ResponseEnd = z
@@ -36,30 +37,24 @@ const Headers = z
 /** The wire data of a call. */
 export const Exchange = z.object({
   object: z.literal('exchange'),
-  request: z
-    .object({
-      method: z.string().describe('`POST`.'),
-      address: z.string().describe('Path and query as received. Secrets are masked.'),
-      headers: Headers,
-      body: Bytes.describe('The body as received, valid or not.'),
-      bytes: z.int().describe('Length of the full body in bytes.'),
-      truncated: z.boolean().describe('Whether only the beginning of the body was stored.'),
-    })
-    .nullable()
-    .describe('The request as received. Null if not stored.'),
-  response: z
-    .object({
-      status: z.int().describe('The status that was sent.'),
-      headers: Headers.describe('Headers set for this call. Headers of every response, such as `date`, follow.'),
-      body: z
-        .array(SentChunk)
-        .nullable()
-        .describe('The body as sent. Null if not stored; under heavy load, most fixture streams are not.'),
-      bytes: z.int().nullable().describe('Number of body bytes sent. Null if not stored.'),
-      truncated: z.boolean().describe('Whether only the beginning of the body was stored.'),
-    })
-    .nullable()
-    .describe('The response as sent. Null if no byte was sent or nothing was stored.'),
+  request: describedOrNull('The request as received. Null if not stored.', {
+    method: z.string().describe('`POST`.'),
+    address: z.string().describe('Path and query as received. Secrets are masked.'),
+    headers: Headers,
+    body: Bytes.describe('The body as received, valid or not.'),
+    bytes: z.int().describe('Length of the full body in bytes.'),
+    truncated: z.boolean().describe('Whether only the beginning of the body was stored.'),
+  }),
+  response: describedOrNull('The response as sent. Null if no byte was sent or nothing was stored.', {
+    status: z.int().describe('The status that was sent.'),
+    headers: Headers.describe('Headers set for this call. Headers of every response, such as `date`, follow.'),
+    body: z
+      .array(SentChunk)
+      .nullable()
+      .describe('The body as sent. Null if not stored; under heavy load, most fixture streams are not.'),
+    bytes: z.int().nullable().describe('Number of body bytes sent. Null if not stored.'),
+    truncated: z.boolean().describe('Whether only the beginning of the body was stored.'),
+  }),
   ended: ResponseEnd.nullable().describe('How the connection ended. Null if not stored.'),
 })
 export type Exchange = z.infer<typeof Exchange>

@@ -220,11 +220,7 @@ export interface CallDifference {
 }
 
 /** A case as the page shows it. */
-export interface ReportedCase
-  extends Pick<
-    CaseResult,
-    'point' | 'class' | 'verdict' | 'why' | 'traces' | 'calls' | 'unstored' | 'output' | 'code' | 'tookMs' | 'derived'
-  > {
+export interface ReportedCase extends Omit<CaseResult, 'mistake' | 'scenario'> {
   /** The calls into which the fault was injected. */
   broken: string[]
   /** Its calls beside those of the baseline run; null if not all calls of both are stored. */

@@ -53,6 +53,8 @@ export interface BytesBody {
   hides?: (data: string) => boolean
 }
 
+const NOT_COUNTED = { usage: null, fixture: null, generated: false }
+
 /**
  * A reply of status 200 with a value, as the workspace or a tool returns it.
  * @example
@@ -63,9 +65,7 @@ export const valueReply = (value: unknown): Reply => ({
   status: 200,
   headers: {},
   body: { kind: 'value', value },
-  usage: null,
-  fixture: null,
-  generated: false,
+  ...NOT_COUNTED,
 })
 
 /** A provider's reply in JSON. */
@@ -73,9 +73,7 @@ export const jsonReply = (status: number, value: unknown, headers: Record<string
   status,
   headers,
   body: { kind: 'bytes', contentType: 'application/json', bytes: new TextEncoder().encode(JSON.stringify(value)) },
-  usage: null,
-  fixture: null,
-  generated: false,
+  ...NOT_COUNTED,
 })
 
 /**

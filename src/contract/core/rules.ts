@@ -2,7 +2,7 @@
 // to these. Others work as well, but load zod for the first value that they apply to.
 import { boundedRegex, RegexLimit } from '../../lib/bounded-regex.ts'
 import { parseDuration, parseSize } from '../../lib/units.ts'
-import { chatProblems } from '../router/chat-rules.ts'
+import { chatProblems } from '../router/chat-tools.ts'
 import { parseFieldPath } from './volatile-rule.ts'
 
 /** Maximum number of pairs in a call's metadata. */
@@ -40,6 +40,12 @@ function regexProblems(source: string): [string, string][] {
   }
 }
 
+/** Names that stand for an earlier item, too. */
+const nameProblems = (items: readonly { name: string }[]): [(string | number)[], string][] =>
+  items.flatMap(({ name }, index) =>
+    items.findIndex((item) => item.name === name) < index ? [[[index, 'name'], 'must be unique']] : [],
+  )
+
 type WithFields<Names extends string> = { readonly [Name in Names]?: unknown }
 const countOf = (values: readonly unknown[]) => values.filter((one) => one !== undefined).length
 
@@ -52,6 +58,7 @@ const countOf = (values: readonly unknown[]) => values.filter((one) => one !== u
 export const rules = {
   chat: finding(chatProblems),
   regex: finding(regexProblems),
+  names: finding(nameProblems),
   isInteger: (value: unknown) => Number.isInteger(value),
   isFieldPath: (path: string) => parseFieldPath(path) !== undefined,
   isNothing: (value: unknown) => value == null,

@@ -1,5 +1,6 @@
 // The result of verify: what happened in the session, and whether it was expected.
 import { z } from 'zod'
+import { describedList, describedObject } from './described.ts'
 import { FAULT_POINTS } from './fault.ts'
 import { Finding } from './finding.ts'
 import { AttemptRecord, OutcomeKind } from './trace.ts'
@@ -109,60 +110,40 @@ export const SessionVerdict = z.object({
   direct: count.describe('Calls that went directly to the provider. The others went through the gateway.'),
   workspace_calls: count.describe('Calls of the workspace API. They have no traces.'),
   attempts: count.describe('Number of attempts.'),
-  counts: z
-    .array(
-      z.object({
-        at: z.enum(['provider', 'gateway']).describe('Attempts at a provider, or calls of the client.'),
-        operation: z.string().describe('Name of the operation.'),
-        provider: z.string().describe('The provider.'),
-        model: z.string().describe('The model.'),
-        outcome: OutcomeKind.describe('Outcome of the attempts or calls.'),
-        count: count.describe('Count.'),
-      }),
-    )
-    .describe('Counts of each outcome by provider, model, and operation.'),
+  counts: describedList('Counts of each outcome by provider, model, and operation.', {
+    at: z.enum(['provider', 'gateway']).describe('Attempts at a provider, or calls of the client.'),
+    operation: z.string().describe('Name of the operation.'),
+    provider: z.string().describe('The provider.'),
+    model: z.string().describe('The model.'),
+    outcome: OutcomeKind.describe('Outcome of the attempts or calls.'),
+    count: count.describe('Count.'),
+  }),
   recovery_paths: Paths.describe('How often each recovery path of gateway and client was exercised.'),
   tasks: TaskCounts.describe('Agent tasks: states and counts.'),
   order: z.array(Step).describe('The first 1000 attempts, in start order.'),
-  retry_after: z
-    .object({
-      sent: count.describe('Responses with a `Retry-After` that the client received.'),
-      honored: count.describe('Waits that the client honored before it retried.'),
-      not_honored: z
-        .array(
-          z.object({
-            trace,
-            retry_after_ms: milliseconds,
-            retried_after_ms: milliseconds,
-            retry_trace: z.string().describe('Trace of the early retry.'),
-          }),
-        )
-        .describe('Waits that the client did not honor.'),
-    })
-    .describe("Whether the client honored `Retry-After`, by its own clock or the session's."),
-  canceled: z
-    .array(
-      z.object({
-        trace,
-        after_ms: milliseconds,
-        provider_stopped: z.boolean().describe('Whether the attempt at the provider was canceled, too.'),
-      }),
-    )
-    .describe('Calls that the client canceled, and whether their provider attempts were canceled, too.'),
-  fixtures: z
-    .object({
-      unused: z.array(z.string()).describe('Fixtures of the session or the server that matched no call.'),
-      unmatched: z
-        .array(
-          z.object({
-            trace,
-            operation: z.string().describe('Name of the operation.'),
-            model: z.string().nullable().describe('The model.'),
-          }),
-        )
-        .describe('Calls that matched no fixture.'),
-    })
-    .describe('Unused fixtures, and calls that matched no fixture.'),
+  retry_after: describedObject("Whether the client honored `Retry-After`, by its own clock or the session's.", {
+    sent: count.describe('Responses with a `Retry-After` that the client received.'),
+    honored: count.describe('Waits that the client honored before it retried.'),
+    not_honored: describedList('Waits that the client did not honor.', {
+      trace,
+      retry_after_ms: milliseconds,
+      retried_after_ms: milliseconds,
+      retry_trace: z.string().describe('Trace of the early retry.'),
+    }),
+  }),
+  canceled: describedList('Calls that the client canceled, and whether their provider attempts were canceled, too.', {
+    trace,
+    after_ms: milliseconds,
+    provider_stopped: z.boolean().describe('Whether the attempt at the provider was canceled, too.'),
+  }),
+  fixtures: describedObject('Unused fixtures, and calls that matched no fixture.', {
+    unused: z.array(z.string()).describe('Fixtures of the session or the server that matched no call.'),
+    unmatched: describedList('Calls that matched no fixture.', {
+      trace,
+      operation: z.string().describe('Name of the operation.'),
+      model: z.string().nullable().describe('The model.'),
+    }),
+  }),
   rules: z
     .array(RuleReport.extend({ scenario: z.string().describe('The scenario of the rule.') }))
     .describe('Counts of each rule of the scenario.'),

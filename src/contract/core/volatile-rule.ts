@@ -51,31 +51,33 @@ export const formatFieldPath = (steps: readonly FieldStep[]): string =>
     return NAME.test(step) ? `${path}${path && '.'}${step}` : `${path}[${JSON.stringify(step)}]`
   }, '')
 
-/** The mark in place of what is not compared. */
-const markOf = ({ name }: VolatileRule) => `<volatile:${name}>`
-
 const REMOVED = Symbol('removed')
 
-/** A rule that is ready to be applied; `count` is how often it was. */
-class AppliedRule {
-  count = 0
-  readonly #rule: VolatileRule
-  readonly #steps: readonly FieldStep[]
-  readonly #pattern: RegExp | undefined
+/** A rule that is ready to be applied; `count` returns how often it was. */
+function readyRule({ name: ruleName, path, pattern }: VolatileRule) {
+  const steps = parseFieldPath(path) ?? []
+  const volatile = pattern === undefined ? undefined : new RegExp(pattern, 'gu')
+  // In place of what is not compared.
+  const mark = `<volatile:${ruleName}>`
+  let count = 0
 
-  constructor(rule: VolatileRule) {
-    this.#rule = rule
-    this.#steps = parseFieldPath(rule.path) ?? []
-    this.#pattern = rule.pattern === undefined ? undefined : new RegExp(rule.pattern, 'gu')
-  }
-
-  /** A value without its volatile part: the value itself if it has none. */
-  value(value: unknown, depth = 0): unknown {
-    if (depth === this.#steps.length) return this.#volatile(value)
-    const step = this.#steps[depth]
-    if (Array.isArray(value)) return typeof step === 'string' ? value : this.#items(value, step, depth)
+  const stableText = (text: string): string =>
+    text.replace(volatile ?? '', (found: string) => {
+      if (found === '') return ''
+      count++
+      return mark
+    })
+  /** A value without its volatile part: the value itself if it has none. With a pattern, it applies to every text in the value. */
+  const stableValue = (value: unknown, depth = 0): unknown => {
+    if (depth === steps.length && volatile) return mapTexts(value, stableText)
+    if (depth === steps.length) {
+      count++
+      return REMOVED
+    }
+    const step = steps[depth]
+    if (Array.isArray(value)) return typeof step === 'string' ? value : stableItems(value, step, depth)
     if (typeof step !== 'string' || !isObject(value) || !Object.hasOwn(value, step)) return value
-    const inner = this.value(value[step], depth + 1)
+    const inner = stableValue(value[step], depth + 1)
     if (inner === value[step]) return value
     const entries = Object.entries(value)
     return Object.fromEntries(
@@ -84,50 +86,30 @@ class AppliedRule {
         : entries.map(([name, old]): [string, unknown] => [name, name === step ? inner : old]),
     )
   }
-
-  #items(list: readonly unknown[], step: number | null | undefined, depth: number): readonly unknown[] {
+  const stableItems = (list: readonly unknown[], step: number | null | undefined, depth: number) => {
     let changed: unknown[] | undefined
     for (const [index, item] of list.entries()) {
       if (step !== null && step !== index) continue
-      const inner = this.value(item, depth + 1)
+      const inner = stableValue(item, depth + 1)
       if (inner === item) continue
       changed ??= [...list]
       // The other items keep their places.
-      changed[index] = inner === REMOVED ? markOf(this.#rule) : inner
+      changed[index] = inner === REMOVED ? mark : inner
     }
     return changed ?? list
   }
-
-  /** With a pattern, it applies to every text in the value. */
-  #volatile(value: unknown): unknown {
-    if (this.#pattern === undefined) {
-      this.count++
-      return REMOVED
-    }
-    return mapTexts(value, (text) => this.#text(text))
-  }
-
-  #text(text: string): string {
-    return text.replace(this.#pattern ?? '', (found: string) => {
-      if (found === '') return ''
-      this.count++
-      return markOf(this.#rule)
-    })
-  }
-
   /** The fields of a form; fields of the same name are a list. */
-  form(fields: readonly FormField[]): readonly FormField[] {
-    const [name, ...rest] = this.#steps
+  const stableFields = (fields: readonly FormField[]): readonly FormField[] => {
+    const [name, ...rest] = steps
     if (rest.length > 1 || (rest.length === 1 && rest[0] !== null)) return fields
     return fields.flatMap((field): FormField[] => {
       if (field.name !== name) return [field]
-      if (this.#pattern === undefined) {
-        this.count++
-        return []
-      }
-      return 'value' in field ? [{ name: field.name, value: this.#text(field.value) }] : [field]
+      if (volatile) return 'value' in field ? [{ name: field.name, value: stableText(field.value) }] : [field]
+      count++
+      return []
     })
   }
+  return { stableValue, stableFields, count: () => count }
 }
 
 /**
@@ -143,12 +125,12 @@ export function withoutVolatileFields(
   let stable = body
   for (const rule of rules) {
     if (rule.operation !== undefined && rule.operation !== operation) continue
-    const one = new AppliedRule(rule)
+    const { stableValue, stableFields, count } = readyRule(rule)
     if (stable.kind === 'json') {
-      const value = one.value(stable.value)
+      const value = stableValue(stable.value)
       stable = value === stable.value ? stable : { kind: 'json', value: value as JsonObject }
-    } else if (stable.kind === 'form') stable = { kind: 'form', fields: one.form(stable.fields) }
-    applied.set(rule.name, (applied.get(rule.name) ?? 0) + one.count)
+    } else if (stable.kind === 'form') stable = { kind: 'form', fields: stableFields(stable.fields) }
+    applied.set(rule.name, (applied.get(rule.name) ?? 0) + count())
   }
   return { body: stable, applied }
 }

@@ -1,21 +1,20 @@
 // The request of a chat completion: the specification, and what real clients add.
 import { z } from 'zod'
+import { describedLoose } from '../core/described.ts'
 import { rules } from '../core/rules.ts'
 import { CalledCustomTool, CalledFunction, OlderFunctionCall, ToolCallId } from './chat.ts'
 import { HOSTED_TOOLS } from './hosted-tools.ts'
 import {
   Guardrails,
-  Identity,
   Metadata,
   ModelId,
   ModelSeed,
   PromptServiceOptions,
+  promptFields,
   ReasoningEffort,
   Routing,
   StreamOptions,
-  TemplateEngine,
   Thinking,
-  Thread,
 } from './shared.ts'
 
 const CacheControl = z
@@ -30,22 +29,18 @@ const UserPart = z.discriminatedUnion('type', [
   TextPart,
   z.looseObject({
     type: z.literal('image_url'),
-    image_url: z
-      .looseObject({
-        url: z.string().describe('URL, or a data URL with the bytes. It is not fetched.'),
-        detail: z.enum(['low', 'high', 'auto']).describe('Level of detail.').nullish(),
-      })
-      .describe('An image.'),
+    image_url: describedLoose('An image.', {
+      url: z.string().describe('URL, or a data URL with the bytes. It is not fetched.'),
+      detail: z.enum(['low', 'high', 'auto']).describe('Level of detail.').nullish(),
+    }),
     cache_control: CacheControl.describe("Marks the request up to here for the provider's prompt cache."),
   }),
   z.looseObject({
     type: z.literal('input_audio'),
-    input_audio: z
-      .looseObject({
-        data: z.string().describe('The audio in base64.'),
-        format: z.enum(['mp3', 'wav']).describe('Audio format.'),
-      })
-      .describe('An audio clip.'),
+    input_audio: describedLoose('An audio clip.', {
+      data: z.string().describe('The audio in base64.'),
+      format: z.enum(['mp3', 'wav']).describe('Audio format.'),
+    }),
   }),
   z.looseObject({
     type: z.literal('file'),
@@ -118,10 +113,9 @@ export const Message = z.discriminatedUnion('role', [
       .optional(),
     refusal: z.string().describe('The refusal in an earlier response.').nullish(),
     name,
-    audio: z
-      .looseObject({ id: z.string().describe('Id of the audio response. A later message can refer to it.') })
-      .describe('Reference to an audio response.')
-      .nullish(),
+    audio: describedLoose('Reference to an audio response.', {
+      id: z.string().describe('Id of the audio response. A later message can refer to it.'),
+    }).nullish(),
     tool_calls: z.array(ToolCall).describe('The tool calls of an earlier response.').nullish(),
     function_call: OlderFunctionCall.partial().loose().nullish().describe('Legacy form of `tool_calls`.'),
   }),
@@ -160,12 +154,10 @@ const CustomTool = z.looseObject({
       z.looseObject({ type: z.literal('text') }),
       z.looseObject({
         type: z.literal('grammar'),
-        grammar: z
-          .looseObject({
-            syntax: z.enum(['lark', 'regex']).describe('The language of the grammar.'),
-            definition: z.string().describe('The grammar itself.'),
-          })
-          .describe('The grammar that the text must follow.'),
+        grammar: describedLoose('The grammar that the text must follow.', {
+          syntax: z.enum(['lark', 'regex']).describe('The language of the grammar.'),
+          definition: z.string().describe('The grammar itself.'),
+        }),
       }),
     ])
     .nullish()
@@ -176,12 +168,10 @@ const Tool = z.discriminatedUnion('type', [
     type: z.literal('function').describe('Type of the tool.').default('function'),
     function: FunctionTool.describe('A function that the model can call.'),
   }),
-  z
-    .looseObject({
-      type: z.literal('custom').describe('Type of the tool.'),
-      custom: CustomTool.describe('A tool with a text input instead of arguments.'),
-    })
-    .describe('A tool with a text input instead of arguments.'),
+  describedLoose('A tool with a text input instead of arguments.', {
+    type: z.literal('custom').describe('Type of the tool.'),
+    custom: CustomTool.describe('A tool with a text input instead of arguments.'),
+  }),
   z
     .looseObject({ type: z.enum(HOSTED_TOOLS).describe('Type of the tool.') })
     .describe('Accepted. Provider tools are never called.'),
@@ -198,20 +188,18 @@ const ToolChoice = z.union([
   z.looseObject({ type: z.literal('custom'), custom: Named.describe('The custom tool that must be called.') }),
   z.looseObject({
     type: z.literal('allowed_tools'),
-    allowed_tools: z
-      .looseObject({
-        mode: z.enum(['auto', 'required']).describe('Whether the model must call one of them.'),
-        tools: z
-          .array(
-            z.union([
-              NamedFunction,
-              NamedCustom,
-              z.looseObject({ type: z.enum(HOSTED_TOOLS).describe('Type of the tool.') }),
-            ]),
-          )
-          .describe('The allowed tools.'),
-      })
-      .describe('The subset of the offered tools that the model may call.'),
+    allowed_tools: describedLoose('The subset of the offered tools that the model may call.', {
+      mode: z.enum(['auto', 'required']).describe('Whether the model must call one of them.'),
+      tools: z
+        .array(
+          z.union([
+            NamedFunction,
+            NamedCustom,
+            z.looseObject({ type: z.enum(HOSTED_TOOLS).describe('Type of the tool.') }),
+          ]),
+        )
+        .describe('The allowed tools.'),
+    }),
   }),
 ])
 const ResponseFormat = z.discriminatedUnion('type', [
@@ -219,14 +207,12 @@ const ResponseFormat = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('json_object') }),
   z.looseObject({
     type: z.literal('json_schema'),
-    json_schema: z
-      .looseObject({
-        name: Identifier.describe('Name: at most 64 letters, digits, `_`, and `-`.'),
-        description: z.string().describe('Description for the model.').nullish(),
-        schema: z.looseObject({}).describe('The JSON Schema.').optional(),
-        strict: z.boolean().nullish().default(false),
-      })
-      .describe('The schema that the response must match.'),
+    json_schema: describedLoose('The schema that the response must match.', {
+      name: Identifier.describe('Name: at most 64 letters, digits, `_`, and `-`.'),
+      description: z.string().describe('Description for the model.').nullish(),
+      schema: z.looseObject({}).describe('The JSON Schema.').optional(),
+      strict: z.boolean().nullish().default(false),
+    }),
   }),
 ])
 
@@ -309,10 +295,7 @@ export const ChatRequest = z
       .meta({ default: ['text'] }),
     guardrails: Guardrails.nullish(),
     ...Routing,
-    identity: Identity.nullish(),
-    thread: Thread.nullish(),
-    variables: z.record(z.string(), z.unknown()).nullish().describe('Values of `{{name}}` in the messages.'),
-    template_engine: TemplateEngine.nullish(),
+    ...promptFields('the messages'),
     svc: PromptServiceOptions.nullish(),
     stream: z.boolean().nullish().default(false).describe('Whether to stream the response as server-sent events.'),
   })

@@ -1,6 +1,7 @@
 // Responses of chat completions on the wire, whole and as chunks, and their parts that legacy completions share.
 import { z } from 'zod'
-import { FinishReason } from './finish-reason.ts'
+import { describedList, describedObject } from '../core/described.ts'
+import { FinishReason } from './script.ts'
 
 const integer = z.int().min(0)
 /** Token counts of a chat or legacy completion. */
@@ -8,21 +9,17 @@ export const Usage = z.object({
   completion_tokens: integer.describe('Output tokens.'),
   prompt_tokens: integer.describe('Tokens of the request.'),
   total_tokens: integer,
-  prompt_tokens_details: z
-    .object({
-      cached_tokens: integer.describe('Input tokens read from the prompt cache.'),
-      cache_creation_tokens: integer.describe('Input tokens written to the prompt cache.'),
-      audio_tokens: integer.describe('Audio tokens.'),
-    })
-    .describe('Breakdown of the input tokens.'),
-  completion_tokens_details: z
-    .object({
-      reasoning_tokens: integer.describe('Tokens of reasoning.'),
-      accepted_prediction_tokens: integer.describe('Accepted prediction tokens. Always 0.'),
-      rejected_prediction_tokens: integer.describe('Rejected prediction tokens. Always 0.'),
-      audio_tokens: integer.describe('Audio tokens.'),
-    })
-    .describe('Breakdown of the output tokens.'),
+  prompt_tokens_details: describedObject('Breakdown of the input tokens.', {
+    cached_tokens: integer.describe('Input tokens read from the prompt cache.'),
+    cache_creation_tokens: integer.describe('Input tokens written to the prompt cache.'),
+    audio_tokens: integer.describe('Audio tokens.'),
+  }),
+  completion_tokens_details: describedObject('Breakdown of the output tokens.', {
+    reasoning_tokens: integer.describe('Tokens of reasoning.'),
+    accepted_prediction_tokens: integer.describe('Accepted prediction tokens. Always 0.'),
+    rejected_prediction_tokens: integer.describe('Rejected prediction tokens. Always 0.'),
+    audio_tokens: integer.describe('Audio tokens.'),
+  }),
 })
 export type Usage = z.infer<typeof Usage>
 
@@ -100,41 +97,30 @@ export const ChatCompletion = z.object({
   id: z.string().describe('Id of the response, with the prefix `chatcmpl-`.'),
   ...frame,
   object: z.literal('chat.completion'),
-  choices: z
-    .array(
-      z.object({
-        index: integer.describe('Index of the choice, from 0.'),
-        finish_reason: finishReason,
-        message: z
-          .object({
-            role: z.literal('assistant'),
-            content: z.string().describe('The text. Null if the response contains tool calls instead.').nullable(),
-            refusal: z.string().describe('The refusal of the model, instead of a text.').nullable(),
-            reasoning: z.string().describe('Reasoning text of the model.').optional(),
-            reasoning_signature: z.string().optional().describe('Send it back with the reasoning in a later call.'),
-            redacted_reasoning,
-            tool_calls: z
-              .array(AnswerToolCall)
-              .describe('The tool calls. Return the results in messages with the role `tool`.')
-              .optional(),
-            function_call: OlderFunctionCall.optional().describe(
-              'Replaces `tool_calls` if the request had `functions`.',
-            ),
-            audio: z
-              .object({
-                id: z.string().describe('Id of the audio response. A later message can refer to it.'),
-                expires_at: z.int().describe('Unix time in seconds.'),
-                data: z.string().describe('The audio in the requested format, in base64.'),
-                transcript: z.string().describe('The transcribed text.'),
-              })
-              .describe('The audio response. Only if `modalities` contains `audio`.')
-              .optional(),
-          })
-          .describe('The response.'),
-        logprobs: Logprobs.describe('Log probabilities of the tokens. Only with `logprobs`.').nullable(),
-      }),
-    )
-    .describe('The `n` choices, ordered by `index`.'),
+  choices: describedList('The `n` choices, ordered by `index`.', {
+    index: integer.describe('Index of the choice, from 0.'),
+    finish_reason: finishReason,
+    message: describedObject('The response.', {
+      role: z.literal('assistant'),
+      content: z.string().describe('The text. Null if the response contains tool calls instead.').nullable(),
+      refusal: z.string().describe('The refusal of the model, instead of a text.').nullable(),
+      reasoning: z.string().describe('Reasoning text of the model.').optional(),
+      reasoning_signature: z.string().optional().describe('Send it back with the reasoning in a later call.'),
+      redacted_reasoning,
+      tool_calls: z
+        .array(AnswerToolCall)
+        .describe('The tool calls. Return the results in messages with the role `tool`.')
+        .optional(),
+      function_call: OlderFunctionCall.optional().describe('Replaces `tool_calls` if the request had `functions`.'),
+      audio: describedObject('The audio response. Only if `modalities` contains `audio`.', {
+        id: z.string().describe('Id of the audio response. A later message can refer to it.'),
+        expires_at: z.int().describe('Unix time in seconds.'),
+        data: z.string().describe('The audio in the requested format, in base64.'),
+        transcript: z.string().describe('The transcribed text.'),
+      }).optional(),
+    }),
+    logprobs: Logprobs.describe('Log probabilities of the tokens. Only with `logprobs`.').nullable(),
+  }),
   usage: Usage,
 })
 export type ChatCompletion = z.infer<typeof ChatCompletion>
@@ -144,56 +130,39 @@ export const ChatChunk = z.object({
   id: z.string().describe('Id of the response. The same in all of its chunks.'),
   ...frame,
   object: z.literal('chat.completion.chunk'),
-  choices: z
-    .array(
-      z.object({
-        index: integer.describe('Index of the choice, from 0.'),
-        finish_reason: finishReason.nullable(),
-        delta: z
-          .object({
-            role: z.literal('assistant').describe('Role of the author. Only in the first chunk.').optional(),
-            content: z.string().describe('The next fragment of the text.').nullish(),
-            refusal: z.string().describe('The next fragment of the refusal.').nullish(),
-            reasoning: z.string().describe('The next fragment of the reasoning.').optional(),
-            reasoning_signature: z
-              .string()
-              .describe("The provider's signature of the reasoning. Send it back unchanged.")
-              .optional(),
-            redacted_reasoning,
-            audio: z
-              .object({
-                id: z.string().describe('Id of the audio response. A later message can refer to it.'),
-                expires_at: z.int().describe('Expiry of the id, in seconds since the Unix epoch.').optional(),
-                data: z.string().describe('The audio in base64, in the requested format.').optional(),
-                transcript: z.string().describe('The transcribed text.').optional(),
-              })
-              .describe('The next fragment of the audio.')
-              .optional(),
-            tool_calls: z
-              .array(
-                z.object({
-                  index: toolIndex,
-                  id: ToolCallId.optional(),
-                  type: z
-                    .enum(['function', 'custom'])
-                    .describe('Whether the call is to a function or a custom tool.')
-                    .optional(),
-                  function: CalledFunction.partial({ name: true }).describe('The called function.').optional(),
-                  thought_signature,
-                  custom: CalledCustomTool.partial({ name: true }).describe('The called custom tool.').optional(),
-                }),
-              )
-              .describe('Fragments of the tool calls, by `index`.')
-              .optional(),
-            function_call: OlderFunctionCall.partial({ name: true })
-              .describe('A fragment of the call, in the legacy format with `functions`.')
-              .optional(),
-          })
-          .describe('The new content since the last chunk.'),
-        logprobs: Logprobs.describe('Log probabilities of the tokens. Only with `logprobs`.').nullable(),
-      }),
-    )
-    .describe('The `n` choices, ordered by `index`.'),
+  choices: describedList('The `n` choices, ordered by `index`.', {
+    index: integer.describe('Index of the choice, from 0.'),
+    finish_reason: finishReason.nullable(),
+    delta: describedObject('The new content since the last chunk.', {
+      role: z.literal('assistant').describe('Role of the author. Only in the first chunk.').optional(),
+      content: z.string().describe('The next fragment of the text.').nullish(),
+      refusal: z.string().describe('The next fragment of the refusal.').nullish(),
+      reasoning: z.string().describe('The next fragment of the reasoning.').optional(),
+      reasoning_signature: z
+        .string()
+        .describe("The provider's signature of the reasoning. Send it back unchanged.")
+        .optional(),
+      redacted_reasoning,
+      audio: describedObject('The next fragment of the audio.', {
+        id: z.string().describe('Id of the audio response. A later message can refer to it.'),
+        expires_at: z.int().describe('Expiry of the id, in seconds since the Unix epoch.').optional(),
+        data: z.string().describe('The audio in base64, in the requested format.').optional(),
+        transcript: z.string().describe('The transcribed text.').optional(),
+      }).optional(),
+      tool_calls: describedList('Fragments of the tool calls, by `index`.', {
+        index: toolIndex,
+        id: ToolCallId.optional(),
+        type: z.enum(['function', 'custom']).describe('Whether the call is to a function or a custom tool.').optional(),
+        function: CalledFunction.partial({ name: true }).describe('The called function.').optional(),
+        thought_signature,
+        custom: CalledCustomTool.partial({ name: true }).describe('The called custom tool.').optional(),
+      }).optional(),
+      function_call: OlderFunctionCall.partial({ name: true })
+        .describe('A fragment of the call, in the legacy format with `functions`.')
+        .optional(),
+    }),
+    logprobs: Logprobs.describe('Log probabilities of the tokens. Only with `logprobs`.').nullable(),
+  }),
   usage: Usage.nullish(),
 })
 export type ChatChunk = z.infer<typeof ChatChunk>

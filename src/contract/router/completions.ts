@@ -1,20 +1,19 @@
 // Legacy completions on the wire, and their fixture replies.
 import { z } from 'zod'
+import { describedList } from '../core/described.ts'
 import { textsSchema } from '../core/texts.ts'
 import { Usage } from './chat.ts'
 import { TextScript } from './script.ts'
 import {
-  Identity,
   Metadata,
   ModelId,
   ModelSeed,
   PromptServiceOptions,
+  promptFields,
   Routing,
   SamplingFields,
   StreamOptions,
-  TemplateEngine,
   Thinking,
-  Thread,
 } from './shared.ts'
 
 const penalty = z.number().min(-2).max(2).nullish().meta({ default: 0 })
@@ -55,10 +54,7 @@ export const CompletionRequest = z
     user: z.string().nullish().describe('Identifier of the end user.'),
     thinking: Thinking.nullish(),
     metadata: Metadata.nullish(),
-    identity: Identity.nullish(),
-    thread: Thread.nullish(),
-    variables: z.record(z.string(), z.unknown()).nullish().describe('Values of `{{name}}` in the prompt.'),
-    template_engine: TemplateEngine.nullish(),
+    ...promptFields('the prompt'),
     ...Routing,
     svc: PromptServiceOptions.nullish(),
     stream: z.boolean().nullish().default(false),
@@ -85,18 +81,14 @@ export const Completion = z.object({
   created: z.int().describe('Unix time in seconds.'),
   model: z.string().describe('The model that responded, as `<provider>/<model>`. It can be a fallback.'),
   system_fingerprint: z.string().describe('Fingerprint of the backend configuration. The same for the same model.'),
-  choices: z
-    .array(
-      z.object({
-        index: z.int().min(0).describe('Index of the choice, from 0.'),
-        text: z.string().describe('The text that follows the prompt.'),
-        logprobs: z.null().describe('Log probabilities of the tokens. Only with `logprobs`.'),
-        finish_reason: FinishReason.describe(
-          'Why the choice ended: `stop` (natural end or stop sequence), `length` (token limit), `tool_calls` (tools to call), or `content_filter` (blocked by the provider). Null in a stream until the end.',
-        ),
-      }),
-    )
-    .describe('The `n` choices, ordered by `index`.'),
+  choices: describedList('The `n` choices, ordered by `index`.', {
+    index: z.int().min(0).describe('Index of the choice, from 0.'),
+    text: z.string().describe('The text that follows the prompt.'),
+    logprobs: z.null().describe('Log probabilities of the tokens. Only with `logprobs`.'),
+    finish_reason: FinishReason.describe(
+      'Why the choice ended: `stop` (natural end or stop sequence), `length` (token limit), `tool_calls` (tools to call), or `content_filter` (blocked by the provider). Null in a stream until the end.',
+    ),
+  }),
   usage: Usage.optional(),
 })
 export type Completion = z.infer<typeof Completion>

@@ -116,6 +116,7 @@ export function imageProblems(wish: ImageOptions, model: string): Problem[] {
   const rules = imageRules(model)
   const problems: Problem[] = []
   const refuse = (field: string, message: string) => problems.push({ path: [field], message })
+  const omit = (field: string, takes: (rules: ImageRules) => boolean) => refuse(field, unsupported(model, takes))
   if (wish.prompt.length > rules.prompt)
     refuse('prompt', `must be at most ${rules.prompt} characters for ${model}, is ${wish.prompt.length}`)
   if ((wish.n ?? 1) > rules.n) refuse('n', `must be at most ${rules.n} for ${model}`)
@@ -123,26 +124,14 @@ export function imageProblems(wish: ImageOptions, model: string): Problem[] {
     const value = wish[field]
     const values = rules.choices[field]
     if (value == null || values?.includes(value)) continue
-    if (!values)
-      refuse(
-        field,
-        unsupported(model, (other) => other.choices[field] !== undefined),
-      )
+    if (!values) omit(field, (other) => other.choices[field] !== undefined)
     else if (field !== 'size' || !fits(value, rules)) refuse(field, mustBe(field, model, rules))
   }
   const { output_format: format, output_compression: compression, background } = wish
-  if (compression != null && !rules.compresses)
-    refuse(
-      'output_compression',
-      unsupported(model, (other) => other.compresses === true),
-    )
+  if (compression != null && !rules.compresses) omit('output_compression', (other) => other.compresses === true)
   else if (compression != null && compression !== 100 && (format == null || format === 'png'))
     refuse('output_compression', `must be 100 or left out for ${model} unless 'output_format' is "jpeg" or "webp"`)
-  if (wish.stream && !rules.streams)
-    refuse(
-      'stream',
-      unsupported(model, (other) => other.streams === true),
-    )
+  if (wish.stream && !rules.streams) omit('stream', (other) => other.streams === true)
   else if (wish.stream && (wish.n ?? 1) > 1) refuse('n', 'must be 1 when the picture is streamed')
   if (background === 'transparent' && format === 'jpeg')
     refuse('background', `must be "opaque" or "auto" for ${model} when 'output_format' is "jpeg", which has no alpha`)

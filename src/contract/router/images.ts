@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { type ImageSource, imageFormatOf } from '../../lib/media/image-format.ts'
 import { describedList, describedObject } from '../core/described.ts'
 import { IMAGE_MODELS, type ImageChoice, valuesOf } from './image-models.ts'
-import { Timing } from './script.ts'
+import { FileName, Timing } from './script.ts'
 import { Identity, ModelId, Routing, ServiceOptions, Thread } from './shared.ts'
 
 /** A field that is checked by the model's rules: the document lists its values, `imageProblems` checks them. */
@@ -118,8 +118,6 @@ export type ImageEvent = z.infer<typeof ImageEvent>
 const ProvidedImage = z.base64().refine((text) => imageFormatOf(text) !== undefined, {
   error: 'must be a PNG, JPEG or WebP file as base64',
 })
-
-const FileName = z.strictObject({ file: z.string().min(1).describe('Name of a file beside the fixture.') })
 
 /** The `reply` of an image fixture. What it omits is generated and counted. */
 export const ImageScript = z

@@ -1,7 +1,7 @@
 // Model responses on the wire: the response object of the specification, and its stream events.
 
 import { z } from 'zod'
-import { describedObject } from '../core/described.ts'
+import { describedLoose, describedObject } from '../core/described.ts'
 import { TokenLogprob } from './chat.ts'
 import { MAX_TOP_LOGPROBS, ServiceTier, Truncation } from './responses.ts'
 import { ResponsesTool } from './responses-tools.ts'
@@ -106,13 +106,11 @@ export const ModelResponse = z.object({
   service_tier: ServiceTier.describe('The requested service tier. All tiers behave the same.').nullable(),
   store: z.boolean().describe('Whether the response is stored and can be continued.'),
   temperature: z.number().describe('Sampling temperature: 0 is the least random.'),
-  text: z
-    .looseObject({
-      format: z
-        .looseObject({ type: z.enum(['text', 'json_object', 'json_schema']).describe('Type of the format.') })
-        .describe('Free text, JSON, or JSON that matches a schema.'),
-    })
-    .describe('Requested text format.'),
+  text: describedLoose('Requested text format.', {
+    format: z
+      .looseObject({ type: z.enum(['text', 'json_object', 'json_schema']).describe('Type of the format.') })
+      .describe('Free text, JSON, or JSON that matches a schema.'),
+  }),
   tool_choice: z
     .union([
       z.enum(['none', 'auto', 'required']),
@@ -162,16 +160,8 @@ export const ResponseEvent = z.discriminatedUnion('type', [
   event('response.output_item.done', wholeItem),
   event('response.content_part.added', wholePart),
   event('response.content_part.done', wholePart),
-  event('response.output_text.delta', {
-    ...inPart,
-    delta,
-    logprobs,
-  }),
-  event('response.output_text.done', {
-    ...inPart,
-    text: text.describe('The whole text.'),
-    logprobs,
-  }),
+  event('response.output_text.delta', { ...inPart, delta, logprobs }),
+  event('response.output_text.done', { ...inPart, text: text.describe('The whole text.'), logprobs }),
   event('response.refusal.delta', { ...inPart, delta }),
   event('response.refusal.done', { ...inPart, refusal: text.describe('The whole refusal.') }),
   event('response.function_call_arguments.delta', { ...inItem, delta }),

@@ -1,5 +1,6 @@
 // Tools of a model response on the wire, the tool choice, and which of them the caller runs itself.
 import { z } from 'zod'
+import { describedLoose } from '../core/described.ts'
 import { HOSTED_TOOLS } from './hosted-tools.ts'
 
 /** An optional string that may also be null. */
@@ -16,43 +17,36 @@ export const ResponsesTool = z.discriminatedUnion('type', [
     parameters: z.looseObject({}).nullish().describe('JSON Schema of the arguments.'),
     strict: z.boolean().nullish(),
   }),
-  z
-    .looseObject({
-      type: z.literal('custom').describe('Type of the tool. Provider tools are accepted, but never called.'),
-      name: Identifier.describe('The name that the model uses to call it: at most 64 letters, digits, `_`, and `-`.'),
-      description: nullishText,
-      format: z
-        .discriminatedUnion('type', [
-          z.looseObject({ type: z.literal('text') }),
-          z.looseObject({
-            type: z.literal('grammar'),
-            syntax: z.enum(['lark', 'regex']).describe('The language of the grammar.'),
-            definition: z.string().describe('The grammar itself.'),
-          }),
-        ])
-        .nullable()
-        .describe('Format of the text. Default: free text.')
-        .optional(),
-    })
-    .describe('A tool with a text input instead of arguments.'),
-  z
-    .looseObject({
-      type: HostedTool.describe('Type of the tool. Provider tools are accepted, but never called.'),
-    })
-    .describe('Accepted and echoed. Hosted tools are never called.'),
+  describedLoose('A tool with a text input instead of arguments.', {
+    type: z.literal('custom').describe('Type of the tool. Provider tools are accepted, but never called.'),
+    name: Identifier.describe('The name that the model uses to call it: at most 64 letters, digits, `_`, and `-`.'),
+    description: nullishText,
+    format: z
+      .discriminatedUnion('type', [
+        z.looseObject({ type: z.literal('text') }),
+        z.looseObject({
+          type: z.literal('grammar'),
+          syntax: z.enum(['lark', 'regex']).describe('The language of the grammar.'),
+          definition: z.string().describe('The grammar itself.'),
+        }),
+      ])
+      .nullable()
+      .describe('Format of the text. Default: free text.')
+      .optional(),
+  }),
+  describedLoose('Accepted and echoed. Hosted tools are never called.', {
+    type: HostedTool.describe('Type of the tool. Provider tools are accepted, but never called.'),
+  }),
 ])
-const namedTools = (tool: string) =>
-  [
+const namedTools = (tool: string) => {
+  const named = <Type extends string>(type: Type) =>
     z.looseObject({
-      type: z.literal('function').describe(`Type of the ${tool}.`),
+      type: z.literal(type).describe(`Type of the ${tool}.`),
       name: z.string().describe(`Name of the ${tool}.`),
-    }),
-    z.looseObject({
-      type: z.literal('custom').describe(`Type of the ${tool}.`),
-      name: z.string().describe(`Name of the ${tool}.`),
-    }),
-    z.looseObject({ type: HostedTool.describe(`Type of the ${tool}.`) }),
-  ] as const
+    })
+  const hosted = z.looseObject({ type: HostedTool.describe(`Type of the ${tool}.`) })
+  return [named('function'), named('custom'), hosted] as const
+}
 /** The tool choice. */
 export const ResponsesToolChoice = z.union([
   z.enum(['none', 'auto', 'required']),

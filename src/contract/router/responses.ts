@@ -1,19 +1,18 @@
 // Requests for a model response on the wire: the specification, and what real clients add.
 import { z } from 'zod'
+import { describedLoose } from '../core/described.ts'
 import { HOSTED_ITEMS } from './hosted-tools.ts'
 import { calledTools, chosenNames, Identifier, ResponsesTool, ResponsesToolChoice } from './responses-tools.ts'
 import {
   Guardrails,
-  Identity,
   Metadata,
   ModelId,
   PromptServiceOptions,
+  promptFields,
   ReasoningEffort,
   Routing,
   SamplingFields,
-  TemplateEngine,
   Thinking,
-  Thread,
 } from './shared.ts'
 
 const InputText = z.looseObject({ type: z.literal('input_text'), text: z.string().describe('The text of this part.') })
@@ -95,11 +94,7 @@ export const InputItem = z.discriminatedUnion('type', [
     id: earlierId,
     status: earlierStatus,
   }),
-  z.looseObject({
-    type: z.literal('function_call_output').describe(KIND),
-    ...toolOutput,
-    status: earlierStatus,
-  }),
+  z.looseObject({ type: z.literal('function_call_output').describe(KIND), ...toolOutput, status: earlierStatus }),
   z.looseObject({
     type: z.literal('reasoning').describe(KIND),
     id: earlierId,
@@ -109,12 +104,10 @@ export const InputItem = z.discriminatedUnion('type', [
       .nullish(),
     encrypted_content: z.string().describe('Encrypted reasoning. Send it back unchanged.').nullish(),
   }),
-  z
-    .looseObject({
-      type: z.literal('item_reference').describe(KIND),
-      id: z.string().min(1).describe('The `id` of the item in an earlier response.'),
-    })
-    .describe('Reference to an item of an earlier stored response.'),
+  describedLoose('Reference to an item of an earlier stored response.', {
+    type: z.literal('item_reference').describe(KIND),
+    id: z.string().min(1).describe('The `id` of the item in an earlier response.'),
+  }),
   z.looseObject({
     type: z.literal('custom_tool_call').describe(KIND),
     call_id: z.string(),
@@ -223,13 +216,7 @@ export const ResponsesRequest = z
     user: z.string().describe("The end user's id in your system.").nullish(),
     guardrails: Guardrails.nullish(),
     ...Routing,
-    identity: Identity.nullish(),
-    thread: Thread.nullish(),
-    variables: z
-      .record(z.string(), z.unknown())
-      .nullish()
-      .describe('Values of `{{name}}` in the instructions and the input.'),
-    template_engine: TemplateEngine.nullish(),
+    ...promptFields('the instructions and the input'),
     svc: PromptServiceOptions.nullish(),
     stream: z.boolean().nullish().default(false),
   })

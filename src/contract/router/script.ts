@@ -2,7 +2,13 @@
 import { z } from 'zod'
 import { Duration } from '../core/duration.ts'
 import { rules } from '../core/rules.ts'
-import { FinishReason } from './finish-reason.ts'
+
+/** Why a choice ended. */
+export const FinishReason = z.enum(['stop', 'length', 'tool_calls', 'content_filter', 'function_call'])
+export type FinishReason = z.infer<typeof FinishReason>
+
+/** A file of a fixture. */
+export const FileName = z.strictObject({ file: z.string().min(1).describe('Name of a file beside the fixture.') })
 
 /** Timing of a reply, on the session's clock. */
 export const Timing = z.strictObject({
@@ -62,7 +68,7 @@ export const TextScript = z
       .describe('Tools that the model calls.'),
     refusal: z.string().optional().describe('Text with which the model refuses.'),
     audio: z
-      .union([z.base64(), z.strictObject({ file: z.string().min(1).describe('Name of a file beside the fixture.') })])
+      .union([z.base64(), FileName])
       .optional()
       .describe('The sound of `content`, for calls that want audio: a file as base64, or by name beside the fixture.'),
     reasoning: z.string().optional().describe('Thinking that precedes the response.'),

@@ -1,5 +1,6 @@
 // Request shapes that the router operations share (the specification, "Shared request structures"), with their limits and defaults.
 import { z } from 'zod'
+import { describedLoose } from '../core/described.ts'
 import { MAX_METADATA_PAIRS, rules } from '../core/rules.ts'
 import { FilterBy } from '../workspace/filter.ts'
 
@@ -29,44 +30,38 @@ export const Fallbacks = z
   .array(z.looseObject({ model: ModelId }))
   .describe('Models to try in order if the primary model fails.')
 /** The `retry` of a request: 1 to 5 extra attempts, and the status codes that are retried (default 429). */
-export const Retry = z
-  .looseObject({
-    count: z.int().min(1).max(5).optional().describe('Maximum number of retries.').meta({ default: 3 }),
-    on_codes: z
-      .array(z.int().min(100).max(599))
-      .optional()
-      .describe('Status codes to retry.')
-      .meta({ default: [429] }),
-  })
-  .describe('When and how often to retry a failed attempt.')
+export const Retry = describedLoose('When and how often to retry a failed attempt.', {
+  count: z.int().min(1).max(5).optional().describe('Maximum number of retries.').meta({ default: 3 }),
+  on_codes: z
+    .array(z.int().min(100).max(599))
+    .optional()
+    .describe('Status codes to retry.')
+    .meta({ default: [429] }),
+})
 /** The `load_balancer` of a request: models with weights from 0.001 to 1 (default 0.5). */
-export const LoadBalancer = z
-  .looseObject({
-    type: z.literal('weight_based'),
-    models: z
-      .array(
-        z.looseObject({
-          model: ModelId,
-          weight: z.number().min(0.001).max(1).default(0.5).describe('Weight: share of the calls.'),
-        }),
-      )
-      .min(1)
-      .describe('The models and their weights. The `model` of the request is ignored.'),
-  })
-  .describe('Distributes calls over models by weight.')
+export const LoadBalancer = describedLoose('Distributes calls over models by weight.', {
+  type: z.literal('weight_based'),
+  models: z
+    .array(
+      z.looseObject({
+        model: ModelId,
+        weight: z.number().min(0.001).max(1).default(0.5).describe('Weight: share of the calls.'),
+      }),
+    )
+    .min(1)
+    .describe('The models and their weights. The `model` of the request is ignored.'),
+})
 /** The `cache` of a request: its `ttl` is 1 to 259200 seconds (default 1800). */
-export const Cache = z
-  .looseObject({
-    type: z.literal('exact_match'),
-    ttl: z
-      .int()
-      .min(1)
-      .max(259_200)
-      .optional()
-      .describe('Lifetime of a stored response in seconds.')
-      .meta({ default: 1800 }),
-  })
-  .describe('Response cache: identical calls get a stored response.')
+export const Cache = describedLoose('Response cache: identical calls get a stored response.', {
+  type: z.literal('exact_match'),
+  ttl: z
+    .int()
+    .min(1)
+    .max(259_200)
+    .optional()
+    .describe('Lifetime of a stored response in seconds.')
+    .meta({ default: 1800 }),
+})
 /** The `timeout` of a request: the limit of one attempt in milliseconds. */
 export const Timeout = z
   .looseObject({ call_timeout: z.int().min(1).describe('Timeout of an attempt in milliseconds.') })
@@ -100,23 +95,19 @@ export const Guardrails = z
     'Checks of the input or the output. Built in: `svc_pii_detection`, `svc_sexual_moderation`, `svc_harmful_moderation`.',
   )
 /** The `identity` of a request: the end user on whose behalf the call is made. */
-export const Identity = z
-  .looseObject({
-    id: z.string().min(1).describe("The person's id in your system."),
-    display_name: z.string().describe("The person's name.").optional(),
-    email: z.email({ error: 'must be an e-mail address' }).optional(),
-    metadata: z.array(z.record(z.string(), z.unknown())).describe('Custom metadata about the person.').optional(),
-    logo_url: z.string().describe("URL of the person's avatar.").optional(),
-    tags: z.array(z.string()).describe('Tags of the person.').optional(),
-  })
-  .describe('The end user on whose behalf the call is made.')
+export const Identity = describedLoose('The end user on whose behalf the call is made.', {
+  id: z.string().min(1).describe("The person's id in your system."),
+  display_name: z.string().describe("The person's name.").optional(),
+  email: z.email({ error: 'must be an e-mail address' }).optional(),
+  metadata: z.array(z.record(z.string(), z.unknown())).describe('Custom metadata about the person.').optional(),
+  logo_url: z.string().describe("URL of the person's avatar.").optional(),
+  tags: z.array(z.string()).describe('Tags of the person.').optional(),
+})
 /** The `thread` of a request, by which traces are grouped. */
-export const Thread = z
-  .looseObject({
-    id: z.string().min(1).describe('Id of the thread. Traces group calls with the same id.'),
-    tags: z.array(z.string()).describe('Tags of the thread.').optional(),
-  })
-  .describe('Groups related calls.')
+export const Thread = describedLoose('Groups related calls.', {
+  id: z.string().min(1).describe('Id of the thread. Traces group calls with the same id.'),
+  tags: z.array(z.string()).describe('Tags of the thread.').optional(),
+})
 /** How chunks of a knowledge base are scored. */
 export const SearchType = z
   .enum(['vector_search', 'keyword_search', 'hybrid_search'])
@@ -203,33 +194,36 @@ const who = {
 /** Routing fields at the top level of every router operation. */
 export const Routing = { ...routing, cache: Cache.nullish() }
 
+const serviceOptions = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  describedLoose('Service options. The same fields at the top level take precedence.', shape)
 /** The service options of image and embedding calls. */
-export const ServiceOptions = z
-  .looseObject({ ...Routing, ...who })
-  .describe('Service options. The same fields at the top level take precedence.')
+export const ServiceOptions = serviceOptions({ ...Routing, ...who })
 /** The service options of audio calls. */
-export const ServiceOptionsUncached = z
-  .looseObject({ ...routing, ...who })
-  .describe('Service options. The same fields at the top level take precedence.')
+export const ServiceOptionsUncached = serviceOptions({ ...routing, ...who })
+/** Who calls, and the values for templates in `where`. */
+export const promptFields = (where: string) => ({
+  identity: Identity.nullish(),
+  thread: Thread.nullish(),
+  variables: z.record(z.string(), z.unknown()).nullish().describe(`Values of \`{{name}}\` in ${where}.`),
+  template_engine: TemplateEngine.nullish(),
+})
 const about = { metadata: Metadata.nullish(), identity: Identity.nullish(), thread: Thread.nullish() }
 /** The optional fields of every call. */
 export const CallFields = { ...about, ...Routing, svc: ServiceOptions.nullish() }
 /** The same for audio calls. */
 export const CallFieldsUncached = { ...about, ...routing, svc: ServiceOptionsUncached.nullish() }
 /** The service options of calls with a prompt: chat, legacy completions, responses. */
-export const PromptServiceOptions = z
-  .looseObject({
-    ...Routing,
-    ...who,
-    prompt: z
-      .unknown()
-      .optional()
-      .refine(rules.isNothing, {
-        error: 'is not emulated: stored prompts live in the hosted workspace; send their messages instead',
-      })
-      .optional()
-      .meta({ description: 'Not emulated. A value causes an error.' }),
-    inputs: Inputs.nullish(),
-    knowledge_bases: KnowledgeBases.nullish(),
-  })
-  .describe('Service options. The same fields at the top level take precedence.')
+export const PromptServiceOptions = serviceOptions({
+  ...Routing,
+  ...who,
+  prompt: z
+    .unknown()
+    .optional()
+    .refine(rules.isNothing, {
+      error: 'is not emulated: stored prompts live in the hosted workspace; send their messages instead',
+    })
+    .optional()
+    .meta({ description: 'Not emulated. A value causes an error.' }),
+  inputs: Inputs.nullish(),
+  knowledge_bases: KnowledgeBases.nullish(),
+})

@@ -1,6 +1,6 @@
 // Speech on the wire: the input text, the sound, and fixture replies.
 import { z } from 'zod'
-import { Timing } from './script.ts'
+import { FileName, Timing } from './script.ts'
 import { CallFieldsUncached, ModelId } from './shared.ts'
 
 /** The supported formats, with their media types. */
@@ -36,8 +36,6 @@ export const SpokenAudio = z.object({
   content_type: z.string().describe('Media type.'),
 })
 export type SpokenAudio = z.infer<typeof SpokenAudio>
-
-const FileName = z.strictObject({ file: z.string().min(1).describe('Name of a file beside the fixture.') })
 
 /** The `reply` of a speech fixture. By default, the sound is generated from the text. */
 export const SpeechScript = z

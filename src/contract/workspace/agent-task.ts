@@ -1,7 +1,7 @@
 // Agent tasks in the form of A2A: messages of parts, and the state of a task (the specification, "Agent task (A2A)").
 
 import { z } from 'zod'
-import { describedObject } from '../core/described.ts'
+import { describedLoose, describedObject } from '../core/described.ts'
 import { Identity, TemplateEngine, Thread } from '../router/shared.ts'
 import { Ulid } from './shared.ts'
 
@@ -113,12 +113,9 @@ export const TaskBody = z.object({
   identity: Identity.describe('Id of the request.').optional(),
   contact: Identity.optional().meta({ deprecated: true }),
   thread: Thread.describe('Id of the request.').optional(),
-  memory: z
-    .looseObject({
-      entity_id: z.string().min(1).describe('The user, session, or other entity that the memories belong to.'),
-    })
-    .describe('Memory settings.')
-    .optional(),
+  memory: describedLoose('Memory settings.', {
+    entity_id: z.string().min(1).describe('The user, session, or other entity that the memories belong to.'),
+  }).optional(),
   metadata: z.record(z.string(), z.unknown()).optional(),
   engine: TemplateEngine.optional(),
   configuration: z
@@ -159,11 +156,9 @@ export const AgentTask = z.object({
       .optional(),
   }),
   messages: z.array(TaskMessage).optional().describe('Only if the call waited for the end of the turn.'),
-  metadata: z
-    .looseObject({
-      workspace_id: z.string().describe('The workspace of the agent.'),
-      trace_id: z.string().describe('The trace of the turn. Feedback refers to it.'),
-    })
-    .describe('Ids for feedback and tracking.'),
+  metadata: describedLoose('Ids for feedback and tracking.', {
+    workspace_id: z.string().describe('The workspace of the agent.'),
+    trace_id: z.string().describe('The trace of the turn. Feedback refers to it.'),
+  }),
 })
 export type AgentTask = z.infer<typeof AgentTask>

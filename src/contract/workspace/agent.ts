@@ -1,5 +1,6 @@
 // Agents: bodies and responses (the specification, "Agent" and "Create an agent").
 import { z } from 'zod'
+import { describedLoose, describedObject } from '../core/described.ts'
 import { ChatRequest } from '../router/chat-request.ts'
 import { KnowledgeBases, ModelId, Retry, TemplateEngine } from '../router/shared.ts'
 import { Path, Ulid, Uuid } from './shared.ts'
@@ -15,34 +16,32 @@ const AgentKey = z
 
 const { shape: chat } = ChatRequest
 /** The `model.parameters` of the specification ("Agent"): fields of a chat completion. */
-const Parameters = z
-  .looseObject({
-    name: chat.name,
-    frequency_penalty: chat.frequency_penalty,
-    max_tokens: chat.max_completion_tokens
-      .describe('Deprecated: use `max_completion_tokens`.')
-      .meta({ deprecated: true }),
-    max_completion_tokens: chat.max_completion_tokens,
-    presence_penalty: chat.presence_penalty,
-    response_format: chat.response_format,
-    reasoning_effort: chat.reasoning_effort,
-    verbosity: chat.verbosity,
-    seed: chat.seed,
-    stop: chat.stop,
-    thinking: chat.thinking,
-    temperature: chat.temperature,
-    top_p: chat.top_p,
-    top_k: chat.top_k,
-    tool_choice: chat.tool_choice,
-    parallel_tool_calls: chat.parallel_tool_calls,
-    modalities: chat.modalities,
-    guardrails: chat.guardrails,
-    fallbacks: chat.fallbacks,
-    cache: chat.cache,
-    load_balancer: chat.load_balancer,
-    timeout: chat.timeout,
-  })
-  .describe('Model parameters, with the same meanings as in chat completions.')
+const Parameters = describedLoose('Model parameters, with the same meanings as in chat completions.', {
+  name: chat.name,
+  frequency_penalty: chat.frequency_penalty,
+  max_tokens: chat.max_completion_tokens
+    .describe('Deprecated: use `max_completion_tokens`.')
+    .meta({ deprecated: true }),
+  max_completion_tokens: chat.max_completion_tokens,
+  presence_penalty: chat.presence_penalty,
+  response_format: chat.response_format,
+  reasoning_effort: chat.reasoning_effort,
+  verbosity: chat.verbosity,
+  seed: chat.seed,
+  stop: chat.stop,
+  thinking: chat.thinking,
+  temperature: chat.temperature,
+  top_p: chat.top_p,
+  top_k: chat.top_k,
+  tool_choice: chat.tool_choice,
+  parallel_tool_calls: chat.parallel_tool_calls,
+  modalities: chat.modalities,
+  guardrails: chat.guardrails,
+  fallbacks: chat.fallbacks,
+  cache: chat.cache,
+  load_balancer: chat.load_balancer,
+  timeout: chat.timeout,
+})
 const connection = {
   integration_id: z.string().describe('The connection to the provider. Stored, but not used.').nullish(),
   parameters: Parameters.optional(),
@@ -249,13 +248,11 @@ export const Agent = z.object({
     .enum(['live', 'draft', 'pending', 'published'])
     .describe('Status of the version. `live` is the latest version.'),
   skills,
-  model: z
-    .object({
-      id: z.string().describe('The model, as `<provider>/<model>`.'),
-      ...connection,
-      fallback_models: z.array(z.string()).describe('Models to try in order if the model fails.').nullish(),
-    })
-    .describe('The model of the agent.'),
+  model: describedObject('The model of the agent.', {
+    id: z.string().describe('The model, as `<provider>/<model>`.'),
+    ...connection,
+    fallback_models: z.array(z.string()).describe('Models to try in order if the model fails.').nullish(),
+  }),
   version: z
     .string()
     .describe('Semantic version of the manifest.')
@@ -269,13 +266,11 @@ export const Agent = z.object({
     })
     .optional()
     .describe('Only for agents of type `a2a`.'),
-  settings: z
-    .object({
-      ...settings,
-      tools: z.array(AgentTool).describe('The tools that the agent can call.'),
-      ...checks,
-    })
-    .describe('The limits, tools and checks of the agent.'),
+  settings: describedObject('The limits, tools and checks of the agent.', {
+    ...settings,
+    tools: z.array(AgentTool).describe('The tools that the agent can call.'),
+    ...checks,
+  }),
   created_by_id: Uuid.nullish(),
   updated_by_id: Uuid.nullish(),
   created: z.string().describe('Creation time: ISO 8601, UTC.'),

@@ -1,5 +1,6 @@
 // Knowledge bases: files, the datasources made from them, and their chunks.
 import { z } from 'zod'
+import { describedList, describedObject } from '../core/described.ts'
 import { ModelId, SearchType } from '../router/shared.ts'
 import { ChunkMetadata, SourceStatus } from './chunks.ts'
 import { FilterBy } from './filter.ts'
@@ -35,32 +36,24 @@ export const FileRecord = z.object({
   ...common,
 })
 
-const RetrievalSettings = z
-  .object({
-    retrieval_type: SearchType.default('hybrid_search'),
-    top_k: z.int().min(1).max(100).default(5).describe('Maximum number of chunks.'),
-    threshold: z.number().min(0).max(1).default(0).describe('Minimum score of a chunk.'),
-    rerank_config: z
-      .object({
-        rerank_model: ModelId,
-        top_k: z.int().min(1).max(100).describe('Maximum number of chunks after reranking.').default(5),
-        rerank_threshold: z.number().min(0).max(1).describe('Minimum score after reranking.').default(0.5),
-      })
-      .describe('A reranking model. Stored, but not called.')
-      .nullish(),
-    agentic_rag_config: z
-      .object({ model: ModelId })
-      .describe('An agentic search model. Stored, but not called.')
-      .nullish(),
-  })
-  .describe('Default search settings.')
+const topK = z.int().min(1).max(100)
+const score = z.number().min(0).max(1)
+const RetrievalSettings = describedObject('Default search settings.', {
+  retrieval_type: SearchType.default('hybrid_search'),
+  top_k: topK.default(5).describe('Maximum number of chunks.'),
+  threshold: score.default(0).describe('Minimum score of a chunk.'),
+  rerank_config: describedObject('A reranking model. Stored, but not called.', {
+    rerank_model: ModelId,
+    top_k: topK.describe('Maximum number of chunks after reranking.').default(5),
+    rerank_threshold: score.describe('Minimum score after reranking.').default(0.5),
+  }).nullish(),
+  agentic_rag_config: describedObject('An agentic search model. Stored, but not called.', { model: ModelId }).nullish(),
+})
 
-const ExternalConfig = z
-  .object({
-    name: z.string().min(1).describe('Name.'),
-    api_url: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).describe('URL. It is not called.'),
-  })
-  .describe('A knowledge base somewhere else: kept, and never called.')
+const ExternalConfig = describedObject('A knowledge base somewhere else: kept, and never called.', {
+  name: z.string().min(1).describe('Name.'),
+  api_url: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).describe('URL. It is not called.'),
+})
 const ExternalConfigBody = ExternalConfig.extend({
   api_key: z.string().describe('API key. Not stored, because nothing is called.'),
 }).describe('Location of an external knowledge base. It is never called.')
@@ -86,11 +79,7 @@ export const InternalKnowledgeBody = z.object({
 /** The body that creates a knowledge base. */
 export const KnowledgeBody = z.discriminatedUnion('type', [
   InternalKnowledgeBody,
-  z.object({
-    type: z.literal('external'),
-    ...withDefaults,
-    external_config: ExternalConfigBody,
-  }),
+  z.object({ type: z.literal('external'), ...withDefaults, external_config: ExternalConfigBody }),
 ])
 /** The body that changes one. The type cannot change. */
 export const KnowledgePatch = z
@@ -116,18 +105,16 @@ export const Knowledge = z.object({
 /** The stored search settings of a knowledge base. */
 export type RetrievalSettings = z.infer<typeof RetrievalSettings>
 
-const cleanUps = z
-  .object({
-    delete_emails: z.boolean().describe('Whether to remove e-mail addresses.').default(true),
-    delete_credit_cards: z.boolean().describe('Whether to remove credit card numbers.').default(true),
-    delete_phone_numbers: z.boolean().describe('Whether to remove telephone numbers.').default(true),
-    clean_bullet_points: z.boolean().describe('Whether to remove list bullets.').default(true),
-    clean_numbered_list: z.boolean().describe('Whether to remove list numbers.').default(true),
-    clean_unicode: z.boolean().describe('Whether to replace or remove non-ASCII characters.').default(true),
-    clean_dashes: z.boolean().describe('Whether to replace dashes with spaces.').default(true),
-    clean_whitespaces: z.boolean().describe('Whether to collapse whitespace.').default(true),
-  })
-  .describe('Cleanup before chunking. Default: all.')
+const cleanUps = describedObject('Cleanup before chunking. Default: all.', {
+  delete_emails: z.boolean().describe('Whether to remove e-mail addresses.').default(true),
+  delete_credit_cards: z.boolean().describe('Whether to remove credit card numbers.').default(true),
+  delete_phone_numbers: z.boolean().describe('Whether to remove telephone numbers.').default(true),
+  clean_bullet_points: z.boolean().describe('Whether to remove list bullets.').default(true),
+  clean_numbered_list: z.boolean().describe('Whether to remove list numbers.').default(true),
+  clean_unicode: z.boolean().describe('Whether to replace or remove non-ASCII characters.').default(true),
+  clean_dashes: z.boolean().describe('Whether to replace dashes with spaces.').default(true),
+  clean_whitespaces: z.boolean().describe('Whether to collapse whitespace.').default(true),
+})
 const configuration = z.discriminatedUnion('type', [
   z.object({ type: z.literal('default') }),
   z
@@ -147,14 +134,12 @@ const configuration = z.discriminatedUnion('type', [
     }),
 ])
 /** How a file is cut into chunks. */
-export const ChunkingOptions = z
-  .object({
-    chunking_configuration: configuration
-      .describe('Standard chunking, or chunking with a custom size.')
-      .prefault({ type: 'default' }),
-    chunking_cleanup_options: cleanUps.prefault({}),
-  })
-  .describe('How to chunk the file. Default: standard chunking.')
+export const ChunkingOptions = describedObject('How to chunk the file. Default: standard chunking.', {
+  chunking_configuration: configuration
+    .describe('Standard chunking, or chunking with a custom size.')
+    .prefault({ type: 'default' }),
+  chunking_cleanup_options: cleanUps.prefault({}),
+})
 export type ChunkingOptions = z.infer<typeof ChunkingOptions>
 
 const source = {
@@ -186,18 +171,8 @@ export const Datasource = z.object({
 /** The body that searches a knowledge base. */
 export const SearchBody = z.object({
   query: z.string().min(1).describe('Search query.'),
-  top_k: z
-    .int()
-    .min(1)
-    .max(100)
-    .optional()
-    .describe('Maximum number of chunks. Default: the setting of the knowledge base, or 5.'),
-  threshold: z
-    .number()
-    .min(0)
-    .max(1)
-    .optional()
-    .describe('Minimum score. Default: the setting of the knowledge base, or 0.'),
+  top_k: topK.optional().describe('Maximum number of chunks. Default: the setting of the knowledge base, or 5.'),
+  threshold: score.optional().describe('Minimum score. Default: the setting of the knowledge base, or 0.'),
   search_type: SearchType.optional(),
   filter_by: FilterBy.optional(),
   search_options: z
@@ -219,27 +194,17 @@ export const SearchBody = z.object({
 })
 /** The result of a search, best first. */
 export const SearchAnswer = z.object({
-  matches: z
-    .array(
-      z.object({
-        id: Ulid.describe('Id of the chunk.'),
-        text: z.string().describe('Text of the chunk.'),
-        vector: z
-          .array(z.number())
-          .describe('The vector, if requested: the given `embedding`, or one computed by Understudy.')
-          .optional(),
-        metadata: ChunkMetadata.optional(),
-        scores: z
-          .object({
-            search_score: z.number().describe('The search score, by words, vectors, or both.'),
-            rerank_score: z
-              .number()
-              .describe('Same as the search score, because no rerank model is called.')
-              .optional(),
-          })
-          .describe('Score: 1 is best.')
-          .optional(),
-      }),
-    )
-    .describe('The matching chunks, best first.'),
+  matches: describedList('The matching chunks, best first.', {
+    id: Ulid.describe('Id of the chunk.'),
+    text: z.string().describe('Text of the chunk.'),
+    vector: z
+      .array(z.number())
+      .describe('The vector, if requested: the given `embedding`, or one computed by Understudy.')
+      .optional(),
+    metadata: ChunkMetadata.optional(),
+    scores: describedObject('Score: 1 is best.', {
+      search_score: z.number().describe('The search score, by words, vectors, or both.'),
+      rerank_score: z.number().describe('Same as the search score, because no rerank model is called.').optional(),
+    }).optional(),
+  }),
 })

@@ -42,6 +42,14 @@ const TaskShape = z.looseObject({
   active: z.string().nullable(),
 })
 
+/** The settings of a stored agent, and of the turns of its tasks. */
+export const AgentSettingsShape = z.looseObject({
+  max_iterations: z.number(),
+  max_execution_time: z.number(),
+  max_cost: z.number(),
+  evaluators: z.array(z.looseObject({ id: z.string() })),
+  guardrails: z.array(z.looseObject({ id: z.string() })),
+})
 const Model = z.union([z.string(), z.looseObject({ model: z.string() })])
 const TurnShape = z.looseObject({
   manifest: z.looseObject({
@@ -55,13 +63,7 @@ const TurnShape = z.looseObject({
     tools: z.array(z.looseObject({ type: z.string(), id: z.string() })),
     memory_stores: z.array(z.string()),
     team_of_agents: z.array(z.looseObject({ key: z.string() })),
-    settings: z.looseObject({
-      max_iterations: z.number(),
-      max_execution_time: z.number(),
-      max_cost: z.number(),
-      evaluators: z.array(z.looseObject({ id: z.string() })),
-      guardrails: z.array(z.looseObject({ id: z.string() })),
-    }),
+    settings: AgentSettingsShape,
   }),
   says: z.looseObject({ variables: z.looseObject({}), engine: z.string() }),
 })

@@ -1,7 +1,7 @@
 // Tools of the workspace: their definitions for models, and what a call of each does.
 
 import { z } from 'zod'
-import { describedObject } from '../core/described.ts'
+import { describedLoose, describedObject } from '../core/described.ts'
 import { common, Key, Path, prefixedForm, Uuid, VersionPatch } from './shared.ts'
 
 /** Form of a tool's id: `tool_` and a ULID. */
@@ -11,16 +11,11 @@ const FunctionName = z
   .string()
   .regex(/^[a-zA-Z0-9_-]{1,64}$/, { error: "must be 1 to 64 letters, digits, '_' and '-'" })
 // Clients reject parameters without `properties` and `required`, so both are always set.
-const Parameters = z
-  .looseObject({
-    type: z.literal('object').default('object'),
-    properties: z
-      .record(z.string(), z.unknown())
-      .describe('The arguments, by name, each as a JSON Schema.')
-      .default({}),
-    required: z.array(z.string()).describe('Names of the required arguments.').default([]),
-  })
-  .describe('JSON Schema of the arguments.')
+const Parameters = describedLoose('JSON Schema of the arguments.', {
+  type: z.literal('object').default('object'),
+  properties: z.record(z.string(), z.unknown()).describe('The arguments, by name, each as a JSON Schema.').default({}),
+  required: z.array(z.string()).describe('Names of the required arguments.').default([]),
+})
 const ToolFunction = describedObject('A client-side function. The client runs it and sends the result.', {
   name: FunctionName.describe('The name that models use to call it: at most 64 letters, digits, `_`, and `-`.'),
   description: z.string().describe('What the function does. The model uses this to decide when to call it.').optional(),

@@ -11,6 +11,7 @@ import type { TextScript } from '../../contract/router/script.ts'
 import { fingerprint } from '../../lib/ids.ts'
 import { signThought } from '../../lib/issued.ts'
 import type { EventBatch } from '../../lib/sse.ts'
+import { reasoningLimit } from '../common.ts'
 import { chatChunks } from './chunks.ts'
 import { type ChatAudio, type ChatFrame, type ChoiceParts, systemFingerprint } from './parts.ts'
 import { audioInputTokens, chatPromptTokens, effortOf } from './prompt.ts'
@@ -49,13 +50,11 @@ async function composedWithSound(
 }
 
 function answerOf(request: ChatRequest, script: TextScript): TextAnswer {
-  const { thinking } = request
-  const isReasoningOff = request.reasoning_effort === 'none' || thinking?.type === 'disabled'
   const { given, legacy } = offerOf(request)
   const answer = cutText(script, {
     maxTokens: request.max_completion_tokens ?? request.max_tokens ?? undefined,
     stop: typeof request.stop === 'string' ? [request.stop] : (request.stop ?? []),
-    reasoningTokens: isReasoningOff ? 0 : thinking?.type === 'enabled' ? thinking.budget_tokens : undefined,
+    reasoningTokens: reasoningLimit(request.reasoning_effort, request.thinking),
     parallelToolCalls: legacy ? false : (request.parallel_tool_calls ?? undefined),
     customTools: given.length === 0 ? NO_NAMES : given.filter(isCustom).map(nameOf),
   })

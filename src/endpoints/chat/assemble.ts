@@ -34,7 +34,7 @@ export function chatAssembly(): AnswerAssembly {
       first ??= chunk
       if (!named && asText(chunk.data.id)) named = chunk
       usage = chunk.usage ?? usage
-      for (const piece of chunk.choices) addPiece(choiceAt(choices, piece.index), piece)
+      for (const piece of chunk.choices) addPiece(choices.getOrInsertComputed(piece.index, newChoice), piece)
     },
     whole() {
       if (!first) return {}
@@ -49,15 +49,13 @@ export function chatAssembly(): AnswerAssembly {
   }
 }
 
-function choiceAt(choices: Map<number, Choice>, index: number): Choice {
-  let choice = choices.get(index)
-  if (!choice) {
-    const message: Choice['message'] = { role: 'assistant', content: null, refusal: null }
-    choice = { index, message, logprobs: null, finish_reason: null, calls: [] }
-    choices.set(index, choice)
-  }
-  return choice
-}
+const newChoice = (index: number): Choice => ({
+  index,
+  message: { role: 'assistant', content: null, refusal: null },
+  logprobs: null,
+  finish_reason: null,
+  calls: [],
+})
 
 function addPiece(choice: Choice, { texts, calls, functionCall, audio, logprobs, finish }: NormalChoice): void {
   const { message } = choice

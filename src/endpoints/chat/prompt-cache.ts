@@ -29,14 +29,9 @@ const markOf = ({ content }: Message) =>
     : undefined
 
 /** The prefixes of a prompt up to its last mark, from short to long. Marks do not affect whether prefixes are equal. */
-function prefixesOf(request: ChatRequest): readonly Prefix[] {
-  const { messages } = request
+function prefixesOf({ messages, model, tools }: ChatRequest): readonly Prefix[] {
   const end = messages.findLastIndex(markOf)
-  return end < 0 ? NO_PREFIXES : prefixesTo(end, request)
-}
-const NO_PREFIXES: readonly Prefix[] = []
-
-function prefixesTo(end: number, { messages, model, tools }: ChatRequest): Prefix[] {
+  if (end < 0) return NO_PREFIXES
   let id = JSON.stringify([model, tools])
   let tokens = 0
   return messages.slice(0, end + 1).map((message) => {
@@ -47,24 +42,25 @@ function prefixesTo(end: number, { messages, model, tools }: ChatRequest): Prefi
   })
 }
 
-/** How many tokens of the prompt were read from the cache, and how many were written to it. */
+const NO_PREFIXES: readonly Prefix[] = []
+
+/**
+ * How many tokens of the prompt were read from the cache, and how many were written to it. Damaged entries count as not
+ * cached.
+ */
 export function cachedTokens(
   request: ChatRequest,
   { keyValues: store, now }: AnswerContext,
 ): { cached: number; cacheCreation: number } {
   const prefixes = prefixesOf(request)
-  return prefixes.length === 0 ? NOTHING_CACHED : cachedOf(prefixes, { keyValues: store, now })
-}
-const NOTHING_CACHED = { cached: 0, cacheCreation: 0 }
-
-const isCount = (value: unknown): value is number => typeof value === 'number'
-
-/** Damaged entries count as not cached. */
-function cachedOf(prefixes: readonly Prefix[], { keyValues: store, now }: Pick<AnswerContext, 'keyValues' | 'now'>) {
+  if (prefixes.length === 0) return NOTHING_CACHED
   const cached =
     prefixes.findLast(({ id }) => readableRow(() => store.get(KIND, id, now, isCount))[0] !== undefined)?.tokens ?? 0
   return { cached, cacheCreation: (prefixes.at(-1)?.tokens ?? 0) - cached }
 }
+
+const NOTHING_CACHED = { cached: 0, cacheCreation: 0 }
+const isCount = (value: unknown): value is number => typeof value === 'number'
 
 /** The marked prefixes; writing one again extends its lifetime. */
 export function keepPrefixes(request: ChatRequest, { now }: AnswerContext): readonly KeyValueEntry[] {

@@ -7,21 +7,13 @@ import type { Attachment, CountTokens, FillText, Prompt } from '../../contract/c
 import type { ChatRequest, Message } from '../../contract/router/chat-request.ts'
 import { callsOf, offerOf } from '../../contract/router/chat-tools.ts'
 import { defaultEffort } from '../../providers/catalogue.ts'
+import { demandedAnswer, requestedEffort } from '../common.ts'
 
 /** All text of a message's content; other parts are ignored. */
 export function chatContentText(content: Message['content']): string {
   if (content == null) return ''
   if (typeof content === 'string') return content
   return content.map((part) => ('text' in part && typeof part.text === 'string' ? part.text : '')).join('')
-}
-
-/** The kind of response that the request demands. */
-function demanded(
-  { response_format: format }: ChatRequest,
-  choice: ReturnType<typeof offerOf>['choice'],
-): Prompt['answer'] {
-  if (choice === 'required' || typeof choice === 'object') return 'tool'
-  return format && format.type !== 'text' ? 'json' : 'text'
 }
 
 /** Whether a message is a tool result, including a function result of the deprecated format. */
@@ -49,7 +41,7 @@ export function chatPrompt(request: ChatRequest): Prompt {
     tools: tools.map(({ name }) => name),
     toolResult: isResult(last),
     toolText: isResult(last) ? chatContentText(last?.content) : undefined,
-    answer: demanded(request, choice),
+    answer: demandedAnswer(choice, request.response_format),
   }
   if (choice === 'none') prompt.forbidsTools = true
   return prompt
@@ -76,10 +68,7 @@ function finishedTools(messages: readonly Message[]): string[] {
 
 /** The requested reasoning effort, or the model's default; undefined for no reasoning. */
 export function effortOf({ model, reasoning_effort: effort, thinking }: ChatRequest): string | undefined {
-  if (effort === 'none' || thinking?.type === 'disabled') return undefined
-  if (effort) return effort
-  if (thinking?.type === 'enabled') return thinking.thinking_level ?? 'medium'
-  return thinking ? 'medium' : defaultEffort(model)
+  return requestedEffort(effort, thinking, () => defaultEffort(model))
 }
 
 /** The input of the generator. */

@@ -1,12 +1,14 @@
-// Streams a legacy completion as chunks, and assembles one from chunks.
-import type { TextChunk } from '../../answers/text-answer.ts'
-import type { AnswerAssembly } from '../../contract/core/assembly.ts'
+// Legacy completions: streamed as chunks, and read from providers and from the cache.
+import { usageScriptOf } from '../../answers/script-of.ts'
+import { type TextChunk, tokenChunks } from '../../answers/text-answer.ts'
+import { type AnswerAssembly, assembled } from '../../contract/core/assembly.ts'
+import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/core/operation.ts'
 import type { Usage } from '../../contract/router/chat.ts'
-import type { Completion } from '../../contract/router/completions.ts'
+import { type Completion, type CompletionRequest, CompletionScript } from '../../contract/router/completions.ts'
 import { dataEvent, type StreamEvent } from '../../lib/sse.ts'
-import { type JsonObject, objectsIn } from '../../lib/values.ts'
+import { asIndex, asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
+import { choicesProblem, chunkProblem } from '../chat/normalize.ts'
 import { systemFingerprint } from '../chat/parts.ts'
-import { normalizeCompletion } from './normalize.ts'
 
 /** One choice of a legacy completion. */
 export type CompletionChoice = Completion['choices'][number]
@@ -53,18 +55,13 @@ export function completionChunks(
   return events
 }
 
-interface OpenChoice {
-  index: number
-  text: string
-  logprobs: null
-  finish_reason: string | null
-}
+type OpenChoice = Omit<CompletionChoice, 'finish_reason'> & { finish_reason: string | null }
 
 /** Whether chunks have the finish reason only at the end, as those of providers do. Generated ones repeat it. */
 const isForeign = ({ model, system_fingerprint: own }: JsonObject): boolean => own !== systemFingerprint(String(model))
 
 /** A generated chunk with its finish reason only at the end, as OpenAI sends it. */
-export function openaiChunk(data: JsonObject): JsonObject {
+function openaiChunk(data: JsonObject): JsonObject {
   if (isForeign(data)) return data
   const choices = objectsIn(data.choices)
   return {
@@ -100,5 +97,75 @@ export function completionAssembly(): AnswerAssembly {
       const inOrder = [...choices.values()].sort((a, b) => a.index - b.index)
       return { ...frame, choices: inOrder, ...(usage ? { usage } : {}) }
     },
+  }
+}
+
+/**
+ * Reads a completion or a chunk; invalid parts are left out. `frame` are all fields other than choices and usage; the
+ * finish reason is undefined until it arrives.
+ */
+function normalizeCompletion(value: unknown) {
+  const { choices, usage, ...frame } = asObject(value) ?? {}
+  return {
+    frame,
+    choices: objectsIn(choices).map(({ index, text, finish_reason: finish }, position) => ({
+      index: asIndex(index) ?? position,
+      text: asText(text),
+      finish: asText(finish) || undefined,
+    })),
+    usage: asObject(usage),
+  }
+}
+
+/** Why a value is not a completion; undefined for a valid one. A filtered choice needs no text. */
+export const completionProblem = (value: unknown): string | undefined =>
+  choicesProblem(value, normalizeCompletion(value).choices, { field: 'text', isIn: ({ text }) => text !== undefined })
+
+/** The rules for a stream of completion chunks. */
+export const completionEvents: StreamRules = {
+  wrongWith: chunkProblem,
+  hasContent: (data) => normalizeCompletion(data).choices.some(({ text }) => Boolean(text)),
+  asOpenai: openaiChunk,
+  complete: (events) => completionProblem(assembled(completionAssembly(), events)) === undefined,
+}
+
+/** A stored response with a new id, whole or as chunks. */
+export function replayCompletion(
+  request: CompletionRequest,
+  stored: object,
+  answerContext: AnswerContext,
+): Pick<RenderedAnswer, 'body' | 'events'> {
+  const named = { id: `cmpl-${answerContext.id}`, created: Math.floor(answerContext.now / 1000) }
+  return {
+    body: () => ({ ...stored, ...named }),
+    events() {
+      const { frame, choices, usage } = normalizeCompletion(stored)
+      // A provider may have other finish reasons.
+      const parts = choices.map(({ text = '', finish }) => ({
+        pieces: tokenChunks(text),
+        finish: finish as CompletionParts['finish'],
+      }))
+      const counts = request.stream_options?.include_usage ? (usage as Usage | undefined) : undefined
+      return completionChunks({ ...frame, ...named } as unknown as CompletionFrame, parts, counts)
+    },
+  }
+}
+
+/** The texts of all choices. */
+export const completionOutputTexts = (answer: unknown): string[] =>
+  normalizeCompletion(answer).choices.flatMap(({ text }) => text ?? [])
+
+/** The script that reproduces a response: a text for each choice, which is one per prompt unless the call requested more. */
+export function completionScriptOf(answer: unknown): CompletionScript | undefined {
+  if (completionProblem(answer) !== undefined) return undefined
+  const { choices, usage } = normalizeCompletion(answer)
+  const ordered = choices.toSorted((a, b) => a.index - b.index)
+  const texts = ordered.map(({ text = '' }) => text)
+  const reason = CompletionScript.shape.finish_reason.safeParse(ordered[0]?.finish).data
+  const shared = ordered.every(({ finish }) => finish === reason)
+  return {
+    content: texts.length === 1 ? (texts[0] ?? '') : texts,
+    ...(reason && reason !== 'stop' && shared && { finish_reason: reason }),
+    ...usageScriptOf({ promptTokens: usage?.prompt_tokens, completionTokens: usage?.completion_tokens }),
   }
 }

@@ -3,17 +3,17 @@ import type { AnswerAssembly } from '../../contract/core/assembly.ts'
 import type { RenderedAnswer, StreamRules } from '../../contract/core/operation.ts'
 import type { ImageEvent, ImageResult, ImageUsage } from '../../contract/router/images.ts'
 import { dataEvent, type EventData, type StreamEvent } from '../../lib/sse.ts'
-
-const typeOf = (data: unknown) => String((data as { type?: unknown }).type)
+import { asObject, asText } from '../../lib/values.ts'
 
 /** The rules for a stream of images. */
 export const imageEvents: StreamRules = {
   wrongWith: (data) => (typeof data.type === 'string' ? undefined : "it has no 'type'"),
   hasContent: (data) => typeof data.b64_json === 'string',
-  complete: (events) => events.some(({ data }) => typeOf(data).endsWith('.completed')) && events.some(hasPicture),
+  complete: (events) =>
+    events.some(({ data }) => asText(asObject(data)?.type)?.endsWith('.completed')) && events.some(hasPicture),
 }
 
-const hasPicture = ({ data }: EventData) => typeof (data as { b64_json?: unknown }).b64_json === 'string'
+const hasPicture = ({ data }: EventData) => typeof asObject(data)?.b64_json === 'string'
 
 const eventOf = (data: ImageEvent): StreamEvent => dataEvent(data, { event: data.type, tokens: 1 })
 const NO_USAGE: ImageUsage = {
@@ -47,15 +47,7 @@ export function imageAssembly(): AnswerAssembly {
 }
 
 function resultOf({ data }: EventData): object {
-  const {
-    type: _,
-    b64_json,
-    created_at: created,
-    partial_image_index: __,
-    ...about
-  } = data as ImageEvent & {
-    partial_image_index?: number
-  }
+  const { type: _, b64_json, created_at: created, partial_image_index: __, ...about } = asObject(data) ?? {}
   return { created, data: [{ b64_json }], ...about }
 }
 

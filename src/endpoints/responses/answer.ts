@@ -1,15 +1,17 @@
 // Composes a model response from a script, whole or as events.
-import { cutText, type TextAnswer } from '../../answers/text-answer.ts'
+import { logprobsOf } from '../../answers/logprobs.ts'
+import { cutText, joinTokenChunks, type TextAnswer } from '../../answers/text-answer.ts'
 import { usageOf } from '../../answers/usage.ts'
-import type { AttemptContext, RenderedAnswer } from '../../contract/core/operation.ts'
+import type { AnswerContext, AttemptContext, RenderedAnswer } from '../../contract/core/operation.ts'
 import type { ResponsesRequest } from '../../contract/router/responses.ts'
-import type { ModelResponse, ResponseUsage } from '../../contract/router/responses-answer.ts'
+import type { ContentPart, ModelResponse, OutputItem, ResponseUsage } from '../../contract/router/responses-answer.ts'
 import { calledTools } from '../../contract/router/responses-tools.ts'
 import type { TextScript } from '../../contract/router/script.ts'
-import { responseId } from './conversation.ts'
-import { echoOf } from './echo.ts'
+import { fingerprint } from '../../lib/ids.ts'
+import { encryptReasoning } from '../../lib/issued.ts'
+import { reasoningLimit } from '../common.ts'
+import { itemId, responseId } from './conversation.ts'
 import { eventsOf } from './events.ts'
-import { incompleteReason, outputOf, outputText } from './output.ts'
 import { responsesPromptTokens } from './reading.ts'
 
 /** The response to a request: the script within the limits of the request. */
@@ -18,12 +20,10 @@ export function composeResponse(
   script: TextScript,
   answerContext: AttemptContext,
 ): RenderedAnswer {
-  const { reasoning, thinking } = request
-  const isReasoningOff = reasoning?.effort === 'none' || thinking?.type === 'disabled'
   const answer = cutText(script, {
     maxTokens: request.max_output_tokens ?? undefined,
     stop: [],
-    reasoningTokens: isReasoningOff ? 0 : thinking?.type === 'enabled' ? thinking.budget_tokens : undefined,
+    reasoningTokens: reasoningLimit(request.reasoning?.effort, request.thinking),
     parallelToolCalls: request.parallel_tool_calls ?? undefined,
     customTools: calledTools(request.tools).flatMap(({ type, name }) => (type === 'custom' ? [name] : [])),
   })
@@ -62,3 +62,114 @@ function responseUsage(script: TextScript, tokens: number, answer: TextAnswer): 
     total_tokens,
   }
 }
+
+/** Why a response is incomplete; undefined for a complete one. */
+function incompleteReason({ finish }: TextAnswer): 'max_output_tokens' | 'content_filter' | undefined {
+  if (finish === 'length') return 'max_output_tokens'
+  return finish === 'content_filter' ? 'content_filter' : undefined
+}
+
+/** The joined text of all text parts. */
+export const outputText = (output: readonly OutputItem[]): string =>
+  output
+    .flatMap((item) => (item.type === 'message' ? item.content : []))
+    .map((part) => (part.type === 'output_text' ? part.text : ''))
+    .join('')
+
+/** The items in the order in which a model writes them; the last one is incomplete if the response was cut. */
+function outputOf(request: ResponsesRequest, answer: TextAnswer, { id: call, secret }: AnswerContext): OutputItem[] {
+  const { reasoning, content: chunks, refusal, toolCalls, finish } = answer
+  const status = 'completed' as const
+  const output: OutputItem[] = []
+  const nextId = (prefix: string) => itemId(prefix, call, output.length)
+  if (reasoning.length > 0) {
+    const id = nextId('rs')
+    const encrypted = request.include?.includes('reasoning.encrypted_content')
+    output.push({
+      id,
+      type: 'reasoning',
+      status,
+      summary: showsSummary(request) ? [{ type: 'summary_text', text: joinTokenChunks(reasoning) }] : [],
+      ...(encrypted ? { encrypted_content: encryptReasoning(secret, id) } : {}),
+    })
+  }
+  // There is no empty message next to a tool call, or when the token limit left no room for one.
+  const hasText = (chunks?.length ?? 0) + (refusal?.length ?? 0) > 0
+  if (hasText || (toolCalls.length === 0 && finish !== 'length')) {
+    const content: ContentPart[] = []
+    if (chunks && (chunks.length > 0 || !refusal)) {
+      const logprobs = withLogprobs(request) ? logprobsOf(chunks, request.top_logprobs ?? 0, call) : []
+      content.push({ type: 'output_text', text: joinTokenChunks(chunks), annotations: [], logprobs })
+    }
+    if (refusal) content.push({ type: 'refusal', refusal: joinTokenChunks(refusal) })
+    output.push({ id: nextId('msg'), type: 'message', status, role: 'assistant', content })
+  }
+  for (const { kind, name, id, arguments: input } of toolCalls) {
+    const about = { status, call_id: id ?? `call_${fingerprint(`${call}:${output.length}`)}`, name }
+    const text = joinTokenChunks(input)
+    output.push(
+      kind === 'custom'
+        ? { id: nextId('ctc'), type: 'custom_tool_call', ...about, input: text }
+        : { id: nextId('fc'), type: 'function_call', ...about, arguments: text },
+    )
+  }
+  const last = output.at(-1)
+  if (last && incompleteReason(answer)) last.status = 'incomplete'
+  return output
+}
+
+/** The fields of the request that a response repeats, with their defaults, in the forms that strict clients accept. */
+const echoOf = (request: ResponsesRequest) => ({
+  background: request.background ?? false,
+  instructions: request.instructions ?? null,
+  max_output_tokens: request.max_output_tokens ?? null,
+  parallel_tool_calls: request.parallel_tool_calls ?? true,
+  previous_response_id: request.previous_response_id ?? null,
+  reasoning: { effort: request.reasoning?.effort ?? null, summary: request.reasoning?.summary ?? null },
+  service_tier: request.service_tier ?? 'auto',
+  store: request.store ?? true,
+  temperature: request.temperature ?? 1,
+  text: {
+    format: formatEcho(request),
+    ...(request.text?.verbosity ? { verbosity: request.text.verbosity } : {}),
+  },
+  tool_choice: choiceEcho(request),
+  tools: toolsEcho(request),
+  top_logprobs: request.top_logprobs ?? 0,
+  logprobs: withLogprobs(request),
+  top_p: request.top_p ?? 1,
+  truncation: request.truncation ?? 'disabled',
+  user: request.user ?? null,
+  metadata: request.metadata ?? {},
+})
+
+/** Whether the text includes log probabilities. */
+const withLogprobs = ({ include, top_logprobs }: ResponsesRequest): boolean =>
+  include?.includes('message.output_text.logprobs') === true || (top_logprobs ?? 0) > 0
+
+/** Whether the response contains a summary of its reasoning, or only counts it. */
+const showsSummary = ({ reasoning, thinking }: ResponsesRequest): boolean =>
+  reasoning?.summary != null || (thinking != null && thinking.type !== 'disabled')
+
+function formatEcho({ text }: ResponsesRequest): ModelResponse['text']['format'] {
+  const format = text?.format ?? { type: 'text' }
+  if (format.type !== 'json_schema') return { type: format.type }
+  const { name, description, schema, strict } = format
+  return { type: 'json_schema', name, ...(description ? { description } : {}), schema, strict: strict ?? true }
+}
+
+// Strict clients accept a function only in the nested form, and no other object.
+function choiceEcho({ tool_choice: choice }: ResponsesRequest): ModelResponse['tool_choice'] {
+  if (choice == null) return 'auto'
+  if (typeof choice === 'string') return choice
+  if (choice.type === 'function') return { type: 'function', function: { name: choice.name as string } }
+  return choice.type === 'allowed_tools' ? (choice.mode as 'auto' | 'required') : 'required'
+}
+
+const toolsEcho = ({ tools }: ResponsesRequest): ModelResponse['tools'] =>
+  (tools ?? []).map((tool) => {
+    if (tool.type !== 'function') return tool
+    const { type, name, description, parameters, strict } = tool
+    const optional = { ...(description == null ? {} : { description }), ...(parameters == null ? {} : { parameters }) }
+    return { type, name, ...optional, strict: strict ?? true }
+  })

@@ -3,8 +3,8 @@ import { type AnswerAssembly, assembled } from '../../contract/core/assembly.ts'
 import type { ModelResponse, OutputItem } from '../../contract/router/responses-answer.ts'
 import type { EventData } from '../../lib/sse.ts'
 import { asObject, asText } from '../../lib/values.ts'
+import { outputText } from './answer.ts'
 import { type NormalEvent, type NormalResponse, normalizeEvent, normalizePart } from './normalize.ts'
-import { outputText } from './output.ts'
 
 /** Output items by index. The index comes from the provider, so it is a key here, never an array index. */
 type Items = Map<number, OutputItem>

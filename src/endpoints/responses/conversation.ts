@@ -1,10 +1,10 @@
 // The conversation of a call for a response. Each stored response has a summary of all steps before it, so that calls
 // take the same time in a long chain as in a short one.
-import { checkSchemaField } from '../../answers/schema-sample.ts'
+import { checkSchemaField } from '../../answers/schemas.ts'
 import type { ModelConversation } from '../../contract/core/history.ts'
 import type { KeyValueEntry } from '../../contract/core/key-value.ts'
 import type { AnswerContext, CountTokens } from '../../contract/core/operation.ts'
-import type { InputItem, InputMessage, ResponsesRequest } from '../../contract/router/responses.ts'
+import type { InputItem, ResponsesRequest } from '../../contract/router/responses.ts'
 import type { OutputItem } from '../../contract/router/responses-answer.ts'
 import { fingerprint } from '../../lib/ids.ts'
 import { isChangedReasoning } from '../../lib/issued.ts'
@@ -58,11 +58,13 @@ function continued(earlier: Summary, items: readonly InputItem[]): Summary {
   const messages = items.filter(isMessage)
   const users = messages.filter(({ role }) => role === 'user')
   const instructions = messages.filter(({ role }) => role === 'system' || role === 'developer')
+  const [firstUser] = users
+  const first = earlier.first ?? (firstUser && fingerprint(itemText(firstUser.content)))
   const last = users.at(-1)
   return {
     system: [...system, ...instructions.map(({ content }) => itemText(content))],
     user: last ? itemText(last.content) : user,
-    ...firstOf(earlier.first, users[0]),
+    ...(first !== undefined && { first }),
     turn: turn + users.length,
     get tokens() {
       return earlier.tokens + itemsTokens(items)
@@ -70,9 +72,6 @@ function continued(earlier: Summary, items: readonly InputItem[]): Summary {
     calls: callsIn(items),
   }
 }
-
-const firstOf = (earlier: string | undefined, user: InputMessage | undefined): Pick<Summary, 'first'> =>
-  earlier === undefined && !user ? {} : { first: earlier ?? fingerprint(itemText(user?.content ?? '')) }
 
 const callsIn = (items: readonly InputItem[]) =>
   items.flatMap((item) =>

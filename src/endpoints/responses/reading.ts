@@ -7,6 +7,7 @@ import type { Attachment, CountTokens, Prompt } from '../../contract/core/operat
 import type { InputMessage, ResponsesRequest } from '../../contract/router/responses.ts'
 import { calledTools, chosenNames } from '../../contract/router/responses-tools.ts'
 import { modelOf } from '../../providers/catalogue.ts'
+import { demandedAnswer, requestedEffort } from '../common.ts'
 import { callNames, conversationTokens, RESPONSES_SCHEMA_PARAM, summaryOf } from './conversation.ts'
 import { instructionsTokens, isMessage, isResult, itemText, type MessageContent, ownItems, partsOf } from './items.ts'
 
@@ -23,7 +24,7 @@ export function responsesPrompt(request: ResponsesRequest): Prompt {
     ...(request.tool_choice === 'none' && { forbidsTools: true }),
     toolResult: toolText !== undefined,
     ...(toolText === undefined ? {} : { toolText }),
-    answer: demanded(request),
+    answer: demandedAnswer(choiceOf(request), request.text?.format),
   }
 }
 
@@ -31,14 +32,6 @@ export function responsesPrompt(request: ResponsesRequest): Prompt {
 export function responsesOpening(request: ResponsesRequest): Pick<Prompt, 'system' | 'user'> {
   const { system, user, first = user } = summaryOf(request)
   return { system: system[0] ?? '', user: first }
-}
-
-/** The kind of response that the request demands. */
-function demanded(request: ResponsesRequest): Prompt['answer'] {
-  const choice = choiceOf(request)
-  if (choice === 'required' || typeof choice === 'object') return 'tool'
-  const format = request.text?.format
-  return format && format.type !== 'text' ? 'json' : 'text'
 }
 
 /** Names of the tools that may be called: none, those of the tool choice, or all. */
@@ -74,10 +67,7 @@ function finishedTools(request: ResponsesRequest): string[] {
 
 /** The requested reasoning effort; undefined for no reasoning. */
 function effortOf({ reasoning, thinking }: ResponsesRequest): string | undefined {
-  if (reasoning?.effort === 'none' || thinking?.type === 'disabled') return undefined
-  if (reasoning?.effort) return reasoning.effort
-  if (thinking?.type === 'enabled') return thinking.thinking_level ?? 'medium'
-  return thinking || reasoning?.summary ? 'medium' : undefined
+  return requestedEffort(reasoning?.effort, thinking, () => (reasoning?.summary ? 'medium' : undefined))
 }
 
 /** The input of the generator. */

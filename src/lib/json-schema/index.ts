@@ -10,8 +10,7 @@ import {
   TooLarge,
   WorkSpent,
 } from './prepare.ts'
-import { valueFor, valuesFor } from './sample.ts'
-import type { SampleRun } from './types.ts'
+import { type SampleRun, valueFor } from './sample.ts'
 
 export { InvalidSchema, SchemaError, WorkSpent }
 
@@ -35,16 +34,10 @@ const STEPS_A_CHARACTER = 2
 /** For texts of more characters, only the first problems are reported. */
 const ALL_PROBLEMS = 100_000
 
-interface StepCounter {
-  spend: SpendSteps
-  /** Resets the budget. */
-  refill(): void
-}
-
-function stepCounter(most: number): StepCounter {
+function stepCounter(most: number) {
   let remaining = most
   return {
-    spend(steps) {
+    spend(steps: number): void {
       remaining -= steps
       if (remaining < 0)
         throw new WorkSpent(
@@ -52,7 +45,8 @@ function stepCounter(most: number): StepCounter {
           '',
         )
     },
-    refill() {
+    /** Resets the budget. */
+    refill(): void {
       remaining = most
     },
   }
@@ -76,10 +70,7 @@ function asSchemaError(error: unknown): SchemaError {
   return new SchemaError(error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error), '')
 }
 
-async function load() {
-  const { dereference, validate } = await import('@cfworker/json-schema')
-  return { dereference, validate }
-}
+const load = () => import('@cfworker/json-schema')
 
 type Library = Awaited<ReturnType<typeof load>>
 type Problem = ReturnType<Library['validate']>['errors'][number]
@@ -141,15 +132,7 @@ export async function sampleOf(schema: object | boolean, key: string, budget = F
     for (const attempt of ATTEMPTS) {
       counter.refill()
       try {
-        const run: SampleRun = {
-          ...attempt,
-          lookup,
-          origin,
-          key,
-          check,
-          budget: budget.values,
-          valuesFor: (schemas, at) => valuesFor(run, schemas, at),
-        }
+        const run: SampleRun = { ...attempt, lookup, origin, key, check, budget: budget.values }
         const inside = typeof root === 'object' ? { schema: root, outer: undefined } : undefined
         const sample = valueFor(run, [root], { name: '', path: '', turn: 0, inside })
         return JSON.parse(JSON.stringify(sample))

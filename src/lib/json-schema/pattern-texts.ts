@@ -100,11 +100,7 @@ class Drawing {
   }
 
   #sizeOf(node: RegexNode): Size {
-    const cached = this.#sizes.get(node)
-    if (cached) return cached
-    const size = this.#measured(node)
-    this.#sizes.set(node, size)
-    return size
+    return this.#sizes.getOrInsertComputed(node, () => this.#measured(node))
   }
 
   #measured(node: RegexNode): Size {
@@ -180,11 +176,7 @@ class Drawing {
   }
 
   #character(raw: string): string | undefined {
-    let choices = this.#characters.get(raw)
-    if (!choices) {
-      choices = charactersFor(raw, this.#plain)
-      this.#characters.set(raw, choices)
-    }
+    const choices = this.#characters.getOrInsertComputed(raw, () => charactersFor(raw, this.#plain))
     return choices[Math.floor((choices.length > 1 ? this.#random() : 0) * choices.length)]
   }
 }

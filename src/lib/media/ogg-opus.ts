@@ -13,16 +13,8 @@ const PACKETS_A_PAGE = 40
 
 /** An Ogg file with one Opus stream of about 24 kbit/s, in packets of 20 ms. */
 export async function oggOpusOf(pcm: Int16Array, rate: number): Promise<Uint8Array> {
-  const encoder = await opusEncoder(rate)
-  const frame = rate / FRAMES_A_SECOND
   const length = (pcm.length / rate) * OPUS_RATE + LOOK_AHEAD
-  const packets: Uint8Array[] = []
-  for (let index = 0; (index * OPUS_RATE) / FRAMES_A_SECOND < length; index++) {
-    const samples = new Int16Array(frame)
-    samples.set(pcm.subarray(index * frame, (index + 1) * frame))
-    packets.push(encoder.encode(bytesOf(samples)))
-  }
-  encoder.free()
+  const packets = await packetsOf(pcm, { rate, length })
   const pages = [
     oggPage({ index: 0, packets: [opusHead(rate)], granule: 0, last: false }),
     oggPage({ index: 1, packets: [opusTags()], granule: 0, last: false }),
@@ -46,8 +38,8 @@ const loadOpus = once(async () =>
   (await import('opusscript/build/opusscript_native_wasm.js')).default({ wasmBinary: readFileSync(wasm) }),
 )
 
-/** Encodes packets of 20 ms in order. Free it afterwards. */
-async function opusEncoder(rate: number): Promise<{ encode: (pcm: Uint8Array) => Uint8Array; free: () => void }> {
+/** Encodes packets of 20 ms, in order; `length` is that of all in Opus samples. */
+async function packetsOf(pcm: Int16Array, { rate, length }: { rate: number; length: number }): Promise<Uint8Array[]> {
   const opus = await loadOpus()
   const handler = new opus.OpusScriptHandler(rate, 1, AUDIO)
   handler._encoder_ctl(SET_BITRATE, 24_000)
@@ -57,19 +49,19 @@ async function opusEncoder(rate: number): Promise<{ encode: (pcm: Uint8Array) =>
   // It takes each byte of a sample as a 16-bit number.
   const input = opus._malloc(frame * 2 * 2)
   const output = opus._malloc(MAX_BYTES)
-  return {
-    encode: (pcm) => {
-      opus.HEAPU16.set(pcm, input / 2)
-      const length = handler._encode(input, pcm.length, output, frame)
-      if (length < 0) throw new Error(`the Opus encoder failed with ${length}`)
-      return opus.HEAPU8.slice(output, output + length)
-    },
-    free: () => {
-      opus.OpusScriptHandler.destroy_handler(handler)
-      opus._free(input)
-      opus._free(output)
-    },
+  const packets: Uint8Array[] = []
+  for (let index = 0; (index * OPUS_RATE) / FRAMES_A_SECOND < length; index++) {
+    const samples = new Int16Array(frame)
+    samples.set(pcm.subarray(index * frame, (index + 1) * frame))
+    opus.HEAPU16.set(bytesOf(samples), input / 2)
+    const bytes = handler._encode(input, samples.byteLength, output, frame)
+    if (bytes < 0) throw new Error(`the Opus encoder failed with ${bytes}`)
+    packets.push(opus.HEAPU8.slice(output, output + bytes))
   }
+  opus.OpusScriptHandler.destroy_handler(handler)
+  opus._free(input)
+  opus._free(output)
+  return packets
 }
 
 function opusHead(rate: number): Uint8Array {

@@ -14,13 +14,8 @@ export function messagesOfChat(chat: readonly unknown[]): ConvertedMessages {
     const message = asObject(value) ?? {}
     const { role } = message
     if (role === 'system' || role === 'developer') continue
-    converted.messages.push(
-      role === 'assistant'
-        ? assistantMessage(message)
-        : role === 'tool'
-          ? resultMessage(message)
-          : userMessage(message),
-    )
+    const convert = role === 'assistant' ? assistantMessage : role === 'tool' ? resultMessage : userMessage
+    converted.messages.push(convert(message))
     converted.origins.push(index)
   }
   return converted

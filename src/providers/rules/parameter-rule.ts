@@ -28,22 +28,25 @@ export interface ParameterRule {
   /** Whether it needs the number of input tokens, which are only counted when the response is created. */
   countsInput?: true
   /** @param request The body as the provider receives it. */
-  check(request: Readonly<Record<string, unknown>>, facts: ParameterFacts): RequestRejection | undefined
+  check(request: Readonly<Record<string, unknown>>, facts: ParameterFacts): RequestRejection | false | undefined
 }
 
-/** A rule that a request breaks, with the provider's error. */
-interface BrokenParameterRule {
-  rule: ParameterRule
-  rejection: RequestRejection
-}
+/** A rule in the list of a provider. */
+export type ListedParameterRule = Omit<ParameterRule, 'api'>
 
-/** The first rule that a request breaks. Undefined if it breaks none. */
+/** The rules of a provider for one API. */
+export const parameterRules = (
+  api: ParameterRule['api'],
+  rules: readonly ListedParameterRule[],
+): readonly ParameterRule[] => rules.map((rule) => ({ ...rule, api }))
+
+/** The first rule that a request breaks, with the provider's error. Undefined if it breaks none. */
 export function brokenParameterRule(
   rules: readonly ParameterRule[],
   api: ParameterRule['api'],
   request: Readonly<Record<string, unknown>>,
   facts: ParameterFacts,
-): BrokenParameterRule | undefined {
+): { rule: ParameterRule; rejection: RequestRejection } | undefined {
   for (const rule of rules) {
     if (rule.api !== api || !rule.models.test(facts.model)) continue
     const rejection = rule.check(request, facts)

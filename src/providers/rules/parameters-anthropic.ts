@@ -1,12 +1,22 @@
 // Requests that Anthropic refuses because of their parameters. Each rule holds for the models that its source is about. Headers
 // are not known here, so a limit that a beta header raises is the raised one.
 import { asObject } from '../../lib/values.ts'
-import { changedNumber, modelsNamed, numberIn, type ParameterRule, tokensBeyond } from './parameter-rule.ts'
+import {
+  changedNumber,
+  modelsNamed,
+  numberIn,
+  type ParameterRule,
+  parameterRules,
+  tokensBeyond,
+} from './parameter-rule.ts'
 import { INVALID_REQUEST, type RequestRejection } from './rule.ts'
 
 type Request = Readonly<Record<string, unknown>>
 
 const invalid = (message: string): RequestRejection => ({ ...INVALID_REQUEST, message })
+/** The rejection of a parameter that the model no longer takes, if it has a value. */
+const deprecated = (param: string, value: number | undefined) =>
+  value !== undefined && invalid(`\`${param}\` is deprecated for this model.`)
 const models = (...names: string[]) => modelsNamed(names, /-\d{8}|-latest|@\d{8}/)
 
 /** Those that think with a budget of tokens. */
@@ -21,28 +31,21 @@ const WITHOUT_TOP_P = models('claude-opus-4-7', 'claude-opus-4-8', 'claude-fable
 const WITHOUT_TOP_K = models('claude-opus-4-7', 'claude-opus-4-8')
 
 const thinkingOf = ({ thinking }: Request) => asObject(thinking)
+const isThinking = (request: Request) => ['enabled', 'adaptive'].includes(String(thinkingOf(request)?.type))
 const hasBudget = (request: Request) => thinkingOf(request)?.type === 'enabled'
 const budgetOf = (request: Request) => (hasBudget(request) ? numberIn(thinkingOf(request)?.budget_tokens) : undefined)
 
 const THINKING_DOCS = 'https://docs.claude.com/en/docs/build-with-claude/extended-thinking'
 
 /** The rules about parameters, in the order in which they are tried. */
-export const anthropicParameters: readonly ParameterRule[] = [
+export const anthropicParameters: readonly ParameterRule[] = parameterRules('messages', [
   {
     id: 'messages-max-tokens-too-large',
-    api: 'messages',
     // Not the ids `claude-opus-4` and `claude-sonnet-4`, which Anthropic does not have: the AI SDK takes them for newer models.
     models: models(
       ...['claude-3-opus', 'claude-3-haiku', 'claude-3-5-sonnet', 'claude-3-5-haiku', 'claude-3-7-sonnet'],
-      ...[
-        'claude-opus-4-20250514',
-        'claude-sonnet-4-20250514',
-        'claude-opus-4-0',
-        'claude-sonnet-4-0',
-        'claude-opus-4-1',
-        'claude-opus-4-5',
-        'claude-sonnet-4-5',
-      ],
+      ...['claude-opus-4-20250514', 'claude-sonnet-4-20250514', 'claude-opus-4-0', 'claude-sonnet-4-0'],
+      ...['claude-opus-4-1', 'claude-opus-4-5', 'claude-sonnet-4-5'],
       ...['claude-haiku-4-5', 'claude-opus-4-6', 'claude-sonnet-4-6', 'claude-opus-4-7', 'claude-opus-4-8'],
       ...['claude-opus-5', 'claude-sonnet-5', 'claude-fable-5', 'claude-opus-5-5', 'claude-sonnet-5-5'],
       'claude-haiku-5-5',
@@ -60,76 +63,62 @@ export const anthropicParameters: readonly ParameterRule[] = [
   },
   {
     id: 'messages-temperature-deprecated',
-    api: 'messages',
     models: ADAPTIVE_ONLY,
     // Also https://github.com/UKGovernmentBEIS/inspect_ai/issues/3721 (Opus 4.7).
     // Also https://github.com/The-PR-Agent/pr-agent/issues/2456 (Opus 4.8, Fable 5).
     source: 'https://github.com/earendil-works/pi/pull/7961',
-    check: (request) =>
-      changedNumber(request.temperature) === undefined || isThinking(request)
-        ? undefined
-        : invalid('`temperature` is deprecated for this model.'),
+    check: (request) => !isThinking(request) && deprecated('temperature', changedNumber(request.temperature)),
   },
   {
     id: 'messages-top-p-deprecated',
-    api: 'messages',
     models: WITHOUT_TOP_P,
     // Also https://github.com/FerroxLabs/wayland/issues/250 (Opus 4.8).
     source: 'https://github.com/router-for-me/CLIProxyAPI/issues/4383',
-    check: ({ top_p }) =>
-      changedNumber(top_p) === undefined ? undefined : invalid('`top_p` is deprecated for this model.'),
+    check: ({ top_p }) => deprecated('top_p', changedNumber(top_p)),
   },
   {
     id: 'messages-top-k-deprecated',
-    api: 'messages',
     models: WITHOUT_TOP_K,
     // Also https://github.com/vellum-ai/vellum-assistant/pull/35820 (Opus 4.8).
     source: 'https://github.com/danny-avila/LibreChat/issues/12945',
-    check: ({ top_k: most }) => (numberIn(most) ? invalid('`top_k` is deprecated for this model.') : undefined),
+    check: ({ top_k: most }) => deprecated('top_k', numberIn(most) || undefined),
   },
   {
     id: 'messages-temperature-and-top-p',
-    api: 'messages',
-    models: models(
-      ...['claude-opus-4-1', 'claude-opus-4-5', 'claude-sonnet-4-5', 'claude-sonnet-4-6', 'claude-haiku-4-5'],
-    ),
+    models: models('claude-opus-4-1', 'claude-opus-4-5', 'claude-sonnet-4-5', 'claude-sonnet-4-6', 'claude-haiku-4-5'),
     // Also https://github.com/SalesforceAIResearch/MCP-Universe/issues/49 (Opus 4.5).
     // Also https://github.com/Vali-98/ChatterUI/issues/564 (Sonnet 4.6).
     // Also https://github.com/comet-ml/opik/pull/3728 (Opus 4.1, Haiku 4.5).
     source: 'https://github.com/BerriAI/litellm/issues/15097',
-    check(request) {
-      if (changedNumber(request.temperature) === undefined || numberIn(request.top_p) === undefined) return undefined
-      return invalid('`temperature` and `top_p` cannot both be specified for this model. Please use only one.')
-    },
+    check: (request) =>
+      changedNumber(request.temperature) !== undefined &&
+      numberIn(request.top_p) !== undefined &&
+      invalid('`temperature` and `top_p` cannot both be specified for this model. Please use only one.'),
   },
   {
     id: 'messages-thinking-enabled-unsupported',
-    api: 'messages',
     models: ADAPTIVE_ONLY,
     // Also https://github.com/NousResearch/hermes-agent/issues/11137 (Opus 4.7).
     // Also https://github.com/docker/docker-agent/issues/3093 (Opus 4.8).
     source: 'https://platform.claude.com/en/docs/build-with-claude/extended-thinking',
-    check(request) {
-      if (!hasBudget(request)) return undefined
-      return invalid(
+    check: (request) =>
+      hasBudget(request) &&
+      invalid(
         '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.',
-      )
-    },
+      ),
   },
   {
     id: 'messages-budget-with-adaptive',
-    api: 'messages',
     models: models('claude-opus-4-6', 'claude-sonnet-4-6'),
     source: 'https://github.com/NousResearch/hermes-agent/pull/1128',
     check(request) {
       const thinking = thinkingOf(request)
-      if (thinking?.type !== 'adaptive' || thinking.budget_tokens === undefined) return undefined
-      return invalid('thinking.adaptive.budget_tokens: Extra inputs are not permitted')
+      const isLimited = thinking?.type === 'adaptive' && thinking.budget_tokens !== undefined
+      return isLimited && invalid('thinking.adaptive.budget_tokens: Extra inputs are not permitted')
     },
   },
   {
     id: 'messages-budget-too-small',
-    api: 'messages',
     models: WITH_BUDGET,
     source: 'https://github.com/themaximalist/llm.js/issues/30',
     check(request) {
@@ -140,7 +129,6 @@ export const anthropicParameters: readonly ParameterRule[] = [
   },
   {
     id: 'messages-budget-not-below-max-tokens',
-    api: 'messages',
     models: WITH_BUDGET,
     // Also https://github.com/sigoden/aichat/issues/1304 (Sonnet 4).
     source: 'https://github.com/mirrorange/clove/issues/39',
@@ -156,7 +144,6 @@ export const anthropicParameters: readonly ParameterRule[] = [
   },
   {
     id: 'messages-temperature-while-thinking',
-    api: 'messages',
     models: models(
       ...['claude-opus-4-6', 'claude-sonnet-4-6', 'claude-opus-4-8', 'claude-opus-5', 'claude-opus-4-5'],
       ...['claude-sonnet-4-5', 'claude-haiku-4-5', 'claude-opus-4-1', 'claude-sonnet-4', 'claude-3-7-sonnet'],
@@ -173,7 +160,6 @@ export const anthropicParameters: readonly ParameterRule[] = [
   },
   {
     id: 'messages-top-k-while-thinking',
-    api: 'messages',
     models: models('claude-opus-4-1'),
     source: 'https://github.com/quarkiverse/quarkus-langchain4j/issues/1812',
     check(request) {
@@ -184,7 +170,6 @@ export const anthropicParameters: readonly ParameterRule[] = [
   },
   {
     id: 'messages-forced-tool-while-thinking',
-    api: 'messages',
     models: WITH_BUDGET,
     // Also https://github.com/can1357/oh-my-pi/issues/341 (Sonnet 4.6).
     source: 'https://github.com/mastra-ai/mastra/issues/7507',
@@ -196,15 +181,10 @@ export const anthropicParameters: readonly ParameterRule[] = [
   },
   {
     id: 'messages-prompt-too-long',
-    api: 'messages',
     countsInput: true,
     // Not Sonnet 4 and 4.5, which a beta header gives five times the context.
     models: models(
-      'claude-3-haiku',
-      'claude-3-5-haiku',
-      'claude-opus-4',
-      'claude-opus-4-1',
-      'claude-opus-4-5',
+      ...['claude-3-haiku', 'claude-3-5-haiku', 'claude-opus-4', 'claude-opus-4-1', 'claude-opus-4-5'],
       'claude-haiku-4-5',
     ),
     source: 'https://github.com/anthropics/claude-code/issues/12186',
@@ -214,13 +194,7 @@ export const anthropicParameters: readonly ParameterRule[] = [
       return tokens === undefined ? undefined : invalid(`prompt is too long: ${tokens} tokens > ${limit} maximum`)
     },
   },
-]
-
-/** Whether a request turns thinking on. */
-function isThinking(request: Request): boolean {
-  const type = thinkingOf(request)?.type
-  return type === 'enabled' || type === 'adaptive'
-}
+])
 
 /** The fewest tokens that a budget for thinking may have. */
 const MIN_BUDGET = 1_024

@@ -1,7 +1,15 @@
 // Requests that OpenAI refuses because of their parameters. Each rule holds for the models that its source is about, and for
 // nothing more: a model of a newer family takes what it likes until somebody has seen it refuse.
-import { asObject, objectsIn } from '../../lib/values.ts'
-import { changedNumber, modelsNamed, numberIn, type ParameterRule, tokensBeyond } from './parameter-rule.ts'
+import { asList, asObject, objectsIn } from '../../lib/values.ts'
+import {
+  changedNumber,
+  type ListedParameterRule,
+  modelsNamed,
+  numberIn,
+  type ParameterRule,
+  parameterRules,
+  tokensBeyond,
+} from './parameter-rule.ts'
 import { INVALID_REQUEST, type RequestRejection } from './rule.ts'
 
 const invalid = (param: string | null, code: string | null, message: string): RequestRejection => ({
@@ -46,9 +54,8 @@ const chatEfforts = (
   names: readonly string[],
   efforts: readonly string[],
   source: string,
-): ParameterRule => ({
+): ListedParameterRule => ({
   id,
-  api: 'chat',
   models: models(...names),
   source,
   check({ reasoning_effort: effort }) {
@@ -59,9 +66,13 @@ const chatEfforts = (
 })
 
 /** A rule about the efforts that a model takes in responses. */
-const responsesEfforts = (id: string, name: string, efforts: readonly string[], source: string): ParameterRule => ({
+const responsesEfforts = (
+  id: string,
+  name: string,
+  efforts: readonly string[],
+  source: string,
+): ListedParameterRule => ({
   id,
-  api: 'responses',
   models: models(name),
   source,
   check({ reasoning }) {
@@ -72,11 +83,9 @@ const responsesEfforts = (id: string, name: string, efforts: readonly string[], 
   },
 })
 
-/** The rules about parameters, in the order in which they are tried. */
-export const openaiParameters: readonly ParameterRule[] = [
+const chatParameters = parameterRules('chat', [
   {
     id: 'chat-max-tokens',
-    api: 'chat',
     models: models('o1', 'o3', 'o3-mini', 'o4-mini', ...GPT5, 'gpt-5.1', 'gpt-5.2', 'gpt-5.4', 'gpt-5.4-mini'),
     // Also https://github.com/teilomillet/gollm/issues/33 (o1, o3-mini).
     // Also https://github.com/memochou1993/gpt-ai-assistant/issues/361 (o3).
@@ -95,7 +104,6 @@ export const openaiParameters: readonly ParameterRule[] = [
   },
   {
     id: 'chat-both-token-limits',
-    api: 'chat',
     models: models('gpt-4.1'),
     source: 'https://github.com/langchain-ai/langgraph/issues/5943',
     check({ max_tokens: most, max_completion_tokens: other }) {
@@ -106,7 +114,6 @@ export const openaiParameters: readonly ParameterRule[] = [
   },
   {
     id: 'chat-max-tokens-too-large',
-    api: 'chat',
     models: models(...GPT4),
     // Also https://github.com/tailcallhq/forgecode/issues/1185 (gpt-4o).
     source: 'https://github.com/opencode-ai/opencode/issues/140',
@@ -119,7 +126,6 @@ export const openaiParameters: readonly ParameterRule[] = [
   },
   {
     id: 'chat-temperature',
-    api: 'chat',
     models: models('o1-mini', 'o1-preview', 'o3', 'o4-mini', ...GPT5),
     // Also https://github.com/diffbot/code-gpt-docs/issues/445 (gpt-5).
     // Also https://github.com/griptape-ai/griptape/issues/1915 (o4-mini).
@@ -129,60 +135,49 @@ export const openaiParameters: readonly ParameterRule[] = [
   },
   {
     id: 'chat-temperature-while-reasoning',
-    api: 'chat',
     models: models('gpt-5.4'),
     source: 'https://github.com/johny-b/llmcomp/issues/69',
     // Without an effort it does not reason, and takes any temperature.
-    check: (request) => (reasons(request) ? defaultTemperature(request.temperature) : undefined),
+    check: (request) => reasons(request) && defaultTemperature(request.temperature),
   },
   {
     id: 'chat-temperature-unsupported',
-    api: 'chat',
     models: models('o3-mini'),
     source: 'https://github.com/npiv/chatblade/issues/100',
-    check: (request) => (changedNumber(request.temperature) === undefined ? undefined : unsupported('temperature')),
+    check: ({ temperature }) => changedNumber(temperature) !== undefined && unsupported('temperature'),
   },
   {
     id: 'chat-top-p',
-    api: 'chat',
     models: models('o1', 'o1-mini', 'o1-preview', 'o4-mini', 'gpt-5'),
     // Also https://github.com/aandrew-me/tgpt/issues/333 (o1).
     // Also https://github.com/chatboxai/chatbox/issues/2627 (gpt-5).
     source: 'https://github.com/aandrew-me/tgpt/pull/366',
-    check: ({ top_p }) => (changedNumber(top_p) === undefined ? undefined : unsupported('top_p')),
+    check: ({ top_p }) => changedNumber(top_p) !== undefined && unsupported('top_p'),
   },
   {
     id: 'chat-stop',
-    api: 'chat',
     models: models('o1-mini', 'o1-preview', 'o3', 'o4-mini', ...GPT5),
     // Also https://github.com/crewAIInc/crewAI/issues/2738 (o3).
     // Also https://github.com/griptape-ai/griptape/issues/1915 (o4-mini).
     // Also https://github.com/crewAIInc/crewAI/issues/1323 (o1-mini, o1-preview).
     source: 'https://github.com/huggingface/smolagents/pull/1662',
-    check({ stop }) {
-      const isSet = typeof stop === 'string' || (Array.isArray(stop) && stop.length > 0)
-      return isSet ? unsupported('stop') : undefined
-    },
+    check: ({ stop }) => (typeof stop === 'string' || asList(stop).length > 0) && unsupported('stop'),
   },
   {
     id: 'chat-presence-penalty',
-    api: 'chat',
     models: models('gpt-5-mini'),
     source: 'https://github.com/nextai-translator/nextai-translator/issues/1781',
-    check: ({ presence_penalty: penalty }) => (numberIn(penalty) ? unsupported('presence_penalty') : undefined),
+    check: ({ presence_penalty: penalty }) => Boolean(numberIn(penalty)) && unsupported('presence_penalty'),
   },
   {
     id: 'chat-parallel-tool-calls',
-    api: 'chat',
     models: models('o3-mini', 'o4-mini'),
     // Also https://github.com/browser-use/web-ui/issues/648 (o3-mini).
     source: 'https://github.com/evalstate/fast-agent/issues/279',
-    check: ({ parallel_tool_calls: parallel }) =>
-      typeof parallel === 'boolean' ? unsupported('parallel_tool_calls') : undefined,
+    check: ({ parallel_tool_calls: parallel }) => typeof parallel === 'boolean' && unsupported('parallel_tool_calls'),
   },
   {
     id: 'chat-functions-without-effort-none',
-    api: 'chat',
     models: models(...GPT56),
     // Also https://github.com/danny-avila/LibreChat/issues/14355 (gpt-5.6-sol).
     // Also https://github.com/livekit/agents/pull/7169 (gpt-5.6-luna).
@@ -197,7 +192,6 @@ export const openaiParameters: readonly ParameterRule[] = [
   },
   {
     id: 'chat-functions-while-reasoning',
-    api: 'chat',
     models: models('gpt-5.4'),
     source: 'https://github.com/pipecat-ai/pipecat/issues/4043',
     check(request, { model }) {
@@ -208,14 +202,11 @@ export const openaiParameters: readonly ParameterRule[] = [
   },
   {
     id: 'chat-effort-unrecognized',
-    api: 'chat',
     models: models('gpt-4o', 'gpt-4o-mini'),
     // Also https://github.com/AAswordman/Operit/issues/1048 (gpt-4o).
     source: 'https://github.com/davidmigloz/langchain_dart/issues/712',
     check: ({ reasoning_effort: effort }) =>
-      typeof effort === 'string'
-        ? invalid(null, null, 'Unrecognized request argument supplied: reasoning_effort')
-        : undefined,
+      typeof effort === 'string' && invalid(null, null, 'Unrecognized request argument supplied: reasoning_effort'),
   },
   chatEfforts(
     'chat-effort-gpt-5.1',
@@ -231,7 +222,6 @@ export const openaiParameters: readonly ParameterRule[] = [
   ),
   {
     id: 'chat-input-tokens',
-    api: 'chat',
     countsInput: true,
     models: models(...GPT5),
     source: 'https://github.com/cline/cline/issues/5474',
@@ -245,7 +235,6 @@ export const openaiParameters: readonly ParameterRule[] = [
   },
   {
     id: 'chat-context-length',
-    api: 'chat',
     countsInput: true,
     models: models(...GPT4, 'gpt-4-turbo', 'gpt-4', 'gpt-3.5-turbo'),
     // Also https://github.com/jefferson-calmon/codocx/issues/6 (128,000 tokens).
@@ -258,18 +247,19 @@ export const openaiParameters: readonly ParameterRule[] = [
       return invalid('messages', 'context_length_exceeded', message)
     },
   },
+])
+
+const responsesParameters = parameterRules('responses', [
   {
     id: 'responses-temperature',
-    api: 'responses',
     models: models(...GPT5, 'gpt-5.2-codex'),
     // Also https://github.com/OpenHands/software-agent-sdk/issues/1837 (gpt-5.2-codex).
     source: 'https://github.com/JetBrains/koog/issues/1263',
-    check: (request) =>
-      changedNumber(request.temperature) === undefined ? undefined : { ...unsupported('temperature'), code: null },
+    check: ({ temperature }) =>
+      changedNumber(temperature) !== undefined && { ...unsupported('temperature'), code: null },
   },
   {
     id: 'responses-max-output-tokens-too-small',
-    api: 'responses',
     models: /^(?:gpt-|o\d)/,
     source: 'https://github.com/vectorize-io/hindsight/issues/58',
     check({ max_output_tokens: most }) {
@@ -281,11 +271,9 @@ export const openaiParameters: readonly ParameterRule[] = [
   },
   {
     id: 'responses-effort-unsupported',
-    api: 'responses',
     models: models('gpt-4.1'),
     source: 'https://github.com/BoundaryML/baml/pull/2708',
-    check: ({ reasoning }) =>
-      typeof asObject(reasoning)?.effort === 'string' ? unsupported('reasoning.effort') : undefined,
+    check: ({ reasoning }) => typeof asObject(reasoning)?.effort === 'string' && unsupported('reasoning.effort'),
   },
   responsesEfforts(
     'responses-effort-gpt-5.1',
@@ -301,7 +289,6 @@ export const openaiParameters: readonly ParameterRule[] = [
   ),
   {
     id: 'responses-context-length',
-    api: 'responses',
     countsInput: true,
     models: models(...GPT5, 'gpt-5.1', 'gpt-5.2'),
     // Also https://github.com/dyad-sh/dyad/issues/1672.
@@ -314,7 +301,10 @@ export const openaiParameters: readonly ParameterRule[] = [
       return invalid('input', 'context_length_exceeded', message)
     },
   },
-]
+])
+
+/** The rules about parameters, in the order in which they are tried. */
+export const openaiParameters: readonly ParameterRule[] = [...chatParameters, ...responsesParameters]
 
 /** The fewest tokens of output that a request for a response may allow. */
 const MIN_OUTPUT = 16

@@ -1,5 +1,5 @@
 // Runs evaluators on texts.
-import { SlowSchema, schemaProblems } from '../../answers/schema-problems.ts'
+import { SlowSchema, schemaProblems } from '../../answers/schemas.ts'
 import { ApiError } from '../../contract/core/error.ts'
 import type { Evaluation } from '../../contract/core/trace.ts'
 import type { EvaluatorFields } from '../../contract/workspace/evaluator.ts'
@@ -110,13 +110,9 @@ async function askModel(
 /** The prompt with the evaluated texts, or followed by them if it has no variable for them. */
 function filled(prompt: string, { texts, input }: GuardrailInput, values: EvaluationContext['values'] = {}): string {
   const output = texts.join('\n\n')
-  const full = filledPrompt(prompt, { ...values, log: { ...values, output, input }, output, input })
-  return full === prompt ? `${prompt}\n\n${output}` : full
-}
-
-function filledPrompt(prompt: string, values: Record<string, unknown>): string {
   try {
-    return fillText(prompt, values)
+    const full = fillText(prompt, { ...values, log: { ...values, output, input }, output, input })
+    return full === prompt ? `${prompt}\n\n${output}` : full
   } catch (error) {
     if (!(error instanceof TemplateTooLong)) throw error
     throw new ApiError(422, 'prompt_too_long', `its prompt cannot be filled in: ${error.message}`)

@@ -19,8 +19,9 @@ import { listOf } from '../../contract/workspace/shared.ts'
 import type { Session } from '../../sessions/sessions.ts'
 import type { JobOwner } from '../../workers/pool.ts'
 import { type ResourceDeps, recordRoute } from '../routes.ts'
-import { createRecord, deleteRecords, findRecord, shown, updateRecord } from '../verbs.ts'
+import { deleteRecords, findRecord, shown, updateRecord } from '../verbs.ts'
 import { workOf } from '../work.ts'
+import { storeChunk } from './chunk.ts'
 import { chunks, countChunks, datasources, includesChunk } from './knowledge.ts'
 
 /** The routes of chunks other than reading them one by one. */
@@ -53,32 +54,17 @@ const createRoute = (deps: ResourceDeps): Route =>
     body: ChunksBody,
     response: z.array(Chunk),
     async handle({ request, params, body, session, caller }) {
-      const vectors = await session.clock.work(
-        vectorsOf(
-          body.map(({ text }) => text),
-          goneWith(session, request),
-        ),
-      )
+      const texts = body.map(({ text }) => text)
+      const vectors = await session.clock.work(vectorsOf(texts, goneWith(session, request)))
       const made = await session.transact(() => {
         const work = workOf(session, caller)
         const datasource = findRecord(datasources, work, params)
         refuseUnderWay(datasource)
         const { _id: datasource_id, knowledge_id } = datasource
         const first = Number(chunksIn(work, caller, datasource).at(-1)?.position ?? -1) + 1
-        const records = body.map((chunk, index) => {
-          const vector = vectors[index] ?? new Float32Array()
-          const stored = { knowledge: String(knowledge_id), text: chunk.text, vector }
-          const fields = {
-            datasource_id,
-            knowledge_id,
-            position: first + index,
-            enabled: true,
-            status: 'completed',
-            ...chunk,
-          }
-          const storeContent = ({ seq }: { seq: number }) => work.contents.putChunk(seq, stored)
-          return createRecord(chunks, work, fields, { params, storeContent })
-        })
+        const records = body.map((chunk, index) =>
+          storeChunk(work, datasource, { ...chunk, vector: vectors[index] ?? new Float32Array() }, first + index),
+        )
         if (records.length > 0) countChunks(work, [String(knowledge_id), String(datasource_id)], records.length)
         return records
       })
@@ -139,8 +125,6 @@ const deleteRoute = (deps: ResourceDeps): Route =>
     },
   })
 
-const ChunkList = listOf(Chunk)
-
 const searchRoute = (deps: ResourceDeps): Route =>
   recordRoute(datasources, deps, {
     method: 'post',
@@ -150,7 +134,7 @@ const searchRoute = (deps: ResourceDeps): Route =>
     operationId: 'findChunks',
     examples: { returns: { q: 'returns', limit: 10 } },
     body: ChunkSearch,
-    response: ChunkList,
+    response: listOf(Chunk),
     handle({ body: { limit, page, ...filter }, session, caller, record }) {
       const found = chunksIn(session, caller, record).filter((chunk) => includesChunk(chunk, filter))
       const data = found.slice((page - 1) * limit, page * limit).map((chunk) => shown(chunks, chunk))

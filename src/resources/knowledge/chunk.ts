@@ -82,20 +82,23 @@ async function chunksApart(job: ChunkingJob, owner: JobOwner): Promise<NewChunk[
 
 /** Stores the last chunks of a datasource, from the position `first` on, and marks it as completed. */
 export function storeChunks(work: Transaction, datasource: Fields, made: readonly NewChunk[], first = 0): void {
-  for (let position = first; position < made.length; position++) storeChunk(work, datasource, made, position)
+  for (const [index, chunk] of made.slice(first).entries()) storeChunk(work, datasource, chunk, first + index)
   settle(work, datasource, { status: 'completed', chunks_count: made.length, tries: undefined })
 }
 
-function storeChunk(work: Transaction, datasource: Fields, made: readonly NewChunk[], position: number): void {
-  const chunk = made[position]
-  if (!chunk) return
-  const { knowledge_id, _id: datasource_id } = datasource
-  const { text, vector } = chunk
+/** Stores a chunk of a datasource, which may have further fields, and returns its record. */
+export function storeChunk(
+  work: Transaction,
+  { knowledge_id, _id: datasource_id }: Fields,
+  { vector, ...chunk }: NewChunk,
+  position: number,
+): Fields {
   const knowledge = String(knowledge_id)
-  const at = { knowledge_id: knowledge, datasource_id: String(datasource_id) }
-  const storeContent = ({ seq }: { seq: number }) => work.contents.putChunk(seq, { knowledge, text, vector })
-  const fields = { datasource_id, knowledge_id, position, enabled: true, status: 'completed', text }
-  createRecord(chunks, work, fields, { params: at, storeContent })
+  const storeContent = ({ seq }: { seq: number }) =>
+    work.contents.putChunk(seq, { knowledge, text: chunk.text, vector })
+  const fields = { datasource_id, knowledge_id, position, enabled: true, status: 'completed', ...chunk }
+  const params = { knowledge_id: knowledge, datasource_id: String(datasource_id) }
+  return createRecord(chunks, work, fields, { params, storeContent })
 }
 
 /** Stores all but the last of many chunks in slices, and returns their number. */
@@ -109,8 +112,10 @@ async function storeFirst(session: Session, work: () => Transaction, data: Field
       // It was deleted: there is nothing to store.
       if (!before) return made.length
       const isSliceOver = sliceEnd()
+      const end = made.length - STORED_TOGETHER
       let next = from
-      while (next < made.length - STORED_TOGETHER && !isSliceOver()) storeChunk(now, before, made, next++)
+      for (let chunk = made[next]; chunk && next < end && !isSliceOver(); chunk = made[next])
+        storeChunk(now, before, chunk, next++)
       return next
     })
   }
@@ -159,14 +164,15 @@ const process: EventHandler = async (data, session, work) => {
   }
 }
 
-/** The result of an attempt to read a document, and the number of its stored chunks. */
-interface Try {
-  result: NewChunk[] | UnreadableDocument
-  stored: number
-}
-
-/** One attempt, counted before it starts, so that a document that crashes the process is not read at every start. */
-async function tried(session: Session, work: () => Transaction, data: Fields): Promise<Try> {
+/**
+ * The result of an attempt to read a document, and the number of its stored chunks. It is counted before it starts, so
+ * that a document that crashes the process is not read at every start.
+ */
+async function tried(
+  session: Session,
+  work: () => Transaction,
+  data: Fields,
+): Promise<{ result: NewChunk[] | UnreadableDocument; stored: number }> {
   const { ended } = session
   const count = (by: 1 | -1) =>
     session.transact(() => {

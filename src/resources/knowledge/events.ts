@@ -118,8 +118,7 @@ export function createEventQueue(handlers: Record<string, EventHandler>, report:
   }
   return {
     wake(session) {
-      const queue = queues.get(session) ?? { ids: new Set(), bySubject: new Map() }
-      queues.set(session, queue)
+      const queue = queues.getOrInsertComputed(session, () => ({ ids: new Set(), bySubject: new Map() }))
       for (const event of session.records.keyed(events.kind)) add(session, queue, event)
     },
     counts: () => ({ ...counts }),

@@ -5,8 +5,8 @@ import { FILE_PURPOSES, FileBody, FilePatch, FileRecord, fileId } from '../../co
 import type { Fields } from '../../contract/workspace/record.ts'
 import { headerText } from '../../lib/header-text.ts'
 import { defineResource, PAGED, type Transaction } from '../define.ts'
-import type { ResourceDeps } from '../routes.ts'
-import { createRecord, findRecord } from '../verbs.ts'
+import { type ResourceDeps, recordRoute } from '../routes.ts'
+import { createRecord } from '../verbs.ts'
 import { workOf } from '../work.ts'
 
 /** Uploaded files, whose bytes are returned unchanged. */
@@ -45,7 +45,7 @@ export function createFile(work: Transaction, { name, type, purpose, bytes }: Ne
 }
 
 /** The routes for uploading a file and for its content. */
-export function fileRoutes({ callOf }: ResourceDeps): Route[] {
+export function fileRoutes(deps: ResourceDeps): Route[] {
   const upload = asRoute({
     method: 'post',
     path: '/v2/files',
@@ -58,25 +58,21 @@ export function fileRoutes({ callOf }: ResourceDeps): Route[] {
     body: FileBody,
     response: FileRecord,
     async handle({ request, body: { file, purpose } }) {
-      const { session, caller } = await callOf(request)
+      const { session, caller } = await deps.callOf(request)
       const bytes = new Uint8Array(await file.arrayBuffer())
       const type = file.type === '' ? 'application/octet-stream' : file.type
       return session.transact(() => createFile(workOf(session, caller), { name: file.name, type, purpose, bytes }))
     },
   })
-  const content = asRoute({
+  const content = recordRoute(files, deps, {
     method: 'get',
     path: '/v2/files/:file_id/content',
-    tag: 'Knowledge',
     summary: 'Get the content of a file',
     description: 'The bytes of the file.',
     operationId: 'getFileContent',
     response: FileBody.shape.file,
     contentType: '*/*',
-    errors: [404],
-    async handle({ request, params }) {
-      const { session, caller } = await callOf(request)
-      const record = findRecord(files, { records: session.records, caller }, params)
+    handle({ session, record }) {
       const bytes = session.contents.file(String(record._id)) ?? new Uint8Array()
       // Never rendered as a page of this origin, whatever was uploaded.
       const headers = { 'content-type': headerText(String(record.content_type)), 'content-disposition': 'attachment' }

@@ -15,14 +15,9 @@ import type { Transaction } from '../define.ts'
 import { type ResourceDeps, recordRoute } from '../routes.ts'
 import { datasources, knowledgeBases, rejectExternal } from './knowledge.ts'
 
+type SearchRequest = z.infer<typeof SearchBody>
 /** The parameters of a search. */
-interface Search {
-  query: string
-  top_k?: number | undefined
-  threshold?: number | undefined
-  search_type?: 'vector_search' | 'keyword_search' | 'hybrid_search' | undefined
-  filter_by?: FilterBy | undefined
-}
+type Search = Pick<SearchRequest, 'query' | 'top_k' | 'threshold' | 'search_type' | 'filter_by'>
 
 const TOP_K = 5
 /** Maximum number of word matches: far more than any caller requests. */
@@ -132,7 +127,6 @@ interface FoundRecord {
   score: number
   chunk: Fields
 }
-type SearchRequest = z.infer<typeof SearchBody>
 
 /** The reranked results: no model is called, so the scores stay. */
 function ranked(found: readonly FoundRecord[], { rerank_config: rerank }: SearchRequest): readonly FoundRecord[] {
@@ -171,25 +165,16 @@ function meets(chunk: Filterable, { and = [], or, ...conditions }: FilterBy): bo
 
 /** Whether a condition holds for a value. For a missing value, only `exists: false` and inequalities hold. */
 function holds(value: Value | undefined, condition: Condition): boolean {
-  const {
-    eq,
-    ne,
-    gt,
-    gte,
-    lt,
-    lte,
-    in: among,
-    nin,
-    exists,
-  } = typeof condition === 'object' ? condition : { eq: condition }
+  const operators: Exclude<Condition, Value> = typeof condition === 'object' ? condition : { eq: condition }
+  const { ne, in: among, nin, exists } = operators
   const is = (limit: Value | undefined, test: (value: Value, limit: Value) => boolean) =>
     limit === undefined || (value !== undefined && test(value, limit))
   return (
-    is(eq, (one, limit) => one === limit) &&
-    is(gt, (one, limit) => one > limit) &&
-    is(gte, (one, limit) => one >= limit) &&
-    is(lt, (one, limit) => one < limit) &&
-    is(lte, (one, limit) => one <= limit) &&
+    is(operators.eq, (one, limit) => one === limit) &&
+    is(operators.gt, (one, limit) => one > limit) &&
+    is(operators.gte, (one, limit) => one >= limit) &&
+    is(operators.lt, (one, limit) => one < limit) &&
+    is(operators.lte, (one, limit) => one <= limit) &&
     (ne === undefined || value !== ne) &&
     (among === undefined || (value !== undefined && among.includes(value))) &&
     (nin === undefined || value === undefined || !nin.includes(value)) &&

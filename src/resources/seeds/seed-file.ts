@@ -132,15 +132,13 @@ export function readSeed(path: string, onFile: (path: string) => void = () => {}
     onFile(file)
     return existsSync(file) ? readFileSync(file) : undefined
   }
-  return parseSeed(readText(path), path, readBeside)
-}
-
-function readText(path: string): string {
+  let text: string
   try {
-    return readFileSync(path, 'utf8')
+    text = readFileSync(path, 'utf8')
   } catch (error) {
     throw new FileError(`seed file ${path} cannot be read: ${(error as Error).message}`)
   }
+  return parseSeed(text, path, readBeside)
 }
 
 const SHIPPED = 'fixtures/workspace.yaml'

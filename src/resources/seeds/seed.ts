@@ -18,7 +18,7 @@ import { datasources, knowledgeBases } from '../knowledge/knowledge.ts'
 import { projects } from '../projects.ts'
 import { reviewSets } from '../review-sets.ts'
 import { tools } from '../tools.ts'
-import { createRecord, type PathParams, updateRecord } from '../verbs.ts'
+import { createRecord, updateRecord } from '../verbs.ts'
 import { workOf } from '../work.ts'
 import type { Seed, SeedFile } from './seed-file.ts'
 
@@ -114,10 +114,9 @@ function put(resource: Resource, work: Transaction, body: Fields, name = resourc
     ? records.byKey(resource.kind, caller.workspace, '', String(body[name]))
     : recordsIn(resource, work, '').find((record) => record[name] === body[name])
   return existing
-    ? updateRecord(resource, work, body, paramsOf(resource, existing))
+    ? updateRecord(resource, work, body, { [resource.param]: String(existing._id) })
     : createRecord(resource, work, body)
 }
-const paramsOf = ({ param }: Resource, { _id }: Fields): PathParams => ({ [param]: String(_id) })
 
 /** A new record goes through all its changes, so that it gets its versions; an existing one only to the last. */
 function putVersions(resource: Resource, work: Transaction, body: Fields, changes: readonly Fields[]): void {
@@ -134,23 +133,12 @@ function putDocument(
 ): void {
   const name = display_name ?? basename(file)
   if (!document || recordsIn(datasources, work, knowledge_id).some((one) => one.display_name === name)) return
-  const kept = createFile(work, {
-    name: basename(file),
-    type: typeOf(file),
-    purpose: 'retrieval',
-    bytes: document.bytes,
-  })
+  const { type } = Bun.file(file)
+  const kept = createFile(work, { name: basename(file), type, purpose: 'retrieval', bytes: document.bytes })
   const body = { display_name: name, chunking_options }
   const datasource = createRecord(datasources, work, body, { params: { knowledge_id } })
   // The file is set only now, so that nothing is queued: the chunks exist already.
   storeChunks(work, { ...datasource, file_id: kept._id }, document.chunks)
-}
-const typeOf = (file: string) => Bun.file(file).type
-
-/** Seeds new sessions, once each. */
-interface Seeder {
-  /** Resolves when the session has been seeded. */
-  prepare(session: Session): Promise<void>
 }
 
 /** The source of the seeds. */
@@ -163,8 +151,8 @@ interface SeederOptions {
   report(problem: FileError): void
 }
 
-/** A seeder of these files. */
-export function createSeeder({ read, caller, report }: SeederOptions): Seeder {
+/** Seeds new sessions from these files, once each: `prepare` resolves when the session has been seeded. */
+export function createSeeder({ read, caller, report }: SeederOptions): { prepare(session: Session): Promise<void> } {
   const onUnreadable = (file: string, { message }: UnreadableDocument) =>
     report(new FileError(`document ${file} of the seed: ${message}; the knowledge base goes without it`))
   let files: readonly SeedFile[] | undefined

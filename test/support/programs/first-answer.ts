@@ -6,7 +6,7 @@ import { plugin } from 'bun'
 
 const root = join(import.meta.dir, '..', '..', '..')
 // Fixtures that ship are read from YAML where nothing is built; the executable has them as JSON (backends/fixture/shipped.ts), and
-// compiled schemas (schema/embedded.ts), which whoever starts this has put beside it.
+// compiled schemas (schema/parse.ts), which whoever starts this has put beside it.
 const compiledSchemas = readFileSync('outlines.json', 'utf8')
 plugin({
   name: 'as in the executable',

@@ -1,12 +1,11 @@
 // The filter bar above the list. All filters are in the URL, too.
 import { useRef, useState } from 'preact/hooks'
 import { allCalls, changes } from '../state/call-list.ts'
-import { countedText, countText } from '../state/format.ts'
+import { capital, countedText, countText } from '../state/format.ts'
 import { loading } from '../state/live.ts'
 import { here, narrow } from '../state/route.ts'
 import { Icon } from '../ui/icons.tsx'
-import { CHOICES, type Choice, choiceValues, FILTERS } from './filter.ts'
-import { isNarrowed, searching, shownCalls } from './shown.ts'
+import { CHOICES, type Choice, choiceValues, FILTERS, isNarrowed, searching, shownCalls } from './shown.ts'
 
 /** Id of the search field, which has a keyboard shortcut. */
 export const SEARCH = 'search'
@@ -83,16 +82,6 @@ const GROUPS: Partial<Record<Choice, [value: string, label: string][]>> = {
   fault: [['any', 'any fault']],
 }
 
-const LABELS: Record<Choice, string> = {
-  session: 'Session',
-  operation: 'Operation',
-  model: 'Model',
-  outcome: 'Outcome',
-  status: 'Status',
-  fault: 'Fault',
-  fixture: 'Fixture',
-}
-
 function ChoiceField({ choice }: { choice: Choice }) {
   const value = here.value.params.get(choice) ?? ''
   // The values are counted when the menu is about to open.
@@ -102,14 +91,14 @@ function ChoiceField({ choice }: { choice: Choice }) {
   const known = value === '' || [...values, ...groups].some(([one]) => one === value)
   return (
     <label class={`choice${value === '' ? '' : ' active'}`}>
-      <span class="hidden">{LABELS[choice]}</span>
+      <span class="hidden">{capital(choice)}</span>
       <select
         value={value}
         onPointerDown={() => setOpen(true)}
         onFocus={() => setOpen(true)}
         onChange={(event) => narrow({ [choice]: event.currentTarget.value })}
       >
-        <option value="">{LABELS[choice]}</option>
+        <option value="">{capital(choice)}</option>
         {!known && <option value={value}>{value}</option>}
         {groups.map(([one, label]) => (
           <option key={one} value={one}>

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals'
 import { createParser } from 'eventsource-parser'
 import type { CallRow, CallsChanged } from '../../../contract/core/call-row.ts'
 import type { FirstCalls } from '../first.ts'
-import { accepted, ask, callPages, type ListedCalls, tokenRequired } from './api.ts'
+import { accepted, ask, askJson, callPages, type ListedCalls, tokenRequired } from './api.ts'
 import { addCalls, forgetSession, replaceCalls } from './call-list.ts'
 
 /** The state of the event stream. */
@@ -124,4 +124,29 @@ async function listen(): Promise<void> {
   const parser = createParser({ onEvent: ({ event, data }) => observe(event, data) })
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
   for (let piece = await reader?.read(); piece && !piece.done; piece = await reader?.read()) parser.feed(piece.value)
+}
+
+/** A line per mistake, with file, line and column; null if there is none. */
+export const fixtureProblem = signal<string | null>(null)
+
+/** Polling interval. */
+const LOOK_MS = 2_000
+
+/** Polls for as long as the page is open and visible. */
+export async function watchFiles(): Promise<void> {
+  for (;;) {
+    if (connection.value === 'live' && document.visibilityState === 'visible') await look()
+    await new Promise<void>((resolve) => setTimeout(resolve, LOOK_MS))
+  }
+}
+
+async function look(): Promise<void> {
+  try {
+    const { fixtures } = await askJson<{ fixtures: { problem: string | null } }>('/_understudy/health')
+    // Health needs no token, so it does not include the content of files.
+    fixtureProblem.value =
+      fixtures.problem === null ? null : (await askJson<{ problem: string | null }>('/_understudy/fixtures')).problem
+  } catch {
+    // A server that does not respond is reported elsewhere.
+  }
 }

@@ -1,16 +1,16 @@
 // The result of exec: the verdict on each run, its command and exit code, its sessions with failed ones first, and their
-// calls.
+// calls; and a verdict on a session, with findings and their traces.
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import type { Finding } from '../../../contract/core/finding.ts'
 import type { Verification } from '../../../contract/core/verification.ts'
 import type { ReportedRun } from '../../report-data.ts'
-import { RunTimeline } from '../explore/run-timeline.tsx'
+import { RunTimeline } from '../call/waterfall.tsx'
 import { allCalls, usesVirtualClock } from '../state/call-list.ts'
-import { countedText, instantText, spanText } from '../state/format.ts'
+import { capital, countedText, instantText, spanText } from '../state/format.ts'
 import { reportData } from '../state/report.ts'
 import { hashOf } from '../state/route.ts'
 import { Facts, Lines } from '../ui/layout.tsx'
-import { FindingLine, VERDICT_TONES, Verdict } from './verdict.tsx'
 
 /** The view, which only reports of `exec` have. */
 export function ResultView() {
@@ -112,8 +112,7 @@ function sentenceOf(
             : `${countedText(problemsIn(findings, sessions), 'problem')} found`,
         ]),
   ]
-  const text = parts.join('; ') || (verdict === 'inconclusive' ? 'nothing was proved' : 'no problems found')
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+  return capital(parts.join('; ') || (verdict === 'inconclusive' ? 'nothing was proved' : 'no problems found'))
 }
 
 /** A session: its verdict and its calls, which are drawn when it is open. */
@@ -154,5 +153,60 @@ function SessionCalls({ session }: { session: string }) {
         clock={rows.some(usesVirtualClock) ? 'virtual' : 'real'}
       />
     </section>
+  )
+}
+
+/** The tone of each verdict. */
+export const VERDICT_TONES = { pass: 'good', fail: 'bad', inconclusive: 'warning' } as const
+
+/** A finding with links to its calls. */
+function FindingLine({ finding: { kind, severity, accepted, message, traces } }: { finding: Finding }) {
+  return (
+    <div class="finding">
+      <span class={`pill ${accepted ? '' : severity === 'error' ? 'bad' : 'warning'}`}>{kind}</span>
+      <p>
+        {message} {accepted && <span class="note">Accepted by the scenario.</span>}
+        <span class="traces">
+          {traces.slice(0, 8).map((id, at) => (
+            <a key={id} href={hashOf('calls', { call: id })}>
+              call {at + 1}
+            </a>
+          ))}
+        </span>
+      </p>
+    </div>
+  )
+}
+
+/** The verdict; as a part of what names it already, without its heading. */
+export function Verdict({ verdict, isPart = false }: { verdict: Verification; isPart?: boolean }) {
+  const { verdict: result, inconclusive, calls, attempts, expectations, findings, notices, pending } = verdict
+  return (
+    <>
+      {!isPart && (
+        <header class="verdict">
+          <span class={`pill ${VERDICT_TONES[result]}`}>{result.toUpperCase()}</span>
+          <h2>Verdict</h2>
+          <span class="note">
+            {countedText(calls, 'call')}, {countedText(attempts, 'attempt')}
+            {pending > 0 && `, ${pending} in flight`}
+          </span>
+        </header>
+      )}
+      <Lines lines={inconclusive} />
+      {findings.map((finding, index) => (
+        <FindingLine key={index} finding={finding} />
+      ))}
+      {expectations.map(({ expected, actual, met }) => (
+        <div key={expected} class="finding">
+          <span class={`pill ${met ? 'good' : 'bad'}`}>{met ? 'met' : 'not met'}</span>
+          <p>
+            {expected} <span class="note">Actual: {actual}</span>
+          </p>
+        </div>
+      ))}
+      {findings.length === 0 && expectations.length === 0 && <p class="note">No expectations; no problems found.</p>}
+      <Lines lines={notices} class="note" />
+    </>
   )
 }

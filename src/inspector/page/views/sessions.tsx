@@ -1,14 +1,12 @@
-// Sessions: the list, the actions on each, and the clock of the selected one.
+// Sessions: the list, the actions on each, and the clock of the selected one; and the session of a view, which is the one in
+// the URL, or the default session.
 import { useState } from 'preact/hooks'
 import { ask, askJson } from '../state/api.ts'
 import { countText, instantText } from '../state/format.ts'
 import { sessionChanges } from '../state/live.ts'
-import { hashOf } from '../state/route.ts'
-import { ActionButton } from '../ui/action.tsx'
-import { saveFile } from '../ui/copy.tsx'
-import { Page, Region, Table, TextField } from '../ui/layout.tsx'
+import { hashOf, here, narrow } from '../state/route.ts'
+import { ActionButton, Page, Region, saveFile, Table, TextField } from '../ui/layout.tsx'
 import { useLoaded } from '../ui/loaded.ts'
-import { loadSessions, type SessionInfo, sessionHere } from './session-choice.tsx'
 
 const ABOUT = 'Each session has its own data, fixtures, scenario, and clock. Sessions are isolated from each other.'
 
@@ -183,5 +181,51 @@ function ClockControls({ session, reload }: { session: SessionInfo; reload: () =
         </ActionButton>
       </p>
     </>
+  )
+}
+
+/** A session in the server's list. */
+interface SessionInfo {
+  name: string
+  seed: number
+  clock: { kind: 'real' | 'virtual'; now: string; frozen: boolean; waiting: number }
+  scenario: string | null
+  approvals: 'ask' | 'auto'
+  fixtures: string[]
+  calls: number
+}
+
+/** All sessions. */
+const loadSessions = async () => (await askJson<{ data: SessionInfo[] }>('/_understudy/sessions')).data
+
+/** The name of the view's session. */
+export const sessionHere = (): string => here.value.params.get('session') ?? 'default'
+
+/** URL parameters with the view's session. */
+export const withSession = (params: Record<string, string>): Record<string, string> =>
+  sessionHere() === 'default' ? params : { ...params, session: sessionHere() }
+
+/** A field to select it. */
+export function SessionChoice() {
+  const { value = [] } = useLoaded(loadSessions, [sessionChanges.value])
+  const chosen = sessionHere()
+  const names = [...new Set([chosen, ...value.map(({ name }) => name)])]
+  return (
+    <label class="session-choice">
+      <span>Session</span>
+      <select
+        value={chosen}
+        onChange={(event) => {
+          const name = event.currentTarget.value
+          narrow({ session: name === 'default' ? undefined : name })
+        }}
+      >
+        {names.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
   )
 }

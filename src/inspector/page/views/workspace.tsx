@@ -1,13 +1,12 @@
 // The workspace of a session: the records of each resource, and their versions.
 import { useState } from 'preact/hooks'
-import { Json } from '../call/json.tsx'
 import { askJson, askWorkspace } from '../state/api.ts'
 import { countText } from '../state/format.ts'
 import { sessionChanges } from '../state/live.ts'
 import { hashOf, here } from '../state/route.ts'
-import { Page } from '../ui/layout.tsx'
+import { Json, Page } from '../ui/layout.tsx'
 import { useLoaded } from '../ui/loaded.ts'
-import { SessionChoice, sessionHere, withSession } from './session-choice.tsx'
+import { SessionChoice, sessionHere, withSession } from './sessions.tsx'
 
 interface Resource {
   path: string

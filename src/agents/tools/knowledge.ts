@@ -1,7 +1,22 @@
-// The tool that searches a knowledge base of the agent.
+// The tools for the knowledge bases of an agent.
 import { ApiError } from '../../contract/core/error.ts'
+import { knowledgeBases } from '../../resources/knowledge/knowledge.ts'
 import { builtInTool } from './define.ts'
 import { oneOfTexts, textSchema } from './schema.ts'
+
+/** Lists the agent's knowledge bases. */
+export const retrieveKnowledgeBases = builtInTool({
+  type: 'retrieve_knowledge_bases',
+  description: 'Lists the knowledge bases that can be asked, with what each is about.',
+  async run(_, { session, caller, agent }) {
+    const listed = agent.knowledge_bases.map(({ knowledge_id }) => {
+      const base = session.records.named(knowledgeBases.kind, caller.workspace, knowledge_id)
+      const { display_name, description = '' } = base ?? {}
+      return { knowledge_base: knowledge_id, ...(display_name !== undefined && { name: display_name }), description }
+    })
+    return { result: { knowledge_bases: listed } }
+  },
+})
 
 /** Searches a knowledge base of the agent and returns the best chunks. */
 export const queryKnowledgeBase = builtInTool({

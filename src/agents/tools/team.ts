@@ -1,6 +1,20 @@
-// The tool that delegates to an agent of the team, in a sub-task.
+// The tools for the team of an agent.
+import { agents } from '../../resources/agents.ts'
 import { builtInTool } from './define.ts'
 import { oneOfTexts, textSchema } from './schema.ts'
+
+/** Lists the agents of the team. */
+export const retrieveAgents = builtInTool({
+  type: 'retrieve_agents',
+  description: 'Lists the agents of the team, with what each is for.',
+  async run(_, { session, caller, agent }) {
+    const team = agent.team_of_agents.map(({ key, role }) => {
+      const found = session.records.named(agents.kind, caller.workspace, key)
+      return { agent: key, role: role ?? found?.role ?? '', description: found?.description ?? '' }
+    })
+    return { result: { agents: team } }
+  },
+})
 
 /** Runs an agent of the team in a sub-task and returns its response. */
 export const callSubAgent = builtInTool({
