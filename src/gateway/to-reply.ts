@@ -42,7 +42,7 @@ export function toReply(answer: AttemptAnswer, replyContext: ReplyContext): Repl
   return { ...from, headers, status: 200, body: { kind: 'events', events, marked: true } }
 }
 
-/** The response that a client gets; a whole one is complete at once. */
+/** The response that a client gets; a whole one is complete at once. An object with a closure made streams slower. */
 class RecordedAnswer implements AnswerRecord {
   readonly answer: AttemptAnswer
   readonly content: AnswerRecord['content']
