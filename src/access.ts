@@ -3,6 +3,7 @@ import { ApiError } from './contract/core/error.ts'
 import type { Caller } from './contract/workspace/record.ts'
 import { hostName, isLoopback, isWildcard } from './lib/hosts.ts'
 import { uuidOf } from './lib/ids.ts'
+import { decodedPart } from './lib/values.ts'
 import { quote } from './schema/validation.ts'
 import { DEFAULT_SESSION } from './sessions/session.ts'
 
@@ -168,7 +169,9 @@ export function withoutPrefix(request: Request): Request {
   // Without a `Host` header the URL is a bare path, which is rejected (`checkHost`).
   const url = URL.parse(request.url)
   if (!url) return request
-  const name = sessionInPath(PREFIX.exec(url.pathname)?.[1])
+  // A slash in it is written as `%2F`. An invalid escape is rejected as a name.
+  const written = PREFIX.exec(url.pathname)?.[1]
+  const name = written && (decodedPart(written) ?? written)
   const path = url.pathname.replace(PREFIX, '').replace(WITHOUT_VERSION, '/v1$&')
   if (path === url.pathname) return request
   url.pathname = path
@@ -177,15 +180,6 @@ export function withoutPrefix(request: Request): Request {
   const rewritten = new Request(url, { method: request.method, headers, body: request.body, signal: request.signal })
   asCame.set(rewritten, { url: request.url, headers: request.headers })
   return rewritten
-}
-
-/** The name in a path; a slash in it is written as `%2F`. An invalid escape is rejected as a name. */
-function sessionInPath(written: string | undefined): string | undefined {
-  try {
-    return written && decodeURIComponent(written)
-  } catch {
-    return written
-  }
 }
 
 const asCame = new WeakMap<Request, Pick<Request, 'url' | 'headers'>>()

@@ -1,6 +1,7 @@
 // A balancer's notes on calls of a session that other instances have handled.
 import { namedSession } from '../access.ts'
 import { ANSWERED_BY } from '../contract/core/answer-headers.ts'
+import { decodedPart } from '../lib/values.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 
 /** The session in a path of the control API, which takes precedence, for the balancer too. */
@@ -16,15 +17,7 @@ export function balancerNotes({ instance, loaded }: Pick<Sessions, 'instance' | 
     const last = request.headers.get(ANSWERED_BY)
     if (last === null || last === own || !/^[1-9]\d*$/.test(last)) return
     const [, named] = IN_PATH.exec(URL.parse(request.url)?.pathname ?? '') ?? []
-    const name = named === undefined ? namedSession(request) : decoded(named)
+    const name = named === undefined ? namedSession(request) : decodedPart(named)
     if (name !== undefined) loaded(name)?.slot.moved()
-  }
-}
-
-function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return undefined
   }
 }

@@ -2,7 +2,10 @@
 // of a command that is explored: applications with the same routes share a router, and each answers with handlers of its own.
 import { Elysia } from 'elysia'
 import { ApiError } from '../contract/core/error.ts'
-import { docsPage, type PageOptions } from '../docs/swagger.ts'
+import type { PageOptions } from '../docs/swagger.ts'
+import { lazy } from '../lib/lazy.ts'
+
+const swagger = lazy<typeof import('../docs/swagger.ts')>(() => require('../docs/swagger.ts'))
 
 /** Answers a request that a route takes; a parameter of its path is null when it cannot be decoded. */
 export type RouteHandler = (context: {
@@ -21,7 +24,6 @@ export interface RoutedApp {
 /** Finds the handlers of an application. */
 export interface Router {
   fetch(request: Request): Response | Promise<Response>
-  routes: readonly { method: string; path: string }[]
 }
 
 interface Shared {
@@ -29,11 +31,11 @@ interface Shared {
   /** Whose request it is. */
   apps: WeakMap<Request, RoutedApp>
 }
-/** By what is mounted; there is one, or two where an application takes any token and another does not. */
+/** By what is mounted. */
 const routers = new Map<string, Shared>()
 
-/** The router of an application. */
-export function routerOf(app: RoutedApp, page: PageOptions): Router {
+/** The router of an application, with Swagger UI if `page` is given. */
+export function routerOf(app: RoutedApp, page?: PageOptions): Router {
   const routes = [...app.handlers.keys()]
   const key = JSON.stringify([page, routes])
   const shared = routers.get(key) ?? mount(routes, page)
@@ -44,11 +46,10 @@ export function routerOf(app: RoutedApp, page: PageOptions): Router {
       apps.set(request, app)
       return elysia.fetch(request)
     },
-    routes: elysia.routes,
   }
 }
 
-function mount(routes: readonly string[], page: PageOptions): Shared {
+function mount(routes: readonly string[], page: PageOptions | undefined): Shared {
   const apps: Shared['apps'] = new WeakMap()
   const appOf = (request: Request): RoutedApp => {
     const app = apps.get(request)
@@ -70,7 +71,7 @@ function mount(routes: readonly string[], page: PageOptions): Shared {
     }
     elysia.route(method, path, serve, UNREAD_RESPONSE)
   }
-  elysia.use(docsPage(page))
+  if (page) elysia.use(swagger().docsPage(page))
   answerHead(elysia)
   return { elysia, apps }
 }

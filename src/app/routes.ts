@@ -1,39 +1,33 @@
 // Everything beside the router operations: the workspace, the control API, Swagger UI, and what no route takes.
 
-import { z } from 'zod'
 import { asReceived, callerOf, checkSeen, hasToken, sessionName, tokenOf } from '../access.ts'
-import { a2aRoutes } from '../agents/a2a/routes.ts'
-import { forClients } from '../agents/http/client-tasks.ts'
-import { taskRoutes } from '../agents/http/routes.ts'
-import { runRoutes } from '../agents/http/run-routes.ts'
 import type { TaskService } from '../agents/loop/tasks.ts'
 import { compatApis } from '../compat/index.ts'
 import { ApiError } from '../contract/core/error.ts'
-import { asRoute, needsNoBody, type Route } from '../contract/core/route.ts'
+import { needsNoBody, type Route, type RouteGroup } from '../contract/core/route.ts'
 import { EVENT } from '../contract/workspace/record.ts'
 import { AGENT_TASK } from '../contract/workspace/task-record.ts'
-import { controlRoutes } from '../control/index.ts'
+import { controlGroups } from '../control/index.ts'
 import type { ControlDeps } from '../control/types.ts'
-import { isSitePath, siteHandlers } from '../docs/site.ts'
-import { docHandlers, docPaths } from '../docs/swagger.ts'
+import { isSitePath, SITE, SITE_PATHS, siteHandlers } from '../docs/site.ts'
 import { type BodyLimits, RECORD_VALUES, readAnyJson, readBody, readForm } from '../endpoints/body.ts'
+import { toNamespace } from '../endpoints/deployment-names.ts'
 import { typedFields } from '../endpoints/form.ts'
 import { allOperations, endpoints, operationNamed, operationNames } from '../endpoints/index.ts'
-import { toNamespace } from '../endpoints/namespace.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
 import type { TurnCalls } from '../observers/task-readers.ts'
-import { eventHandlers, resourceRoutes } from '../resources/index.ts'
-import { createEventQueue, type EventQueue } from '../resources/knowledge/events.ts'
-import { throughFaults } from '../resources/through-scenario.ts'
+import type { EventQueue } from '../resources/knowledge/events.ts'
 import { parseRequest } from '../schema/validation.ts'
 import { UnusableSession } from '../sessions/refusals.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { type RouteHandler, routerOf } from './router.ts'
+import { createMounts, type Mountable } from './mounts.ts'
+import type { RouteHandler } from './router.ts'
 import { withTurnExchange } from './turn-exchange.ts'
-import type { AppDeps, RouteContext } from './types.ts'
-import { answerUnrouted, pathRegex } from './unrouted.ts'
+import type { AppDeps, RouteContext, Verdicts } from './types.ts'
+import { answerUnrouted } from './unrouted.ts'
 import { type NoteCall, type SentParts, workspaceNotes } from './workspace-notes.ts'
+import type { WorkspaceDeps } from './workspace-routes.ts'
 
 /** The documentation of the compatible APIs. */
 const documentedApis = {
@@ -58,100 +52,137 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
   const turns: TurnCalls = new WeakMap()
   const kept = withTurnExchange({ turns, asReceived, mark })
   let service: TaskService | undefined
-  const allTasks = once(() => agents().createTaskService(deps))
-  const tasks = once(() => (service = forClients(allTasks(), verdicts.readers, turns)))
-  const queue = startWork(deps, tasks)
+  const allTasks = once(() => agents.loop().createTaskService(deps))
+  const tasks = once(() => (service = agents.clients().forClients(allTasks(), verdicts.readers, turns)))
+  const { queue, counts } = startWork(deps, tasks)
   const wake = (session: Session) => {
-    queue.wake(session)
+    queue().wake(session)
     service?.sweep(session)
   }
-  const { access, ask, gateway, sessions, strict } = deps
-  const { guardrails, observers, runs } = gateway
-  const sessionNameOf = (request: Request) => sessionName(request, tokenOf(request))
-  const control = controlRoutes({
-    ...{ ...deps, ...verdicts, sessionOf, responses, sessionNameOf, observers, runs },
-    mustBeSeen: (name, request) => checkSeen(name, sessionNameOf(request), deps.instanceStrict),
-    hasToken: (request) => hasToken(request, access),
-    operations: operationNames,
-    operation: operationNamed,
-    events: queue.counts,
-  })
-  const receivedUrl = (request: Request) => asReceived(request).url
-  const callOf = async (request: Request) => {
-    const session = sessionOf(request)
-    await deps.prepare(session)
-    return { session, caller: callerOf(tokenOf(request), access) }
-  }
-  const workspace = resourceRoutes({
-    ...{ callOf, wake, strict, sessionOf, observers, guardrails, ask },
-    replacing: (session) => verdicts.earlier.before(session, 'snapshot'),
-  })
-  const forTasks = { tasks, callOf, receivedUrl }
-  const faulty = throughFaults({ runs, sessionOf, count: ({ name }) => void sessions.get(name) })
-  const routes = [
-    ...control,
-    // Reads of the inspector are not noted as those of clients.
-    workspaceViewRoute([...workspace, ...taskRoutes({ ...forTasks, tasks: allTasks })]),
-    ...compatApis.flatMap((api) => api.routes(deps.defaultProvider)),
-    // The workspace has the faults of scenarios.
-    ...[...workspace, ...taskRoutes(forTasks), ...runRoutes(forTasks), ...a2aRoutes({ ...forTasks, limits: deps })].map(
-      faulty,
-    ),
-  ]
-  const open = routes.filter((route) => route.public).map(({ path }) => path)
-  const publicPaths = [...open, ...docPaths].map(pathRegex)
-  const posted = [...endpoints.map(({ path }) => path), ...apiPaths].map((path) => ({ path, method: 'POST' }))
+  const groups = routeGroups(deps, { ...verdicts, sessionOf, responses, events: counts, wake, tasks, allTasks })
   const noted = workspaceNotes({
     calls: verdicts.workspaceCalls,
-    sessions,
-    nameOf: sessionNameOf,
+    sessions: deps.sessions,
+    nameOf: (request) => sessionName(request, tokenOf(request)),
     sessionOf: (request) => sessionOf(request, true),
   })
-  const anyToken = access.token.length === 0
+  const anyToken = deps.access.token.length === 0
   const { version } = deps.about
-  const docs = docHandlers({
-    documented: { operations: allOperations, routes, ...documentedApis, version },
-    rename: (text) => toNamespace(text, deps.namespace),
-    anyToken,
+  const mountable = ({ under, routes }: RouteGroup): Mountable => ({
+    under,
+    routes,
+    handlers: () =>
+      routes().map((route) => [`${route.method.toUpperCase()} ${route.path}`, handlerOf(route, { ...deps, noted })]),
   })
-  const handlers = new Map<string, RouteHandler>([
-    ...routes.map(
-      (route) => [`${route.method.toUpperCase()} ${route.path}`, handlerOf(route, { ...deps, noted })] as const,
-    ),
-    ...[...docs, ...siteHandlers(receivedUrl)].map(([path, handler]) => [`GET ${path}`, handler] as const),
-  ])
-  const router = routerOf(
+  const routes = once(() => [...groups.own, ...groups.workspace()].flatMap((group) => group.routes()))
+  const documented = () => ({ operations: allOperations, routes: routes(), ...documentedApis, version })
+  const pages: readonly Mountable[] = [
     {
-      handlers,
-      refuse(thrown, request, isUnrouted) {
-        if (!isUnrouted) return render(thrown, request)
-        try {
-          return answerUnrouted(request, {
-            paths: () => [...posted, ...router.routes],
-            unknownPaths: verdicts.unknownPaths,
-            sessionOf,
-          })
-        } catch (refusal) {
-          return render(refusal, request)
-        }
-      },
+      under: ['/swagger', '/favicon.ico'],
+      routes: () => publicGets(swagger().docPaths),
+      handlers: () =>
+        gets(swagger().docHandlers({ documented, rename: (text) => toNamespace(text, deps.namespace), anyToken })),
+      page: { version, anyToken },
     },
-    { version, anyToken },
+    {
+      under: [SITE],
+      routes: () => publicGets(SITE_PATHS),
+      handlers: () => gets(siteHandlers((request) => asReceived(request).url)),
+    },
+  ]
+  const paths = () => {
+    const shown = [...routes(), ...pages.flatMap((page) => page.routes())]
+    return [...posted, ...shown.map(({ method, path }) => ({ method: method.toUpperCase(), path }))]
+  }
+  const unrouted = (request: Request) => {
+    try {
+      return answerUnrouted(request, { paths, unknownPaths: verdicts.unknownPaths, sessionOf })
+    } catch (refusal) {
+      return render(refusal, request)
+    }
+  }
+  const mountedAt = createMounts(
+    [...groups.own.map(mountable), ...pages],
+    once(() => groups.workspace().map(mountable)),
+    (thrown, request, isUnrouted) => (isUnrouted ? unrouted(request) : render(thrown, request)),
   )
   return {
     async fetch(request: Request): Promise<Response> {
-      const response = await kept(request, () => router.fetch(request))
+      const mounted = mountedAt(new URL(request.url).pathname)
+      const response = await kept(request, () => (mounted ? mounted.router.fetch(request) : unrouted(request)))
       // What a page of ours may do, no page of others may have done by a frame with ours in it.
       const { headers } = response
       if (headers.get('content-type')?.startsWith('text/html') && !headers.has(POLICY)) headers.set(POLICY, NO_FRAMES)
       return response
     },
     /** All paths, with parameters as `:name`. */
-    paths: [...endpoints, ...routes].map(({ path }) => path).concat(apiPaths),
+    paths: () => [...endpoints, ...routes()].map(({ path }) => path).concat(apiPaths),
     /** Whether a request for a path needs no token: a browser that opens a page has none to send. */
-    isPublic: (pathname: string) => isSitePath(pathname) || publicPaths.some((path) => path.test(pathname)),
+    isPublic: (pathname: string) => isSitePath(pathname) || (mountedAt(pathname)?.isPublic(pathname) ?? false),
   }
 }
+
+const posted = [...endpoints.map(({ path }) => path), ...apiPaths].map((path) => ({ path, method: 'POST' }))
+const gets = (handlers: ReadonlyMap<string, RouteHandler>) =>
+  [...handlers].map(([path, handler]) => [`GET ${path}`, handler] as const)
+const publicGets = (paths: readonly string[]) => paths.map((path) => ({ method: 'get', path, public: true }))
+
+/** The control API and the compatible APIs, and the workspace, which is loaded when none of those takes a request. */
+function routeGroups(
+  deps: AppDeps,
+  {
+    wake,
+    tasks,
+    allTasks,
+    ...shared
+  }: {
+    wake(session: Session): void
+    /** The tasks for clients, and those for others, whose reads are not noted. */
+    tasks(): TaskService
+    allTasks(): TaskService
+  } & Pick<ControlDeps, 'sessionOf' | 'responses' | 'events'> &
+    Verdicts,
+): { own: readonly RouteGroup[]; workspace(): readonly RouteGroup[] } {
+  const { sessionOf } = shared
+  const { access, ask, gateway, sessions, strict } = deps
+  const { guardrails, observers, runs } = gateway
+  const sessionNameOf = (request: Request) => sessionName(request, tokenOf(request))
+  const control = controlGroups({
+    ...deps,
+    ...shared,
+    sessionNameOf,
+    mustBeSeen: (name, request) => checkSeen(name, sessionNameOf(request), deps.instanceStrict),
+    observers,
+    runs,
+    hasToken: (request) => hasToken(request, access),
+    operations: operationNames,
+    operation: operationNamed,
+  })
+  const callOf = async (request: Request) => {
+    const session = sessionOf(request)
+    await deps.prepare(session)
+    return { session, caller: callerOf(tokenOf(request), access) }
+  }
+  const workspaceDeps: WorkspaceDeps = {
+    resources: {
+      ...{ callOf, wake, strict, sessionOf, observers, guardrails, ask },
+      replacing: (session) => shared.earlier.before(session, 'snapshot'),
+    },
+    tasks,
+    allTasks,
+    callOf,
+    receivedUrl: (request) => asReceived(request).url,
+    limits: deps,
+    faults: { runs, sessionOf, count: ({ name }) => void sessions.get(name) },
+  }
+  const own: RouteGroup[] = [
+    ...control,
+    { under: ['/_understudy/workspace'], routes: () => [workspace().workspaceViewRoute(workspaceDeps)] },
+    { under: ['/v1'], routes: () => compatApis.flatMap((api) => api.routes(deps.defaultProvider)) },
+  ]
+  return { own: own.map(madeOnce), workspace: once(() => workspace().workspaceGroups(workspaceDeps).map(madeOnce)) }
+}
+const madeOnce = ({ under, routes }: RouteGroup): RouteGroup => ({ under, routes: once(routes) })
 
 /** A request keeps the generation of its session in which it started. */
 function sessionPerRequest(find: RouteContext['sessionOf']): ControlDeps['sessionOf'] {
@@ -164,13 +195,14 @@ function sessionPerRequest(find: RouteContext['sessionOf']): ControlDeps['sessio
 }
 
 /** The event queue of all sessions. Events and agent tasks of an earlier process or generation continue. */
-function startWork({ sessions, fixtures, gateway, report }: AppDeps, tasks: () => TaskService): EventQueue {
-  const queue = createEventQueue(eventHandlers, report)
+function startWork({ sessions, fixtures, gateway, report }: AppDeps, tasks: () => TaskService) {
+  let created: EventQueue | undefined
+  const queue = once(() => (created = workspace().createQueue(report)))
   const wake = (session: Session) => {
     // Checked first, since there may be a thousand unloaded sessions.
     const waiting = session.keyedKinds()
     try {
-      if (waiting.includes(EVENT)) queue.wake(session)
+      if (waiting.includes(EVENT)) queue().wake(session)
       if (waiting.includes(AGENT_TASK)) tasks().wake(session)
     } catch (error) {
       // An unreadable session waits until it is used, and reports the error then.
@@ -185,10 +217,15 @@ function startWork({ sessions, fixtures, gateway, report }: AppDeps, tasks: () =
       gateway.observers.notify({ type: 'session-changed', session: name, change: 'deleted' })
     },
   })
-  return queue
+  return { queue, counts: () => created?.counts() ?? { waiting: 0, failed: 0 } }
 }
 
-const agents = lazy<typeof import('../agents/loop/tasks.ts')>(() => require('../agents/loop/tasks.ts'))
+const agents = {
+  loop: lazy<typeof import('../agents/loop/tasks.ts')>(() => require('../agents/loop/tasks.ts')),
+  clients: lazy<typeof import('../agents/http/client-tasks.ts')>(() => require('../agents/http/client-tasks.ts')),
+}
+const workspace = lazy<typeof import('./workspace-routes.ts')>(() => require('./workspace-routes.ts'))
+const swagger = lazy<typeof import('../docs/swagger.ts')>(() => require('../docs/swagger.ts'))
 const READS = new Set(['GET', 'HEAD'])
 const POLICY = 'content-security-policy'
 const NO_FRAMES = "frame-ancestors 'none'"
@@ -248,65 +285,4 @@ async function bodyOf(request: Request, route: Route, { maxBody, clientTimeout }
     : await readAnyJson(bytes, type, anySize ? Number.POSITIVE_INFINITY : RECORD_VALUES)
   if ('refused' in read) throw read.refused
   return form ? typedFields(read.value as object, form) : read.value
-}
-
-const PREFIX = '/v2/'
-const Query = z.strictObject({
-  path: z.string().describe('Path of the workspace with its query, URL-encoded, such as `/v2/tools?limit=10`.'),
-})
-
-const View = z.record(z.string(), z.unknown()).or(z.array(z.unknown())).describe('As the response of the path.')
-
-/** The route that reads what the GET routes of the workspace return. */
-function workspaceViewRoute(routes: readonly Route[]): Route {
-  const readable = once(() =>
-    routes
-      .filter(({ method, path }) => method === 'get' && path.startsWith(PREFIX))
-      .map((route) => ({ route, regex: pathRegex(route.path) })),
-  )
-  return asRoute({
-    method: 'get',
-    path: '/_understudy/workspace',
-    tag: 'Emulator',
-    operationId: 'viewWorkspace',
-    summary: 'View the workspace',
-    description:
-      'The response of `GET` with a path of the workspace. Faults do not apply, and the call does not count as one of a client.',
-    query: Query,
-    response: View,
-    errors: [404],
-    handle({ request, query }) {
-      const { pathname, searchParams } = new URL(query.path, request.url)
-      const found = readable().find(({ regex }) => regex.test(pathname))
-      if (!found)
-        throw new ApiError(404, 'not_found', `${pathname} is not a GET path of the workspace`, { param: 'path' })
-      const { route } = found
-      return route.handle({
-        // Its headers name the session and the caller.
-        request: new Request(request.url, { headers: request.headers }),
-        params: paramsOf(route.path, pathname),
-        query: route.query ? parseRequest(route.query, Object.fromEntries(searchParams), { whole: 'the query' }) : {},
-        body: undefined,
-      })
-    },
-  })
-}
-
-/** The parameters of a path that matches a route. */
-function paramsOf(path: string, pathname: string): Record<string, string> {
-  const values = pathname.split('/')
-  return Object.fromEntries(
-    path
-      .split('/')
-      .flatMap((part, index) => (part.startsWith(':') ? [[part.slice(1), decoded(values[index] ?? '')]] : [])),
-  )
-}
-
-/** An invalid encoding is no valid id. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return ''
-  }
 }

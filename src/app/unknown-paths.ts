@@ -1,6 +1,7 @@
 // Calls of unknown paths: counted by session and path, with the path that was probably intended.
 import { type ApiError, envelope } from '../contract/core/error.ts'
-import { NO_OPERATION, type TraceRecord } from '../contract/core/trace.ts'
+import { NO_OPERATION } from '../contract/core/operation.ts'
+import type { TraceRecord } from '../contract/core/trace.ts'
 import type { UnknownPath } from '../contract/core/verification.ts'
 import { emptySteps } from '../gateway/record/recording.ts'
 import { sessionPart } from '../gateway/record/trace-record.ts'

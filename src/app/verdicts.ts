@@ -1,11 +1,14 @@
 // What verdicts on sessions are made from, beside their traces. A command is judged without loading the routes.
 import { createDroppedTraces } from '../control/dropped-traces.ts'
 import { createEarlierVerdicts, type EarlierVerdicts } from '../control/earlier.ts'
-import { createJudge, lookWith } from '../control/judge.ts'
+import { lazy } from '../lib/lazy.ts'
+import { once } from '../lib/once.ts'
 import { createTaskReaders } from '../observers/task-readers.ts'
 import { createWorkspaceCalls } from '../observers/workspace-calls.ts'
 import type { AppDeps, Verdicts } from './types.ts'
 import { createUnknownPathLog } from './unknown-paths.ts'
+
+const judging = lazy<typeof import('../control/judge.ts')>(() => require('../control/judge.ts'))
 
 /** Judges the sessions of an application with these known paths. */
 export function createVerdicts(deps: AppDeps, knownPaths: () => readonly string[]): Verdicts {
@@ -13,8 +16,8 @@ export function createVerdicts(deps: AppDeps, knownPaths: () => readonly string[
   const readers = createTaskReaders()
   const workspaceCalls = createWorkspaceCalls()
   const unknownPaths = createUnknownPathLog(knownPaths)
-  const look = lookWith({ ...deps, runs: gateway.runs, readers, workspaceCalls, unknownPaths })
-  const verdicts = createEarlierVerdicts((session) => look(session, session.traces))
+  const look = once(() => judging().lookWith({ ...deps, runs: gateway.runs, readers, workspaceCalls, unknownPaths }))
+  const verdicts = createEarlierVerdicts((session) => look()(session, session.traces))
   const dropped = createDroppedTraces(sessions)
   const earlier: EarlierVerdicts = {
     ...verdicts,
@@ -26,6 +29,13 @@ export function createVerdicts(deps: AppDeps, knownPaths: () => readonly string[
     },
   }
   sessions.watch({ expiring: (session) => earlier.before(session, 'expiry')() })
-  const judge = createJudge({ sessions, observers: gateway.observers, earlier }, look)
-  return { judge, readers, workspaceCalls, unknownPaths, earlier, droppedTraces: dropped.total }
+  const judge = once(() => judging().createJudge({ sessions, observers: gateway.observers, earlier }, look()))
+  return {
+    judge: (...asked) => judge()(...asked),
+    readers,
+    workspaceCalls,
+    unknownPaths,
+    earlier,
+    droppedTraces: dropped.total,
+  }
 }

@@ -16,6 +16,8 @@ import { bundlePage } from '../inspector/bundle.ts'
 import { compressPage, PAGE_FILE } from '../inspector/page-file.ts'
 import { STARTING_POLICY } from '../lib/jit-policy.ts'
 import { PLACES_FILE } from '../lib/paged-asset.ts'
+import { SEED_FILE, seedAsJson } from '../resources/seeds/seed-file.ts'
+import { SCENARIOS_FILE } from '../scenarios/load.ts'
 import { compiledSchemaFile } from '../schema/parse.ts'
 import { type ArchiveEntry, gzip, tar } from './archive.ts'
 import { NO_PLACES, writePlaces } from './asset-places.ts'
@@ -24,6 +26,7 @@ import { EMBEDDED_FILES, folderOf, licenseNotices, packageRecorder } from './lic
 import { withoutSignature } from './mach-o.ts'
 import { packedLibraries, unpacking } from './packed-libraries.ts'
 import { driverOf, executableOf, ownPlatform, platforms } from './platforms.ts'
+import { scenariosAsJson } from './scenarios-json.ts'
 import { currentSite, siteFile, sitePackages } from './site.ts'
 import { tokenTables } from './token-table.ts'
 
@@ -62,6 +65,8 @@ const made: Record<string, Uint8Array | string> = {
   ...Object.fromEntries(outlineFiles),
   ...libraryFiles,
   [basename(SHIPPED)]: JSON.stringify(embeddedFixtures(fixtureSubjects)),
+  [basename(SEED_FILE)]: seedAsJson(),
+  [basename(SCENARIOS_FILE)]: scenariosAsJson(),
   [basename(PAGE_FILE)]: inspector,
   ...(site && { [basename(SITE_FILE)]: site }),
 }

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { CASSETTE_FORMAT, type Cassette, type CassetteHeader, type Interaction } from '../contract/core/cassette.ts'
+import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
 import { isObject, type JsonObject, objectsIn } from '../lib/values.ts'
 import { FileError, parseSource, type SourceFile } from '../schema/source.ts'
@@ -10,7 +11,9 @@ import type { YamlLimits } from '../schema/yaml-text.ts'
 import { readDocument, yamlText } from './document.ts'
 import { blobFolder } from './names.ts'
 import { EarlierBodies, type ReducedBody, RepeatProblem } from './repeats.ts'
-import { HeaderSchema, type InteractionDocument, InteractionSchema } from './schema.ts'
+import type { InteractionDocument } from './schema.ts'
+
+const format = lazy<typeof import('./schema.ts')>(() => require('./schema.ts'))
 
 /** An interaction as it stands in a cassette. */
 export interface StoredInteraction {
@@ -138,7 +141,7 @@ function readHeader(file: string, text: string, document: DocumentText): Cassett
       `${source.at(['cassette'])}: the cassette has format ${version}, which a newer understudy${by} wrote; this one reads format ${CASSETTE_FORMAT}`,
     )
   }
-  return checked(source, HeaderSchema, 'the header')
+  return checked(source, format().HeaderSchema, 'the header')
 }
 
 /**
@@ -199,14 +202,14 @@ function parsedInteraction(file: string, document: DocumentText): ParsedInteract
   const value = asWritten(text)
   if (value) return { value, ...positions }
   if (source().value === null) throw new FileError(`${file}:${line}: the interaction is empty`)
-  return { value: checked(source(), InteractionSchema, 'the interaction'), ...positions }
+  return { value: checked(source(), format().InteractionSchema, 'the interaction'), ...positions }
 }
 
 function asWritten(text: string): InteractionDocument | undefined {
   const [firstLine = ''] = text.split('\n', 1)
   if (!firstLine.startsWith('#') || MAY_REPEAT.test(text)) return undefined
   try {
-    const { data } = InteractionSchema.safeParse(Bun.YAML.parse(text))
+    const { data } = format().InteractionSchema.safeParse(Bun.YAML.parse(text))
     return data && yamlText(data, firstLine) === text ? data : undefined
   } catch {
     return undefined

@@ -1,7 +1,7 @@
 // Goes through every text in the body, address or header of a call, as deep as texts contain texts, and replaces ranges of them. A text that
 // a stream sends in pieces is one text.
 import { withoutSpans } from '../lib/secrets.ts'
-import { parsedJson } from '../lib/values.ts'
+import { decodedPart, parsedJson } from '../lib/values.ts'
 import { type JsonLeaf, type JsonParent, jsonLeaves, stringEnd } from './json-leaves.ts'
 import {
   type Edit,
@@ -175,20 +175,12 @@ function rewriteParameters(view: TextView, rewriting: Rewriting, depth: number, 
   )) {
     if (value === '') continue
     const start = index + all.length - value.length
-    const place = namedPlace(decoded(name), true)
+    const place = namedPlace(decodedPart(name) ?? name, true)
     const raw = new NotedView(rangeView(view, start, start + value.length))
     rewriteText(percentView(raw, 0, value.length, isForm), rewriting, place, depth + 1)
     // Many programs write a space in a URL as they do in a form.
     if (!isForm && value.includes('+'))
       rewriteText(percentView(raw.remaining(), 0, value.length, true), rewriting, place, depth + 1)
-  }
-}
-
-function decoded(name: string): string {
-  try {
-    return decodeURIComponent(name)
-  } catch {
-    return name
   }
 }
 

@@ -2,17 +2,20 @@
 import { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
 import type { Route } from '../contract/core/route.ts'
-import { RuleReport } from '../contract/core/verification.ts'
+import { RuleReport } from '../contract/core/rule-report.ts'
+import { lazy } from '../lib/lazy.ts'
 import { yaml } from '../lib/yaml.ts'
 import type { Scenario } from '../scenarios/engine.ts'
-import { fixedSource, rulesWithoutEffect, type ScenarioSource, scenarioIn } from '../scenarios/load.ts'
+import type { ScenarioSource } from '../scenarios/load.ts'
 import type { ScenarioRuns } from '../scenarios/runs.ts'
-import { ScenarioFile } from '../scenarios/schema.ts'
 import { FileError, parseSource } from '../schema/source.ts'
 import { parseRequest } from '../schema/validation.ts'
 import { REQUEST_LIMITS } from '../schema/yaml-text.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { type ControlDeps, controlRoute } from './types.ts'
+
+const scenarios = lazy<typeof import('../scenarios/load.ts')>(() => require('../scenarios/load.ts'))
+const format = lazy<typeof import('../scenarios/schema.ts')>(() => require('../scenarios/schema.ts'))
 
 /** A time span in which a rule is active. */
 const ScenarioPhase = z.object({
@@ -68,7 +71,7 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers, earlier
       from: run?.scenario.location ?? null,
       text: run?.scenario.text ?? null,
       problem: runs.problem(session) ?? null,
-      warnings: run ? rulesWithoutEffect(run.scenario, operations()) : [],
+      warnings: run ? scenarios().rulesWithoutEffect(run.scenario, operations()) : [],
       state: run?.state() ?? null,
       started_at: run ? new Date(run.started).toISOString() : null,
       rules: run?.rules() ?? [],
@@ -156,9 +159,9 @@ export function chosenScenario(given: string | object, runs: ScenarioRuns, param
   if (typeof given === 'string') return runs.find(given)
   const [name, ...more] = Object.entries(given)
   if (name?.[0] === 'name' && more.length === 0) return runs.find(String(name[1]))
-  if (name?.[0] === 'text' && more.length === 0) return fixedSource(scenarioOfText(String(name[1]), param))
-  const scenario = parseRequest(ScenarioFile, given, { whole: 'the scenario', under: param })
-  return fixedSource({ ...scenario, location: IN_REQUEST, text: yaml().stringify(given) })
+  if (name?.[0] === 'text' && more.length === 0) return scenarios().fixedSource(scenarioOfText(String(name[1]), param))
+  const scenario = parseRequest(format().ScenarioFile, given, { whole: 'the scenario', under: param })
+  return scenarios().fixedSource({ ...scenario, location: IN_REQUEST, text: yaml().stringify(given) })
 }
 
 /** The phases of all rules with a schedule or time limits. */
@@ -209,7 +212,7 @@ const sourceOf = (text: string) => parseSource(IN_REQUEST, text, REQUEST_LIMITS)
  */
 function scenarioOfText(text: string, param = ''): Scenario {
   try {
-    return scenarioIn(sourceOf(text), text)
+    return scenarios().scenarioIn(sourceOf(text), text)
   } catch (error) {
     if (!(error instanceof FileError)) throw error
     throw new ApiError(400, 'invalid_request_error', error.message, { param: param === '' ? 'text' : `${param}.text` })
@@ -221,8 +224,8 @@ const CheckBody = z.strictObject({ text: z.string().describe('The text of a scen
 function check(text: string, operations: readonly string[]): z.infer<typeof Checked> {
   try {
     const source = sourceOf(text)
-    const scenario = scenarioIn(source, text)
-    const idle = rulesWithoutEffect(scenario, operations, (index) => source.at(['rules', index]))
+    const scenario = scenarios().scenarioIn(source, text)
+    const idle = scenarios().rulesWithoutEffect(scenario, operations, (index) => source.at(['rules', index]))
     return { valid: true, name: scenario.name, problems: [], warnings: idle.map(remarkOf) }
   } catch (error) {
     if (!(error instanceof FileError)) throw error

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
 import { ApiError } from '../contract/core/error.ts'
-import { HistoryModeSchema } from '../contract/core/history.ts'
+import { HISTORY_MODES } from '../contract/core/history-mode.ts'
 import type { Route } from '../contract/core/route.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { LAST_INSTANT } from '../lib/clock.ts'
@@ -110,9 +110,12 @@ const Settings = z.strictObject({
     .optional()
     .describe('The name of a known scenario, or a complete scenario.'),
   approvals: Approvals.default('ask'),
-  history: HistoryModeSchema.optional().describe(
-    'Whether conversations that their providers would reject are rejected, only reported, or not checked. Default: the setting of the scenario, or of the server.',
-  ),
+  history: z
+    .enum(HISTORY_MODES)
+    .optional()
+    .describe(
+      'Whether conversations that their providers would reject are rejected, only reported, or not checked. Default: the setting of the scenario, or of the server.',
+    ),
   fixtures: z
     .array(z.unknown())
     .default([])

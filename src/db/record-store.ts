@@ -60,7 +60,7 @@ type Reader = ReturnType<typeof readerOf>
 type Query = ReturnType<typeof drizzle>
 const param = sql.placeholder
 
-/** The read statements of a database. */
+/** The read statements of a database, each prepared when it is first used. */
 function readsOf(database: Query) {
   const inKind = and(eq(liveRecords.kind, param('kind')), eq(liveRecords.workspace, param('workspace')))
   const inParent = and(inKind, eq(liveRecords.parent, param('parent')))
@@ -72,11 +72,11 @@ function readsOf(database: Query) {
       .prepare()
   const seqs = database.select({ seq: liveRecords.seq }).from(liveRecords)
   return {
-    byId: rows(and(eq(liveRecords.id, param('id')), inKind)).prepare(),
-    byKey: rows(and(inParent, eq(liveRecords.key, param('key')))).prepare(),
-    seqById: seqs.where(and(eq(liveRecords.id, param('id')), inParent)).prepare(),
-    older: pageOf(lt, desc),
-    newer: pageOf(gt, asc),
+    byId: once(() => rows(and(eq(liveRecords.id, param('id')), inKind)).prepare()),
+    byKey: once(() => rows(and(inParent, eq(liveRecords.key, param('key')))).prepare()),
+    seqById: once(() => seqs.where(and(eq(liveRecords.id, param('id')), inParent)).prepare()),
+    older: once(() => pageOf(lt, desc)),
+    newer: once(() => pageOf(gt, asc)),
     keyed: once(() =>
       // No key is empty. This form uses the index of keys.
       rows(and(eq(liveRecords.kind, param('kind')), gt(liveRecords.key, '')))
@@ -86,38 +86,41 @@ function readsOf(database: Query) {
   }
 }
 
-/** The write statements of a database. */
-function writesOf(database: Query) {
-  const insert = database
-    .insert(records)
-    .values({
-      seq: param('seq'),
-      kind: param('kind'),
-      id: param('id'),
-      workspace: param('workspace'),
-      parent: param('parent'),
-      key: param('key'),
-      body: param('body'),
-    })
-    .prepare()
-  const update = database
-    .update(records)
-    .set({ key: sql`${param('key')}`, body: sql`${param('body')}` })
-    .where(eq(records.id, param('id')))
-    .prepare()
+/** The write statements of a database, each prepared when it is first used. */
+const writesOf = (database: Query) => ({
+  insert: once(() =>
+    database
+      .insert(records)
+      .values({
+        seq: param('seq'),
+        kind: param('kind'),
+        id: param('id'),
+        workspace: param('workspace'),
+        parent: param('parent'),
+        key: param('key'),
+        body: param('body'),
+      })
+      .prepare(),
+  ),
+  update: once(() =>
+    database
+      .update(records)
+      .set({ key: sql`${param('key')}`, body: sql`${param('body')}` })
+      .where(eq(records.id, param('id')))
+      .prepare(),
+  ),
   // Its triggers are compiled with it, which requires all of their tables to be intact.
-  const remove = once(() =>
+  remove: once(() =>
     database
       .delete(records)
       .where(sql`${records.id} IN (SELECT value FROM json_each(${param('ids')}))`)
       .prepare(),
-  )
-  return { insert, update, remove }
-}
+  ),
+})
 
 type Reads = ReturnType<typeof readsOf>
 const seqOf = ({ seqById }: Reads, { kind, workspace, parent }: PageFilter, id: string) =>
-  seqById.get({ kind, workspace, parent, id })?.seq
+  seqById().get({ kind, workspace, parent, id })?.seq
 
 function pageOf(reads: Reads, fieldsOf: Reader, filter: PageFilter): { data: Fields[]; hasMore: boolean } {
   const { kind, workspace, parent, limit, after, before } = filter
@@ -128,7 +131,7 @@ function pageOf(reads: Reads, fieldsOf: Reader, filter: PageFilter): { data: Fie
   // Reads additional rows for damaged ones, so that a page is full.
   for (;;) {
     const missing = limit === undefined ? -1 : limit + 1 - found.length
-    const rows = next.all({ kind, workspace, parent, from, limit: missing })
+    const rows = next().all({ kind, workspace, parent, from, limit: missing })
     for (const row of rows) found.push(...readableRow(() => fieldsOf(row)))
     if (missing < 0 || rows.length < missing || found.length > (limit ?? 0)) break
     from = rows.at(-1)?.seq ?? from
@@ -172,16 +175,16 @@ export function recordStore(
 
   return {
     get(kind, workspace, id) {
-      const row = byId.get({ kind, workspace, id })
+      const row = byId().get({ kind, workspace, id })
       return row && { parent: row.parent, body: fieldsOf(row) }
     },
     byKey(kind, workspace, parent, key) {
-      const row = byKey.get({ kind, workspace, parent, key })
+      const row = byKey().get({ kind, workspace, parent, key })
       return row && fieldsOf(row)
     },
     named(kind, workspace, name) {
       // One query for both would read every record of the kind.
-      const row = byId.get({ kind, workspace, id: name }) ?? byKey.get({ kind, workspace, parent: '', key: name })
+      const row = byId().get({ kind, workspace, id: name }) ?? byKey().get({ kind, workspace, parent: '', key: name })
       return row && fieldsOf(row)
     },
     page: (filter) => pageOf(reads, fieldsOf, filter),
@@ -214,10 +217,10 @@ export function recordStore(
           .map((row) => [row.kind, row.count]),
       ),
     insert({ body, ...record }) {
-      insert.run({ ...record, body: JSON.stringify(body) })
+      insert().run({ ...record, body: JSON.stringify(body) })
     },
     update(id, { key, body }) {
-      update.run({ id, key, body: JSON.stringify(body) })
+      update().run({ id, key, body: JSON.stringify(body) })
     },
     remove(ids) {
       const all = JSON.stringify(ids)

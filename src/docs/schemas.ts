@@ -2,6 +2,7 @@
 // names that have the same meaning everywhere.
 import { z } from 'zod'
 import { Finding } from '../contract/core/finding.ts'
+import { RuleReport } from '../contract/core/rule-report.ts'
 import {
   AttemptRecord,
   Evaluation,
@@ -12,7 +13,7 @@ import {
   TaskTrace,
   TraceRecord,
 } from '../contract/core/trace.ts'
-import { ExpectationReport, RuleReport, Verification } from '../contract/core/verification.ts'
+import { ExpectationReport, Verification } from '../contract/core/verification.ts'
 import { TokenLogprob, Usage } from '../contract/router/chat.ts'
 import { Message } from '../contract/router/chat-request.ts'
 import { InputItem } from '../contract/router/responses.ts'
@@ -33,6 +34,7 @@ import { Project } from '../contract/workspace/project.ts'
 import { ReviewSet } from '../contract/workspace/review-set.ts'
 import { Deleted, VersionRecord } from '../contract/workspace/shared.ts'
 import { Tool } from '../contract/workspace/tool.ts'
+import { onceFor } from '../lib/once.ts'
 
 /** Parameters of paths, which have no schema of their own. */
 export const PATH_PARAMETERS: Readonly<Record<string, string>> = {
@@ -105,7 +107,14 @@ export type SchemaJson = Record<string, unknown>
 type Io = 'input' | 'output'
 
 /** JSON Schema of a zod schema, in the most readable form. */
-function jsonSchema(schema: z.ZodType, io: Io): SchemaJson {
+const jsonSchema = (schema: z.ZodType, io: Io): SchemaJson => converted[io](schema)
+// Once per schema: a process may have many applications, whose documents share nearly all schemas.
+const converted = {
+  input: onceFor((schema: z.ZodType) => convert(schema, 'input')),
+  output: onceFor((schema: z.ZodType) => convert(schema, 'output')),
+}
+
+function convert(schema: z.ZodType, io: Io): SchemaJson {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',

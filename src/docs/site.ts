@@ -1,12 +1,18 @@
 // The documentation site at /docs, every byte of it from the executable.
 import { ApiError } from '../contract/core/error.ts'
 import { readAsset } from '../lib/assets.ts'
+import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
-import { readSite, SITE_FILE, type Site } from './site-file.ts'
+import type { Site } from './site-file.ts'
 
-const ROOT = '/docs'
+const file = lazy<typeof import('./site-file.ts')>(() => require('./site-file.ts'))
+
+/** The path of the site. */
+export const SITE = '/docs'
+/** The paths that it takes. */
+export const SITE_PATHS: readonly string[] = [SITE, `${SITE}/*`]
 /** Paths of the site: it contains no secrets, and a browser has no token to send. */
-export const isSitePath = (pathname: string): boolean => pathname === ROOT || pathname.startsWith(`${ROOT}/`)
+export const isSitePath = (pathname: string): boolean => pathname === SITE || pathname.startsWith(`${SITE}/`)
 
 /** Names of these files contain a fingerprint of their content. */
 const FINGERPRINTED = 'assets/'
@@ -14,6 +20,7 @@ const FINGERPRINTED = 'assets/'
 // Read when somebody first opens it: a start needs none of it.
 const shipped = once((): Site => {
   try {
+    const { readSite, SITE_FILE } = file()
     return readSite(readAsset(SITE_FILE))
   } catch {
     throw new ApiError(404, 'docs_not_built', 'the documentation is not built: run npm run docs')
@@ -29,19 +36,16 @@ export function siteHandlers(
   site: () => Site = shipped,
 ): ReadonlyMap<string, (context: { request: Request }) => Response> {
   const serve = ({ request }: { request: Request }) => answer(request, receivedUrl(request), site)
-  return new Map([
-    [ROOT, serve],
-    [`${ROOT}/*`, serve],
-  ])
+  return new Map(SITE_PATHS.map((path) => [path, serve]))
 }
 
 function answer({ url, headers }: Request, received: string, site: () => Site): Response {
   const { pathname } = new URL(url)
   // The pages have one URL, independent of the session.
-  if (pathname === ROOT || new URL(received).pathname !== pathname)
-    return redirect(pathname === ROOT ? `${ROOT}/` : pathname)
+  if (pathname === SITE || new URL(received).pathname !== pathname)
+    return redirect(pathname === SITE ? `${SITE}/` : pathname)
   const { find, policy } = site()
-  const path = pathname.slice(ROOT.length + 1)
+  const path = pathname.slice(SITE.length + 1)
   const found = find(path === '' ? 'index.html' : path) ?? find(`${path}.html`)
   const file = found ?? find('404.html')
   if (!file) throw new ApiError(404, 'unknown_path', `there is no page ${pathname}`)

@@ -31,7 +31,7 @@ export interface PageOptions {
 
 /** What the document is made with. */
 interface DocumentOptions extends Pick<PageOptions, 'anyToken'> {
-  documented: DocumentSource
+  documented(): DocumentSource
   /** Puts the document into the words of the deployment. */
   rename(text: string): string
 }
@@ -84,7 +84,8 @@ export const docsPage = ({ version, anyToken }: PageOptions) =>
 
 /** The document without its servers. */
 function documentOf({ documented, rename, anyToken }: DocumentOptions) {
-  const { paths, components } = JSON.parse(rename(JSON.stringify(openapiParts(documented)))) as ReturnType<
+  const source = documented()
+  const { paths, components } = JSON.parse(rename(JSON.stringify(openapiParts(source)))) as ReturnType<
     typeof openapiParts
   >
   const token = anyToken
@@ -97,7 +98,7 @@ function documentOf({ documented, rename, anyToken }: DocumentOptions) {
   }
   return {
     openapi: '3.1.0',
-    info: INFO(documented.version),
+    info: INFO(source.version),
     security: [{ bearer: [] }],
     tags: TAGS,
     paths,

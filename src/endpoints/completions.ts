@@ -3,7 +3,7 @@ import { cutText, joinTokenChunks, type TextAnswer } from '../answers/text-answe
 import { usageOf } from '../answers/usage.ts'
 import type { AttemptContext, FillText, Operation, RenderedAnswer } from '../contract/core/operation.ts'
 import { Completion, CompletionRequest, CompletionScript, DEFAULT_MAX_TOKENS } from '../contract/router/completions.ts'
-import { systemFingerprint } from './chat/parts.ts'
+import { systemFingerprint } from './chat/chunks.ts'
 import { streamedOperation } from './common.ts'
 import {
   type CompletionChoice,

@@ -12,8 +12,7 @@ import { asObject, asText } from '../lib/values.ts'
 import { parseCall } from '../schema/parse.ts'
 import type { Activity, Session } from '../sessions/session.ts'
 import { type BodyLimits, CALL_VALUES, type RequestBody, readBody, readForm, readJson, readLargeJson } from './body.ts'
-import { withProviders } from './model-names.ts'
-import { fromNamespace, STANDARD_NAMESPACE, toNamespace } from './namespace.ts'
+import { fromNamespace, STANDARD_NAMESPACE, toNamespace, withProviders } from './deployment-names.ts'
 
 // Loaded late, since few calls need them.
 const forms = lazy<typeof import('./form.ts')>(() => require('./form.ts'))

@@ -5,9 +5,12 @@ import {
   type InjectionPoint,
   type WrittenScenario,
 } from '../contract/core/exploration.ts'
-import { ScenarioFile } from '../scenarios/schema.ts'
+import { lazy } from '../lib/lazy.ts'
+import type { ScenarioFile } from '../scenarios/schema.ts'
 import { kindMatch } from './injection-points.ts'
 import type { ExploreCase } from './types.ts'
+
+const format = lazy<typeof import('../scenarios/schema.ts')>(() => require('../scenarios/schema.ts'))
 
 /**
  * What a good program makes of a failure mode.
@@ -149,4 +152,4 @@ export function scenarioOf(cell: ExploreCase, times?: number): WrittenScenario {
 }
 
 /** The scenario in the format of files. */
-export const toScenarioFile = (written: WrittenScenario): ScenarioFile => ScenarioFile.parse(written)
+export const toScenarioFile = (written: WrittenScenario): ScenarioFile => format().ScenarioFile.parse(written)

@@ -1,36 +1,22 @@
 // The file of known failures: accepted ones, each with a reason. Only new failures are reported.
 import { readFileSync } from 'node:fs'
-import { z } from 'zod'
-import { type CaseResult, FAILURE_MODES, VERDICTS } from '../contract/core/exploration.ts'
+import type { z } from 'zod'
+import type { CaseResult } from '../contract/core/exploration.ts'
 import type { Problem } from '../contract/core/problem.ts'
-import { suggestion } from '../lib/likely-name.ts'
+import { lazy } from '../lib/lazy.ts'
 import { globRegex } from '../lib/match.ts'
 import { FileError, parseSource } from '../schema/source.ts'
 import { problemsOf, safeParse } from '../schema/validation.ts'
+import type { KnownFailureSchema } from './known-failures-schema.ts'
 import { problemKindOf } from './problems.ts'
+
+const format = lazy<typeof import('./known-failures-schema.ts')>(() => require('./known-failures-schema.ts'))
 
 /** Default name of the file. */
 export const KNOWN_FILE = 'explore.yaml'
 
-const KnownFailure = z.strictObject({
-  injection_point: z.string().min(1).describe('Id of the injection point; `*` matches any characters.'),
-  failure_mode: z
-    .string()
-    .min(1)
-    .superRefine((text, context) => {
-      const unknown = text.split('+').find((name) => !FAILURE_MODES.some((one) => globRegex(name).test(one)))
-      if (unknown === undefined) return
-      const message = `must be a failure mode${suggestion(unknown, FAILURE_MODES)}; valid: ${FAILURE_MODES.join(', ')}`
-      context.addIssue({ code: 'custom', message, params: { choices: FAILURE_MODES } })
-    })
-    .describe('Name of the failure mode; for a pair, both names joined with +; `*` matches any characters.'),
-  result: z.enum(VERDICTS).optional().describe('The accepted result; any result by default.'),
-  reason: z.string().min(1).describe('Why it is accepted.'),
-})
-const KnownFailures = z.strictObject({ accepted: z.array(KnownFailure) })
-
 /** A known failure, and why it is accepted. */
-export type KnownFailure = z.infer<typeof KnownFailure>
+export type KnownFailure = z.infer<typeof KnownFailureSchema>
 
 /**
  * The known failures in a file.
@@ -44,7 +30,7 @@ export function readKnownFailures(path: string): KnownFailure[] {
     throw new FileError(`cannot read the known cases: ${(error as Error).message}`)
   }
   const source = parseSource(path, text)
-  const result = safeParse(KnownFailures, source.value)
+  const result = safeParse(format().KnownFailures, source.value)
   if (result.success) return result.data.accepted
   const problems = problemsOf(result.error, source.value)
   throw new FileError(problems.map((problem) => source.line(problem, 'the known cases')))
@@ -52,7 +38,7 @@ export function readKnownFailures(path: string): KnownFailure[] {
 
 /** The problems of a known-failures file's value. */
 export function knownProblems(value: unknown): Problem[] {
-  const result = safeParse(KnownFailures, value)
+  const result = safeParse(format().KnownFailures, value)
   return result.success ? [] : problemsOf(result.error, value)
 }
 

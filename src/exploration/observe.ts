@@ -1,5 +1,7 @@
 // What the traces of a run show: its calls, their recovery paths, and their routing.
-import { NO_OPERATION, type StoredTrace } from '../contract/core/trace.ts'
+
+import { NO_OPERATION } from '../contract/core/operation.ts'
+import type { StoredTrace } from '../contract/core/trace.ts'
 import { operationNamed } from '../endpoints/index.ts'
 import { type Settings, settingsOf } from '../gateway/settings.ts'
 import { withoutRandom } from '../lib/secrets.ts'

@@ -1,4 +1,5 @@
 // Routing configurations: which provider faults the gateway hides from its client, and which ones reach it.
+
 import {
   ROUTE_TARGETS,
   type RouteOutcome,
@@ -7,9 +8,11 @@ import {
   type WrittenScenario,
 } from '../contract/core/exploration.ts'
 import type { FaultKind } from '../contract/core/fault.ts'
-import { faultKinds } from '../faults/index.ts'
+import { lazy } from '../lib/lazy.ts'
 import { mergeRecoveryPaths, type RecoveryPathCounts } from './recovery-paths.ts'
 import type { ObservedRun, RouteSample } from './types.ts'
+
+const faults = lazy<typeof import('../faults/index.ts')>(() => require('../faults/index.ts'))
 
 /** Runs the call of a configuration with a scenario, without real waits. */
 export type RunRoute = (
@@ -31,7 +34,7 @@ export async function routeTable(
   const outcomes: RouteOutcome[] = []
   const recoveryPaths: RecoveryPathCounts[] = []
   const targets = ROUTE_TARGETS.filter((target) => target !== 'primary' || route.plan.length > 1)
-  for (const kind of faultKinds.filter(({ points }) => points.includes('provider')))
+  for (const kind of faults().faultKinds.filter(({ points }) => points.includes('provider')))
     for (const target of targets) {
       const observed = await play(route, scenarioOfFault(kind, target))
       const trace = observed.calls[0]?.trace

@@ -1,8 +1,8 @@
 // Types of explorations: observed runs, and the results of cases.
 import type { FailureModeName, InjectionPoint } from '../contract/core/exploration.ts'
 import type { ClientTimeout, Finding } from '../contract/core/finding.ts'
+import type { RuleReport } from '../contract/core/rule-report.ts'
 import type { TraceRecord } from '../contract/core/trace.ts'
-import type { RuleReport } from '../contract/core/verification.ts'
 import type { ClientCall } from '../verdict/client-call.ts'
 import type { RecoveryPathCounts } from './recovery-paths.ts'
 import type { RequestFacts } from './requests.ts'

@@ -1,8 +1,8 @@
 // Failed attempts as values: no step of the gateway throws for them.
 import { ApiError, bugError } from '../contract/core/error.ts'
+import type { OutcomeKind } from '../contract/core/outcome-kind.ts'
 import { ConnectionFailure, TimedOut, Unreadable } from '../contract/core/reply.ts'
 import { storageError } from '../contract/core/storage-error.ts'
-import type { OutcomeKind } from '../contract/core/trace.ts'
 import { HangReset } from '../lib/hang-reset.ts'
 import { namesCall } from '../providers/request-id.ts'
 import type { RequestRejection } from '../providers/rules/rule.ts'

@@ -26,13 +26,13 @@ export function toReply(answer: AttemptAnswer, replyContext: ReplyContext): Repl
   if (content.kind === 'whole') {
     const { value, text = JSON.stringify(value) } = content
     const body = { kind: 'value' as const, value, text }
-    recording.answer = recordedAnswer(answer, body, replyContext)
+    recording.answer = new RecordedAnswer(answer, body, replyContext)
     const { binary } = replyContext.callContext.operation
     const put = binary ? { kind: 'bytes' as const, ...binary.encode(value) } : body
     return { ...from, headers: Object.assign(headersOf(recording), from.headers), status: 200, body: put }
   }
   const sent: SentStream = { kind: 'events', events: [], times: [], whole: content.whole }
-  const record = recordedAnswer(answer, sent, replyContext)
+  const record = new RecordedAnswer(answer, sent, replyContext)
   recording.answer = record
   const headers = Object.assign(headersOf(recording), from.headers)
   const streamed = { ...replyContext, record, sent, headers }
@@ -42,17 +42,25 @@ export function toReply(answer: AttemptAnswer, replyContext: ReplyContext): Repl
   return { ...from, headers, status: 200, body: { kind: 'events', events, marked: true } }
 }
 
-/** The response that a client gets; a whole one is complete at once. */
-const recordedAnswer = (
-  answer: AttemptAnswer,
-  content: AnswerRecord['content'],
-  replyContext: ReplyContext,
-): AnswerRecord => ({
-  answer,
-  content,
-  complete: content.kind === 'value',
-  effects: (value) => effectsOf(answer, value, replyContext),
-})
+/** The response that a client gets; a whole one is complete at once. An object with a closure made streams slower. */
+class RecordedAnswer implements AnswerRecord {
+  readonly answer: AttemptAnswer
+  readonly content: AnswerRecord['content']
+  complete: boolean
+  failure?: Failure
+  readonly #reply: ReplyContext
+
+  constructor(answer: AttemptAnswer, content: AnswerRecord['content'], reply: ReplyContext) {
+    this.answer = answer
+    this.content = content
+    this.complete = content.kind === 'value'
+    this.#reply = reply
+  }
+
+  effects(value: unknown): AnswerEffects {
+    return effectsOf(this.answer, value, this.#reply)
+  }
+}
 
 /** What a complete response stores for later calls, and its own token counts. */
 function effectsOf(answer: AttemptAnswer, value: unknown, { callContext, cacheKey }: ReplyContext): AnswerEffects {

@@ -37,6 +37,20 @@ export function parsedJson(text: string): unknown {
 }
 
 /**
+ * A percent-encoded part of a URL as text; undefined if its encoding is invalid.
+ * @example
+ * decodedPart('a%2Fb') // => 'a/b'
+ * decodedPart('100%') // => undefined
+ */
+export function decodedPart(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+/**
  * The sum of a number of each item.
  * @example
  * sumOf([{ size: 1 }, { size: 2 }], ({ size }) => size) // => 3

@@ -1,6 +1,6 @@
 // The registry of workspace resources: one line each.
 import { z } from 'zod'
-import type { Route } from '../contract/core/route.ts'
+import type { RouteGroup } from '../contract/core/route.ts'
 import { TASK_SHAPES } from '../contract/workspace/task-shapes.ts'
 import type { RecordShape, RecordShapes } from '../db/record-shapes.ts'
 import { WARNING } from '../sessions/warnings.ts'
@@ -63,18 +63,24 @@ const shapes = new Map<string, RecordShape>([
 /** The schemas of record bodies, by kind: those of the resources, of tasks, and of warnings. */
 export const recordShapes: RecordShapes = (kind) => shapes.get(kind)
 
-/** All routes of the workspace. */
-export const resourceRoutes = (deps: ResourceDeps): readonly Route[] => [
-  ...resources.flatMap((resource) => routesOf(resource, deps)),
-  clearRoute(deps),
-  ...feedbackRoutes(deps),
-  ...fileRoutes(deps),
-  ...chunkRoutes(deps),
-  searchRoute(deps),
-  evaluatorRunRoute(deps),
-  evaluatorInvokeRoute(deps),
-  ...stateRoutes(deps, recordShapes),
+/** All routes of the resources. */
+export const resourceGroups = (deps: ResourceDeps): readonly RouteGroup[] => [
+  ...resources.map((resource) => ({ under: [sectionOf(resource.path)], routes: () => routesOf(resource, deps) })),
+  { under: ['/v2/datasets'], routes: () => [clearRoute(deps)] },
+  { under: ['/v2/feedback'], routes: () => feedbackRoutes(deps) },
+  { under: ['/v2/files'], routes: () => fileRoutes(deps) },
+  { under: ['/v2/knowledge'], routes: () => [...chunkRoutes(deps), searchRoute(deps)] },
+  {
+    under: ['/v2/evaluators', '/_understudy/evaluators'],
+    routes: () => [evaluatorRunRoute(deps), evaluatorInvokeRoute(deps)],
+  },
+  {
+    under: ['/_understudy/snapshot', '/_understudy/records', '/_understudy/seed'],
+    routes: () => stateRoutes(deps, recordShapes),
+  },
 ]
+/** The first two segments of a path. */
+const sectionOf = (path: string) => path.split('/').slice(0, 3).join('/')
 
 /** The handlers of events, by type. */
 export const eventHandlers: Record<string, EventHandler> = { ...feedbackHandlers, ...chunkHandlers }

@@ -134,6 +134,7 @@ const clientWork = (session: Session, caller: Caller, { guardrails }: ResourceDe
 
 function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
   const { record, examples } = resource
+  const show = (stored: Fields) => shown(resource, stored)
   /** Runs a change in one transaction. */
   const change = async <Changed>(request: Request, params: PathParams, run: (work: Transaction) => Changed) => {
     const { session, caller } = await deps.callOf(request)
@@ -154,15 +155,12 @@ function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
         ...(resource.createdStatus && { status: resource.createdStatus }),
         ...(examples?.create && { examples: examples.create }),
         async handle({ request, params, body }) {
-          // Validating thousands of records takes a turn of the event loop, and writing them another one.
           if (!Array.isArray(body))
-            return shown(
-              resource,
-              await change(request, params, (work) => putRecord(resource, work, body as Fields, params)),
-            )
+            return show(await change(request, params, (work) => putRecord(resource, work, body as Fields, params)))
+          // Validating thousands of records takes a turn of the event loop, and writing them another one.
           await nextTurn()
           const created = await change(request, params, (work) => createRecords(resource, work, body, { params }))
-          return created.map((one) => shown(resource, one))
+          return created.map(show)
         },
       }
     case 'update':
@@ -171,10 +169,7 @@ function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
         response: record,
         ...(examples?.update && { examples: examples.update }),
         handle: async ({ request, params, body }) =>
-          shown(
-            resource,
-            await change(request, params, (work) => updateRecord(resource, work, body as Fields, params)),
-          ),
+          show(await change(request, params, (work) => updateRecord(resource, work, body as Fields, params))),
       }
     case 'delete':
       return {
@@ -185,8 +180,7 @@ function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
     case 'get':
       return {
         response: record,
-        handle: async ({ request, params }) =>
-          shown(resource, findRecord(resource, await reading(request, params), params)),
+        handle: async ({ request, params }) => show(findRecord(resource, await reading(request, params), params)),
       }
     case 'list': {
       const list = listSchemasOf(resource)

@@ -9,7 +9,7 @@ import type {
 } from '../contract/core/fault.ts'
 import type { StreamRules } from '../contract/core/operation.ts'
 import type { Reply } from '../contract/core/reply.ts'
-import type { RuleReport } from '../contract/core/verification.ts'
+import type { RuleReport } from '../contract/core/rule-report.ts'
 import { faultKinds } from '../faults/index.ts'
 import { unpacked } from '../faults/wire.ts'
 import { byteCache, type CacheSize } from '../lib/byte-cache.ts'

@@ -3,15 +3,19 @@ import { readFileSync, statSync } from 'node:fs'
 import { basename, dirname, extname } from 'node:path'
 import { agentSubject } from '../contract/core/agent-subjects.ts'
 import type { Problem } from '../contract/core/problem.ts'
-import { listAssets, readAsset } from '../lib/assets.ts'
+import { isCompiled, listAssets, readAsset } from '../lib/assets.ts'
 import { fileVersion } from '../lib/file-version.ts'
+import { lazy } from '../lib/lazy.ts'
 import { suggestion } from '../lib/likely-name.ts'
 import { globRegex } from '../lib/match.ts'
+import { once } from '../lib/once.ts'
 import { FileError, parseSource, problemsIn, type SourceFile } from '../schema/source.ts'
 import { problemsOf, safeParse } from '../schema/validation.ts'
 import type { Scenario } from './engine.ts'
 import { isOfRouter, pointOf } from './rule-match.ts'
-import { type Rule, ScenarioFile } from './schema.ts'
+import type { Rule, ScenarioFile } from './schema.ts'
+
+const format = lazy<typeof import('./schema.ts')>(() => require('./schema.ts'))
 
 const decoder = new TextDecoder()
 const nameOf = (path: string) => basename(path, extname(path))
@@ -40,7 +44,7 @@ const MAX_PROBLEMS = 100
  * @throws FileError with all problems.
  */
 export function scenarioIn(source: SourceFile, text: string): Scenario {
-  const result = safeParse(ScenarioFile, source.value)
+  const result = safeParse(format().ScenarioFile, source.value)
   if (!result.success) {
     const problems = problemsOf(result.error, source.value)
     throw new FileError(problems.slice(0, MAX_PROBLEMS).map((problem) => source.line(problem, 'the scenario')))
@@ -50,7 +54,7 @@ export function scenarioIn(source: SourceFile, text: string): Scenario {
 
 /** The problems in the value of a scenario file. */
 export function scenarioProblems(value: unknown): Problem[] {
-  const result = safeParse(ScenarioFile, value)
+  const result = safeParse(format().ScenarioFile, value)
   return result.success ? [] : problemsOf(result.error, value)
 }
 
@@ -85,8 +89,18 @@ const shipped = new Map<string, Scenario>()
 export function loadShipped(name: string): Scenario | undefined {
   const path = listAssets('scenarios').find((one) => nameOf(one) === name)
   if (path === undefined) return undefined
-  return shipped.getOrInsertComputed(path, () => parseScenario(path, decoder.decode(readAsset(path))))
+  return shipped.getOrInsertComputed(path, () => {
+    const text = decoder.decode(readAsset(path))
+    const checked = stored()[path]
+    return checked ? { ...checked, location: path, text } : parseScenario(path, text)
+  })
 }
+
+/** Path of the shipped scenarios as the build stores them: checked, so that the executable parses no YAML. */
+export const SCENARIOS_FILE = 'dist/scenarios.json'
+const stored = once(
+  (): Record<string, ScenarioFile> => (isCompiled ? JSON.parse(decoder.decode(readAsset(SCENARIOS_FILE))) : {}),
+)
 
 /** The error for an unknown scenario name, with a suggestion. */
 export function unknownScenario(name: string, what: 'scenario' | 'scenario or file'): FileError {

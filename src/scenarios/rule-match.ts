@@ -1,13 +1,15 @@
 // Matches rules of a scenario with attempts and calls.
 import type { FaultFacts, FaultPoint } from '../contract/core/fault.ts'
 import { matchedText } from '../contract/core/text-match.ts'
-import { faultKinds } from '../faults/index.ts'
+import { lazy } from '../lib/lazy.ts'
 import { globRegex, inRange, type TextMatch, valueAtPath } from '../lib/match.ts'
 import type { Rule } from './schema.ts'
 
+const faults = lazy<typeof import('../faults/index.ts')>(() => require('../faults/index.ts'))
+
 /** The fault point of a rule. */
 export const pointOf = ({ at, fault }: Rule): FaultPoint =>
-  at ?? faultKinds.find((kind) => kind.type === fault?.type)?.points[0] ?? 'provider'
+  at ?? faults().faultKinds.find((kind) => kind.type === fault?.type)?.points[0] ?? 'provider'
 
 /** Whether a rule applies to calls of the router's operations. */
 export const isOfRouter = (rule: Rule): boolean => ['provider', 'gateway'].includes(pointOf(rule))

@@ -5,12 +5,13 @@ import { Duration } from '../contract/core/duration.ts'
 import { FAULT_POINTS } from '../contract/core/fault.ts'
 import { FindingKind } from '../contract/core/finding.ts'
 import { statedVersion } from '../contract/core/format-version.ts'
-import { HistoryModeSchema } from '../contract/core/history.ts'
+import { HISTORY_MODES } from '../contract/core/history-mode.ts'
+import { OutcomeKind } from '../contract/core/outcome-kind.ts'
 import { bodyMatchSchema, textMatchSchema } from '../contract/core/text-match-schema.ts'
-import { OutcomeKind } from '../contract/core/trace.ts'
-import { TASK_STATES } from '../contract/workspace/agent-task.ts'
+import { TASK_STATES } from '../contract/workspace/task-state.ts'
 import { faultKinds } from '../faults/index.ts'
 import { suggestion } from '../lib/likely-name.ts'
+import { MAX_RULES } from './limits.ts'
 
 /** A number, `a-b` or `a+`, as the first and last number. */
 function rangeOf(number: z.ZodInt | z.ZodNumber, digits: string, error: string) {
@@ -257,9 +258,6 @@ export const Expectation = CallConditions.extend({
 })
 export type Expectation = z.infer<typeof Expectation>
 
-/** Maximum number of rules, and of expectations, in a scenario. */
-export const MAX_RULES = 1_000
-
 /** A scenario file. */
 export const ScenarioFile = z
   .strictObject({
@@ -276,9 +274,12 @@ export const ScenarioFile = z
       .describe(
         'Whether injected latency, such as a delay or a slow stream, takes real time on a virtual clock or is skipped; `real` by default.',
       ),
-    history: HistoryModeSchema.optional().describe(
-      'Whether conversations that their providers would reject are rejected (`strict`), only reported (`lenient`), or not checked (`off`).',
-    ),
+    history: z
+      .enum(HISTORY_MODES)
+      .optional()
+      .describe(
+        'Whether conversations that their providers would reject are rejected (`strict`), only reported (`lenient`), or not checked (`off`).',
+      ),
     needs: Needs.optional(),
     rules: z
       .array(Rule)

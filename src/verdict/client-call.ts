@@ -1,7 +1,8 @@
 // Client calls for the verdict: their data, how two calls are related, and runs of equal calls.
 import type { ClientMark, ClientTimeout, SilentCall, WorkspaceCallNote } from '../contract/core/finding.ts'
 import type { HistoryRecord } from '../contract/core/history.ts'
-import type { AttemptRecord, OutcomeKind } from '../contract/core/trace.ts'
+import type { OutcomeKind } from '../contract/core/outcome-kind.ts'
+import type { AttemptRecord } from '../contract/core/trace.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
 import { groupBy } from '../lib/group-by.ts'
 import { opaqueQuestion, type Question } from '../lib/question.ts'

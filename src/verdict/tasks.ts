@@ -2,7 +2,7 @@
 
 import type { TaskStep, TraceRecord } from '../contract/core/trace.ts'
 import type { TaskCounts } from '../contract/core/verification.ts'
-import { isActive } from '../contract/workspace/agent-task.ts'
+import { isActive } from '../contract/workspace/task-state.ts'
 import { sumOf } from '../lib/values.ts'
 
 /** A task with the steps of all its turns. */

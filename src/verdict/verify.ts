@@ -1,6 +1,7 @@
 // Reports on a session from its traces: counts, order, waits, expectations, findings, and the verdict.
 import type { FindingKind } from '../contract/core/finding.ts'
-import { type AttemptRecord, NO_OPERATION, type TraceRecord } from '../contract/core/trace.ts'
+import { NO_OPERATION } from '../contract/core/operation.ts'
+import type { AttemptRecord, TraceRecord } from '../contract/core/trace.ts'
 import type {
   ExpectationReport,
   Paths,

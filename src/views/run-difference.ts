@@ -1,7 +1,7 @@
 // How the calls of a run differ from those of another one, as a report lists them.
 import type { CallDifference } from '../contract/core/exploration.ts'
+import type { OutcomeKind } from '../contract/core/outcome-kind.ts'
 import { outcomeText } from '../contract/core/outcome-text.ts'
-import type { OutcomeKind } from '../contract/core/trace.ts'
 
 /** A call of a run. */
 export interface ComparedCall {

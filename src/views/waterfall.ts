@@ -1,6 +1,8 @@
 // The timeline of a call as data, which the terminal, JSON and the page render.
+
+import type { OutcomeKind } from '../contract/core/outcome-kind.ts'
 import { outcomeText } from '../contract/core/outcome-text.ts'
-import type { AttemptRecord, GuardrailRecord, OutcomeKind, TaskStep, TraceRecord } from '../contract/core/trace.ts'
+import type { AttemptRecord, GuardrailRecord, TaskStep, TraceRecord } from '../contract/core/trace.ts'
 import type { Waterfall, WaterfallRow, WaterfallTone } from '../contract/core/waterfall.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
 import { onceFor } from '../lib/once.ts'

@@ -300,9 +300,9 @@ async function statementsOf(act: () => Promise<unknown>): Promise<Map<string, Se
   return executed
 }
 
-/** Tables that no statement needs to name: what reads them comes with every call, or with every new row. */
-const UNNAMED = ['session_settings', 'emptied']
-const UNNAMED_BY_WRITES = ['sqlite_sequence', ...UNNAMED]
+/** Tables that no statement of a call needs to name: what reads them comes with every call, or with every change. */
+const UNNAMED = ['session_settings']
+const UNNAMED_BY_WRITES = [...UNNAMED, 'sqlite_sequence', 'emptied']
 
 /** The tables and views that each statement of a session's file names, with the tables of the views. */
 function namesIn(): (statement: string) => Set<string> {

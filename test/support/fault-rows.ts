@@ -1,6 +1,6 @@
 // What must become of an answer by each kind of fault, as its example has it: the bytes on the wire, and the gateway's outcome.
 import { envelope } from '../../src/contract/core/error.ts'
-import type { OutcomeKind } from '../../src/contract/core/trace.ts'
+import type { OutcomeKind } from '../../src/contract/core/outcome-kind.ts'
 import { blocksOf, hasContent } from './faults.ts'
 
 /** What becomes of one form of answer. */

@@ -8,13 +8,9 @@ import {
   type Task,
   TaskState,
 } from '@a2a-js/sdk'
-import {
-  TaskBody,
-  type TaskMessage,
-  type TaskPart,
-  type TaskState as TaskStateName,
-} from '../../contract/workspace/agent-task.ts'
+import { TaskBody, type TaskMessage, type TaskPart } from '../../contract/workspace/agent-task.ts'
 import type { MessageRecord } from '../../contract/workspace/task-record.ts'
+import type { TaskState as TaskStateName } from '../../contract/workspace/task-state.ts'
 import { parseRequest, quote } from '../../schema/validation.ts'
 import type { AgentTaskRecord } from '../store/manifest.ts'
 import { shownTask } from '../store/show.ts'

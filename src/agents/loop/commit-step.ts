@@ -19,20 +19,14 @@ export function refresh(turn: Turn): AgentTaskRecord {
   return found
 }
 
-interface StepParts {
-  /** Throws if the turn is over, so that nothing is written. */
-  guard(): void
-  also?: CommitParts['also']
-}
-
 /**
- * Commits a step. Returns false without writing if there is no change. Rejects with the signal's reason if the turn is
- * over.
+ * Commits a step. Returns false without writing if there is no change. Rejects with what `guard` throws: the
+ * signal's reason if the turn is over.
  */
 export async function commitStep(
   turn: Turn,
   change: (task: AgentTaskRecord) => TaskChange | undefined,
-  { guard, also }: StepParts = { guard: () => turn.signal.throwIfAborted() },
+  { guard, also }: Pick<CommitParts, 'also'> & { guard(): void } = { guard: () => turn.signal.throwIfAborted() },
 ): Promise<boolean> {
   const { place, history, deps } = turn
   const timed = (task: AgentTaskRecord) => {

@@ -14,7 +14,6 @@ import { once } from '../../lib/once.ts'
 import { evaluate } from '../../resources/evaluators/evaluate.ts'
 import { evaluators } from '../../resources/evaluators/evaluators.ts'
 import type { Session } from '../../sessions/sessions.ts'
-import { journalStep } from '../store/journal.ts'
 import {
   type AgentCheck,
   type AgentFunction,
@@ -24,6 +23,7 @@ import {
   type TurnManifest,
 } from '../store/manifest.ts'
 import { chatMessagesOf, textsOf, toolCallPart, withOwnIds } from '../store/messages.ts'
+import { journalStep } from '../store/turn-trace.ts'
 import { commitStep } from './commit-step.ts'
 import { awaitCall, type CallUnderWay } from './in-flight.ts'
 import type { Turn, TurnChange } from './turn.ts'

@@ -1,6 +1,7 @@
 // The next step of a task: a function of the committed state alone, so that a killed process continues seamlessly.
-import type { TaskState } from '../../contract/workspace/agent-task.ts'
+
 import type { TaskReason } from '../../contract/workspace/task-record.ts'
+import type { TaskState } from '../../contract/workspace/task-state.ts'
 import { MAX_TEAM_CALLS, teamCallsOf } from '../store/limits.ts'
 import type { AgentFunction, AgentTaskRecord } from '../store/manifest.ts'
 import { openCalls, type ToolCallPart } from '../store/messages.ts'

@@ -2,10 +2,9 @@
 // commit. The end of a turn also changes the cost of its agent, its trace, and the task that waits for it.
 
 import type { TraceRecord } from '../../contract/core/trace.ts'
-import { isActive } from '../../contract/workspace/agent-task.ts'
 import type { MessageRecord } from '../../contract/workspace/task-record.ts'
+import { isActive } from '../../contract/workspace/task-state.ts'
 import { agents } from '../../resources/agents.ts'
-import type { Session } from '../../sessions/sessions.ts'
 import type { TaskEvents } from './events.ts'
 import { limitText } from './limits.ts'
 import type { AgentTaskRecord } from './manifest.ts'
@@ -72,18 +71,15 @@ export async function commit(
  */
 function closeTurn(place: TaskPlace, before: AgentTaskRecord, whole: WholeTask): TraceRecord {
   const { session } = place
-  const { active, updated, totals } = before
-  charge(session, before, whole.task.totals.cost - totals.billed)
+  const { active, updated, totals, workspace_id, agent_id } = before
+  const cost = whole.task.totals.cost - totals.billed
+  const agent = cost > 0 ? session.records.get(agents.kind, workspace_id, agent_id)?.body : undefined
+  if (agent) {
+    const body = { ...agent, total_cost: Number(agent.total_cost ?? 0) + cost }
+    session.records.update(agent_id, { key: String(agent.key), body })
+  }
   const ended = active === null ? Date.parse(updated) : session.clock.now()
   return replaceTurnTrace(session, whole, { journal: journalOf(place, whole.task._id), ended })
-}
-
-/** Adds to the total cost of an agent's tasks, in USD. */
-function charge(session: Session, { workspace_id, agent_id }: AgentTaskRecord, cost: number): void {
-  const found = cost > 0 ? session.records.get(agents.kind, workspace_id, agent_id)?.body : undefined
-  if (!found) return
-  const body = { ...found, total_cost: Number(found.total_cost ?? 0) + cost }
-  session.records.update(agent_id, { key: String(found.key), body })
 }
 
 /** Whether a sub-task blocks its parent. */

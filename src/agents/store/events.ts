@@ -44,15 +44,9 @@ interface CommittedChange {
   trace: TraceRecord | false
 }
 
-/** A listener of a task. */
-interface Listening {
-  workspace: string
-  listeners: Set<TaskListener>
-}
-
 /** Events of tasks. Observers of calls are notified of them, too. */
 export function createTaskEvents(observers: Observers): TaskEvents {
-  const tasksByHandle = new WeakMap<SessionHandle, Map<string, Listening>>()
+  const tasksByHandle = new WeakMap<SessionHandle, Map<string, { workspace: string; listeners: Set<TaskListener> }>>()
   const pass = ({ slot }: Session, event: TaskEvent) => {
     for (const listener of [...(tasksByHandle.get(slot)?.get(event.task._id)?.listeners ?? [])]) listener(event)
   }

@@ -3,7 +3,7 @@
 import { ApiError } from '../../contract/core/error.ts'
 import type { SequenceUse } from '../../contract/core/sequence.ts'
 import type { TaskStep } from '../../contract/core/trace.ts'
-import { isActive, type TaskMessage, type TaskPart } from '../../contract/workspace/agent-task.ts'
+import type { TaskMessage, TaskPart } from '../../contract/workspace/agent-task.ts'
 import type { Caller, Fields, PageFilter } from '../../contract/workspace/record.ts'
 import {
   AGENT_COUNT,
@@ -14,6 +14,7 @@ import {
   type MessageRecord,
   type TaskRecord,
 } from '../../contract/workspace/task-record.ts'
+import { isActive } from '../../contract/workspace/task-state.ts'
 import { damagedRow, readableRow } from '../../db/damaged-rows.ts'
 import { ulidOf } from '../../lib/ids.ts'
 import { agents } from '../../resources/agents.ts'

@@ -1,4 +1,5 @@
-// The trace of a turn: stored before its call gets a response, and finalized when the turn ends.
+// The journal of a task, with an entry for each step, and the trace of a turn: stored before its call gets a response,
+// and finalized when the turn ends.
 import { envelope } from '../../contract/core/error.ts'
 import type { TaskStep, TraceRecord } from '../../contract/core/trace.ts'
 import { emptySteps } from '../../gateway/record/recording.ts'
@@ -83,4 +84,25 @@ export function replaceTurnTrace(
   const trace = { ...turnTrace(session, task, steps), duration_ms: Math.max(0, ended - task.turn.started) }
   session.traces.replace(trace, JSON.stringify(shownTask(task, history)))
   return trace
+}
+
+/** A journal entry for a step that has just ended. */
+export function journalStep(
+  { task, session }: { task: AgentTaskRecord; session: Session },
+  started: number,
+  about: Pick<TaskStep, 'kind' | 'name' | 'outcome'> & Partial<TaskStep>,
+): TaskStep {
+  return {
+    turn: task.turn.number,
+    iteration: task.turn.iterations,
+    tool_call_id: null,
+    started_at: new Date(started).toISOString(),
+    duration_ms: sinceInstant(session.clock, started),
+    error: null,
+    trace: null,
+    task: null,
+    usage: null,
+    cost: null,
+    ...about,
+  }
 }

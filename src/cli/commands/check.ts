@@ -10,17 +10,21 @@ import { type Config, readConfig, settingProblems } from '../../config.ts'
 import type { Problem } from '../../contract/core/problem.ts'
 import { fixtureSubjects, operationNames } from '../../endpoints/index.ts'
 import { KNOWN_FILE, knownProblems, readKnownFailures } from '../../exploration/known-failures.ts'
+import { lazy } from '../../lib/lazy.ts'
 import { alternatives, counted } from '../../lib/units.ts'
 import { sumOf } from '../../lib/values.ts'
 import { knownModels } from '../../providers/catalogue.ts'
 import { providerNames } from '../../providers/names.ts'
-import { prepareSeed } from '../../resources/seeds/seed.ts'
-import { readSeed } from '../../resources/seeds/seed-file.ts'
 import { isScenario, parseScenario, rulesWithoutEffect, scenarioProblems } from '../../scenarios/load.ts'
 import { FileError, parseSource, type SourceFile } from '../../schema/source.ts'
 import type { CommandIo } from '../io.ts'
 import { writeOutputFile } from '../print/output-file.ts'
 import { fixtureNameProblems, type KnownNames, modelWarnings, scenarioNameProblems, sourceOf } from './check-names.ts'
+
+const seeding = lazy<typeof import('../../resources/seeds/seed.ts')>(() => require('../../resources/seeds/seed.ts'))
+const seedFile = lazy<typeof import('../../resources/seeds/seed-file.ts')>(() =>
+  require('../../resources/seeds/seed-file.ts'),
+)
 
 /** Name of the seed file next to fixtures. */
 const SEED_NAME = 'workspace.yaml'
@@ -87,7 +91,7 @@ async function seedProblems(path: string): Promise<string[]> {
   const problems: string[] = []
   const onUnreadable = (file: string, { message }: Error) => void problems.push(`${path}: document ${file}: ${message}`)
   try {
-    await prepareSeed(readSeed(path), { onUnreadable })
+    await seeding().prepareSeed(seedFile().readSeed(path), { onUnreadable })
   } catch (error) {
     if (!(error instanceof FileError)) throw error
     problems.push(...error.problems)

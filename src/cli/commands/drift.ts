@@ -3,23 +3,21 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
-import { z } from 'zod'
 import { isBeside } from '../../cassettes/names.ts'
 import { readCassette } from '../../cassettes/read.ts'
-import { AnthropicEvent, AnthropicMessage } from '../../compat/anthropic/response-schema.ts'
 import { ConfigError, readConfig } from '../../config.ts'
 import type { Cassette, UpstreamRequest } from '../../contract/core/cassette.ts'
 import { askProviders, costLimit } from '../../drift/ask.ts'
 import { driftExit, findDrift } from '../../drift/drift.ts'
-import type { ResponseSchemas } from '../../drift/known-fields.ts'
-import { operationNamed } from '../../endpoints/index.ts'
+import { lazy } from '../../lib/lazy.ts'
 import { suggestion } from '../../lib/likely-name.ts'
-import { rememberingAll } from '../../lib/remember.ts'
 import { FileError } from '../../schema/source.ts'
 import type { CommandIo, Exiting } from '../io.ts'
 import { driftJson, driftLines } from '../print/drift-report.ts'
 import { announceAddresses } from '../run/listen.ts'
 import { durationOf } from './command-flags.ts'
+
+const schemas = lazy<typeof import('../run/response-schemas.ts')>(() => require('../run/response-schemas.ts'))
 
 interface Options {
   only?: string
@@ -120,14 +118,5 @@ function only(cassettes: readonly Cassette[], name: string | undefined): readonl
   )
 }
 
-const jsonSchema = (schema: z.ZodType): object => z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
-
-/** The schemas of the API that a request called. */
-const schemasFor = rememberingAll((api: string): ResponseSchemas | undefined => {
-  if (api === 'messages') return { whole: jsonSchema(AnthropicMessage), event: jsonSchema(AnthropicEvent) }
-  const operation = operationNamed(api)
-  if (!operation) return undefined
-  return { whole: jsonSchema(operation.response), event: operation.chunk && jsonSchema(operation.chunk) }
-})
 const schemasOf = ({ operation, path }: UpstreamRequest) =>
-  schemasFor(/\/messages(?:\?|$)/.test(path) ? 'messages' : operation)
+  schemas().schemasFor(/\/messages(?:\?|$)/.test(path) ? 'messages' : operation)

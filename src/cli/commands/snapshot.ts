@@ -2,13 +2,17 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Command } from 'commander'
-import { parseSeed } from '../../resources/seeds/seed-file.ts'
+import { lazy } from '../../lib/lazy.ts'
 import { ServerError } from '../errors.ts'
 import type { CommandIo, Exiting } from '../io.ts'
 import { writeOutputFile } from '../print/output-file.ts'
 import { type Progress, withBar } from '../print/progress.ts'
 import { type SnapshotTables, snapshotDifferences } from '../print/snapshot-diff.ts'
 import { callServer, type ServerFlags, withServer } from '../run/server.ts'
+
+const seeds = lazy<typeof import('../../resources/seeds/seed-file.ts')>(() =>
+  require('../../resources/seeds/seed-file.ts'),
+)
 
 interface Snapshot extends SnapshotTables {
   understudy_snapshot: number
@@ -69,7 +73,7 @@ export function seedCommand({ env, stdout, stderr }: CommandIo): Command {
         return existsSync(path) ? readFileSync(path) : undefined
       }
       // Parsed here first, so that errors name the position in this file.
-      const { documents } = parseSeed(yaml, file, readBeside)
+      const { documents } = seeds().parseSeed(yaml, file, readBeside)
       const encoded = [...documents].map(([name, bytes]) => [name, Buffer.from(bytes).toString('base64')])
       const seeding = callServer({ env, flags }, 'POST', SEED, {
         name: file,

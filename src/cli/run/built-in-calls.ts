@@ -1,7 +1,7 @@
 // The calls of a rehearsal: those that the rules of its scenario match, with all features of the gateway. If rules concern
 // agents: an agent, a model that calls its tools, and tasks.
 
-import { isActive } from '../../contract/workspace/agent-task.ts'
+import { isActive } from '../../contract/workspace/task-state.ts'
 import { allOperations } from '../../endpoints/index.ts'
 import { realClock } from '../../lib/clock.ts'
 import { listedProvider } from '../../providers/index.ts'

@@ -1,12 +1,12 @@
 // The file in which runs accumulate the coverage of recovery paths: --coverage of exec and explore.
 import { existsSync, readFileSync } from 'node:fs'
-import { z } from 'zod'
 import { mergeRecoveryPaths, type RecoveryPathCounts } from '../../exploration/recovery-paths.ts'
+import { asObject, isObject } from '../../lib/values.ts'
 import { FileError } from '../../schema/source.ts'
-import { safeParse } from '../../schema/validation.ts'
 import { writeOutputFile } from '../print/output-file.ts'
 
-const CoverageFile = z.strictObject({ recovery_paths: z.record(z.string(), z.int().min(0)) })
+const isCount = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0
+const isCounts = (value: unknown): value is RecoveryPathCounts => isObject(value) && Object.values(value).every(isCount)
 
 /**
  * The counts of earlier runs in a file; empty if there is no file yet.
@@ -14,8 +14,8 @@ const CoverageFile = z.strictObject({ recovery_paths: z.record(z.string(), z.int
  */
 export function readCoverage(file: string): RecoveryPathCounts {
   if (!existsSync(file)) return {}
-  const result = safeParse(CoverageFile, parsed(file))
-  if (result.success) return result.data.recovery_paths
+  const { recovery_paths: counts, ...others } = asObject(parsed(file)) ?? {}
+  if (isCounts(counts) && Object.keys(others).length === 0) return counts
   throw new FileError(`--coverage ${JSON.stringify(file)} is not a coverage file: choose another file, or delete it`)
 }
 

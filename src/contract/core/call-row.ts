@@ -1,6 +1,6 @@
 // A call as one row of a list, which shows thousands at a time.
 import { z } from 'zod'
-import { OutcomeKind } from './trace.ts'
+import { OutcomeKind } from './outcome-kind.ts'
 
 /** Summary of a call. */
 export const CallRow = z.object({

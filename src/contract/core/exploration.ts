@@ -1,5 +1,5 @@
 // The result of an exploration: injection points, the result of each case, and the coverage.
-import type { OutcomeKind } from './trace.ts'
+import type { OutcomeKind } from './outcome-kind.ts'
 import type { VerdictResult } from './verification.ts'
 
 /** The failure modes: what a gateway can do to a client. */

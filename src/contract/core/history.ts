@@ -1,10 +1,6 @@
 // Whether a provider would accept the conversation in a request: the modes, and the record in a trace.
 import { z } from 'zod'
 import type { JsonObject } from '../../lib/values.ts'
-import { HISTORY_MODES } from './history-mode.ts'
-
-/** The modes as a schema. */
-export const HistoryModeSchema = z.enum(HISTORY_MODES)
 
 /** A request that its provider rejects, or would reject, in the record of an attempt. */
 export const HistoryRecord = z.object({

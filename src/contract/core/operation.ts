@@ -8,6 +8,9 @@ import type { ModelConversation } from './history.ts'
 import type { JobLimits } from './job-limits.ts'
 import type { KeyValueEntry, KeyValueStore } from './key-value.ts'
 
+/** The operation of a call to an unknown path. */
+export const NO_OPERATION = 'none'
+
 /** The conversation of a call in the form that fixtures match. */
 export interface Prompt {
   system: string

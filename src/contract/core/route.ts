@@ -63,6 +63,13 @@ export interface Route<Query = unknown, Body = unknown> {
   handle(input: RouteInput<Query, Body>): object | Promise<object>
 }
 
+/** Routes that are loaded together, by the first request that one of them may take. */
+export interface RouteGroup {
+  /** The first one or two segments of their paths, such as `/files` or `/v2/tools`. */
+  readonly under: readonly string[]
+  routes(): readonly Route[]
+}
+
 /** Whether a request without a body is treated as one with an empty object, because nothing in it is required. */
 export const needsNoBody = ({ body, bodyType = 'json' }: Pick<Route, 'body' | 'bodyType'>): boolean =>
   bodyType === 'json' && body !== undefined && body.safeParse({}).success

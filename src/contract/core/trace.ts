@@ -3,18 +3,7 @@
 import { z } from 'zod'
 import { describedList, describedObject } from './described.ts'
 import { HistoryRecord } from './history.ts'
-
-/** How a call or an attempt ended; `internal_error` is a failure of this program. */
-export const OutcomeKind = z.enum([
-  'succeeded',
-  'http_error',
-  'timed_out',
-  'disconnected',
-  'invalid_response',
-  'canceled',
-  'internal_error',
-])
-export type OutcomeKind = z.infer<typeof OutcomeKind>
+import { OutcomeKind } from './outcome-kind.ts'
 
 const milliseconds = z.number().describe("Milliseconds of the session's clock.")
 
@@ -130,9 +119,6 @@ export const TaskTrace = z.object({
   steps: z.array(TaskStep).describe('Token usage of this turn.'),
 })
 export type TaskTrace = z.infer<typeof TaskTrace>
-
-/** The operation of a call to an unknown path. */
-export const NO_OPERATION = 'none'
 
 /** Everything about a call except its request and response, which are stored as their texts on the wire. */
 export const TraceRecord = z.object({

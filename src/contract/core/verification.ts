@@ -1,28 +1,14 @@
 // The result of verify: what happened in the session, and whether it was expected.
 import { z } from 'zod'
 import { describedList, describedObject } from './described.ts'
-import { FAULT_POINTS } from './fault.ts'
 import { Finding } from './finding.ts'
-import { AttemptRecord, OutcomeKind } from './trace.ts'
+import { OutcomeKind } from './outcome-kind.ts'
+import { RuleReport } from './rule-report.ts'
+import { AttemptRecord } from './trace.ts'
 
 const count = z.int().min(0)
 const trace = z.string().describe('Id of the trace.')
 const milliseconds = z.number().describe('Milliseconds.')
-
-/** The result of a rule of a scenario. */
-export const RuleReport = z.object({
-  name: z.string().describe('Name of the rule in the scenario.'),
-  fault: z.string().nullable().describe('Fault type; null for a rule without a fault.'),
-  at: z.enum(FAULT_POINTS).describe('Injection target.'),
-  matched: count.describe('Attempts or calls that the rule matched.'),
-  triggered: count.describe('How often the rule was triggered.'),
-  applied: count.describe('How often the fault was injected.'),
-  skipped: z
-    .record(z.string(), count)
-    .describe('Reasons why the fault was not injected although the rule was triggered, with counts.'),
-  not_triggered: z.string().nullable().describe('Why it was not triggered; null when it was.'),
-})
-export type RuleReport = z.infer<typeof RuleReport>
 
 /** An expectation, and the actual result. */
 export const ExpectationReport = z.object({

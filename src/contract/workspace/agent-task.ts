@@ -4,30 +4,7 @@ import { z } from 'zod'
 import { describedLoose, describedObject } from '../core/described.ts'
 import { Identity, TemplateEngine, Thread } from '../router/shared.ts'
 import { Ulid } from './shared.ts'
-
-/** The states of a task. The last three exist in A2A and are never reached here. */
-export const TASK_STATES = [
-  'submitted',
-  'working',
-  'input-required',
-  'completed',
-  'failed',
-  'canceled',
-  'rejected',
-  'auth-required',
-] as const
-/** State of a task (the specification, "States and transitions"). */
-export type TaskState = (typeof TASK_STATES)[number]
-/** The states of a task that does not run, so that a message may continue it. */
-export const INACTIVE_STATES: readonly TaskState[] = ['input-required', 'completed', 'failed', 'canceled', 'rejected']
-
-/**
- * Whether a task in a state is running.
- * @example
- * isActive('working') // => true
- * isActive('completed') // => false
- */
-export const isActive = (state: string): boolean => state === 'submitted' || state === 'working'
+import { TASK_STATES } from './task-state.ts'
 
 const TextPart = z.looseObject({ kind: z.literal('text'), text: z.string().describe('The text.') })
 const FilePart = z.looseObject({

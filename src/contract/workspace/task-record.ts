@@ -1,8 +1,9 @@
 // Stored agent tasks: the task, its messages, and the journal of its steps.
 import type { z } from 'zod'
 import type { Identity, TemplateEngine, Thread } from '../router/shared.ts'
-import type { TaskMessage, TaskPart, TaskState } from './agent-task.ts'
+import type { TaskMessage, TaskPart } from './agent-task.ts'
 import type { Caller } from './record.ts'
+import type { TaskState } from './task-state.ts'
 
 /**
  * The kind of the records that are tasks. Messages, steps and the turn's data are children of their task, a task is a

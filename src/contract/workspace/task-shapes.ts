@@ -1,8 +1,9 @@
 // Shapes of stored agent tasks (task-record.ts), as far as the program reads them.
 import { z } from 'zod'
 import { TaskStep } from '../core/trace.ts'
-import { TASK_STATES, TaskMessage } from './agent-task.ts'
+import { TaskMessage } from './agent-task.ts'
 import { AGENT_COUNT, AGENT_MESSAGE, AGENT_STEP, AGENT_TASK, AGENT_TURN } from './task-record.ts'
+import { TASK_STATES } from './task-state.ts'
 
 const Id = z.string().min(1)
 const ErrorShape = z.looseObject({ message: z.string(), code: z.string() })

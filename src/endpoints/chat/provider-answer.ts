@@ -1,15 +1,13 @@
 // Reads a provider's chat response, and replays one from the cache.
 import { textScriptOf } from '../../answers/script-of.ts'
-import type { TextAnswer, TextChunk } from '../../answers/text-answer.ts'
-import { tokenChunks } from '../../answers/text-answer.ts'
+import { type TextAnswer, type TextChunk, tokenChunks } from '../../answers/text-answer.ts'
 import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/core/operation.ts'
 import type { TokenLogprob, Usage } from '../../contract/router/chat.ts'
 import type { ChatRequest, Message } from '../../contract/router/chat-request.ts'
 import type { TextScript } from '../../contract/router/script.ts'
 import { asIndex, asList, asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
-import { chatChunks } from './chunks.ts'
+import { type ChatFrame, type ChoiceParts, chatChunks } from './chunks.ts'
 import { chatFrame, chatProblem, chunkProblem, hasChatContent, type NormalChoice, normalizeChat } from './normalize.ts'
-import type { ChatFrame, ChoiceParts } from './parts.ts'
 import { chatContentText } from './prompt.ts'
 
 /** The rules for a stream of chat chunks. */

@@ -7,8 +7,8 @@ import type { Usage } from '../../contract/router/chat.ts'
 import { type Completion, type CompletionRequest, CompletionScript } from '../../contract/router/completions.ts'
 import { dataEvent, type StreamEvent } from '../../lib/sse.ts'
 import { asIndex, asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
+import { systemFingerprint } from '../chat/chunks.ts'
 import { choicesProblem, chunkProblem } from '../chat/normalize.ts'
-import { systemFingerprint } from '../chat/parts.ts'
 
 /** One choice of a legacy completion. */
 export type CompletionChoice = Completion['choices'][number]

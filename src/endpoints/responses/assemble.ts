@@ -1,6 +1,6 @@
 // Assembles a response from the events of a stream.
 import { type AnswerAssembly, assembled } from '../../contract/core/assembly.ts'
-import type { ModelResponse, OutputItem } from '../../contract/router/responses-answer.ts'
+import type { OutputItem } from '../../contract/router/responses-answer.ts'
 import type { EventData } from '../../lib/sse.ts'
 import { asObject, asText } from '../../lib/values.ts'
 import { outputText } from './answer.ts'
@@ -24,7 +24,8 @@ export function responseAssembly(): AnswerAssembly {
         items = new Map(response.output.entries())
       } else if (response && event.type === 'error') {
         response.status = 'failed'
-        response.error = errorOf(data)
+        const { code, message } = asObject(data) ?? {}
+        response.error = { code: asText(code) ?? '', message: asText(message) ?? '' }
       } else if (response) add(items, event)
     },
     whole() {
@@ -33,11 +34,6 @@ export function responseAssembly(): AnswerAssembly {
       return { ...response, output, output_text: outputText(output) }
     },
   }
-}
-
-function errorOf(data: unknown): ModelResponse['error'] {
-  const { code, message } = asObject(data) ?? {}
-  return { code: asText(code) ?? '', message: asText(message) ?? '' }
 }
 
 function add(items: Items, event: NormalEvent): void {

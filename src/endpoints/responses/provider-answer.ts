@@ -3,7 +3,7 @@ import { type TextAnswerFields, textScriptOf } from '../../answers/script-of.ts'
 import type { envelope } from '../../contract/core/error.ts'
 import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/core/operation.ts'
 import type { ResponsesRequest } from '../../contract/router/responses.ts'
-import type { ContentPart, ModelResponse, OutputItem, ResponseEvent } from '../../contract/router/responses-answer.ts'
+import type { ModelResponse, OutputItem, ResponseEvent } from '../../contract/router/responses-answer.ts'
 import type { TextScript } from '../../contract/router/script.ts'
 import { dataEvent, type EventData, type StreamEvent } from '../../lib/sse.ts'
 import { asObject, asText } from '../../lib/values.ts'
@@ -82,13 +82,11 @@ export const responsesOutputTexts = (answer: unknown): string[] =>
   normalizeResponse(answer).output.flatMap((item): string[] => {
     if (item.type === 'function_call') return [item.arguments]
     if (item.type === 'custom_tool_call') return [item.input]
-    return item.type === 'message' ? item.content.flatMap(partTexts) : []
+    if (item.type !== 'message') return []
+    return item.content.flatMap((part) =>
+      part.type === 'refusal' ? part.refusal : part.type === 'output_text' ? part.text : [],
+    )
   })
-
-const partTexts = (part: ContentPart): string[] => {
-  if (part.type === 'refusal') return [part.refusal]
-  return part.type === 'output_text' ? [part.text] : []
-}
 
 /** The request with the retrieved context as its first system message. */
 export const addResponsesContext = (request: ResponsesRequest, context: string): ResponsesRequest => ({

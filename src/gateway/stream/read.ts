@@ -230,7 +230,7 @@ interface EventReading {
  * @throws Unreadable, ConnectionFailure, or what `readEvent` throws, after the events before it.
  */
 async function providerEvents(body: BytesBody, reading: EventReading): Promise<EventStream> {
-  const pieces = eventPieces(body, reading)
+  const pieces = new EventPieces(body, reading)
   const first = await pieces.next()
   if (!first.ended || !reading.rules.complete(first.batch)) return following(first, pieces, reading)
   void pieces.end()
@@ -246,11 +246,7 @@ interface EventPiece {
   problem?: { error: unknown }
 }
 
-async function* following(
-  first: EventPiece,
-  pieces: ReturnType<typeof eventPieces>,
-  { rules }: EventReading,
-): AsyncGenerator<EventBatch> {
+async function* following(first: EventPiece, pieces: EventPieces, { rules }: EventReading): AsyncGenerator<EventBatch> {
   const seen: StreamEvent[] = []
   let ended = false
   try {
@@ -274,45 +270,60 @@ async function* following(
   if (!rules.complete(seen)) throw new ConnectionFailure('the stream ended before the response was complete')
 }
 
-/** Reads a body piece by piece. */
-function eventPieces({ bytes, hides }: BytesBody, { signal, readEvent }: EventReading) {
-  const source = byteChunks(bytes)
-  const parser = sseReader()
-  const eventsIn = (piece: Uint8Array): EventPiece => {
+/** A body that is read piece by piece. With closures instead of a class, passed streams took more time. */
+class EventPieces {
+  readonly #source: AsyncIterator<Uint8Array, undefined>
+  readonly #parser = sseReader()
+  readonly #hides: BytesBody['hides']
+  readonly #reading: EventReading
+
+  constructor({ bytes, hides }: BytesBody, reading: EventReading) {
+    this.#source = byteChunks(bytes)
+    this.#hides = hides
+    this.#reading = reading
+  }
+
+  async next(): Promise<EventPiece> {
+    try {
+      const { done, value } = await this.#source.next()
+      return done ? { batch: [], ended: true } : this.#read(value)
+    } catch (error) {
+      return { batch: [], problem: { error: broken(error, this.#reading.signal) } }
+    }
+  }
+
+  #read(bytes: Uint8Array): EventPiece {
     const batch: StreamEvent[] = []
     try {
-      for (const block of parser.read(piece)) {
-        if (!hasEvent(block) || hides?.(block.event.data)) continue
+      for (const block of this.#parser.read(bytes)) {
+        if (!hasEvent(block) || this.#hides?.(block.event.data)) continue
         if (block.event.data === DONE_EVENT.text) return { batch, ended: true }
-        batch.push(readEvent(block))
+        batch.push(this.#reading.readEvent(block))
       }
       return { batch }
     } catch (error) {
       return { batch, problem: { error: error instanceof EventTooLong ? new Unreadable(error.message) : error } }
     }
   }
+
   /** Cancels the body. An error while canceling does not matter. */
-  const stop = async (): Promise<void> => {
-    await source.return?.().catch(() => {})
+  async stop(): Promise<void> {
+    await this.#source.return?.().catch(() => {})
   }
-  const readToEnd = async () => {
-    while (!(await source.next()).done);
-  }
-  return {
-    async next(): Promise<EventPiece> {
-      try {
-        const { done, value } = await source.next()
-        return done ? { batch: [], ended: true } : eventsIn(value)
-      } catch (error) {
-        return { batch: [], problem: { error: broken(error, signal) } }
-      }
-    },
-    stop,
-    /**
-     * Reads past the end mark to the end of the body: canceling earlier would close the connection, and the next call
-     * would need a new one.
-     */
-    end: (): Promise<void> => within(readToEnd(), MAX_END_MS, NO_END).catch(stop),
+
+  /**
+   * Reads past the end mark to the end of the body: canceling earlier would close the connection, and the next call
+   * would need a new one.
+   */
+  async end(): Promise<void> {
+    const reading = async () => {
+      while (!(await this.#source.next()).done);
+    }
+    try {
+      await within(reading(), MAX_END_MS, NO_END)
+    } catch {
+      await this.stop()
+    }
   }
 }
 

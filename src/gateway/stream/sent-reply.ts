@@ -46,7 +46,7 @@ export async function readAlong(reply: Reply, sentCall: SentCall): Promise<Reply
     if (problem) throw problem
     return reply
   }
-  const reader = sentReader(reply, body, reading)
+  const reader = new SentReader(reply, body, reading)
   const sent = new SentBody()
   let begun = false
   const onEnd = async (failure: Failure | undefined, broken: unknown) => {
@@ -106,7 +106,7 @@ function passedAnswer(
 
 /** What the client received of a body; `failure` and `broken` tell what ended it early. */
 async function contentSent(
-  reader: ReturnType<typeof sentReader>,
+  reader: SentReader,
   { failure, broken, signal }: { failure: Failure | undefined; broken: unknown; signal: AbortSignal },
 ): Promise<SentContent> {
   const content = await reader.end(
@@ -167,49 +167,27 @@ async function* brokenAfter(bytes: Uint8Array, error: unknown): AsyncGenerator<U
 }
 
 /** Reads a response while it is sent, in other turns than those that send it. */
-function sentReader(
-  reply: Pick<Reply, 'status' | 'headers'>,
-  { contentType }: Pick<BytesBody, 'contentType'>,
-  reading: SentReading,
-) {
-  let waiting: Uint8Array[] = []
-  let ended: { error: unknown } | undefined
-  let wake: (() => void) | undefined
-  let isRead = false
-  let isWoken = false
-  async function* pieces(): AsyncGenerator<Uint8Array> {
-    isRead = true
-    for (;;) {
-      const arrived = waiting
-      waiting = []
-      yield* arrived
-      if (waiting.length > 0) continue
-      if (ended) {
-        if (ended.error !== undefined) throw ended.error
-        return
-      }
-      await new Promise<void>((resolve) => (wake = resolve))
-    }
+class SentReader {
+  readonly #pieces = new PieceQueue()
+  readonly #read: () => Promise<SentContent>
+
+  constructor(
+    reply: Pick<Reply, 'status' | 'headers'>,
+    { contentType }: Pick<BytesBody, 'contentType'>,
+    reading: SentReading,
+  ) {
+    this.#read = once(() => contentOf(reply, { kind: 'bytes', contentType, bytes: this.#pieces.all() }, reading))
   }
-  const content = once(() => contentOf(reply, { kind: 'bytes', contentType, bytes: pieces() }, reading))
-  return {
-    /** Adds the next piece of the body. */
-    add(piece: Uint8Array): void {
-      waiting.push(piece)
-      if (!isRead) void nextTurn().then(content)
-      if (!wake || isWoken) return
-      isWoken = true
-      void nextTurn().then(() => {
-        isWoken = false
-        wake?.()
-      })
-    },
-    /** The content of the response; `error` is what broke the connection, if anything. */
-    end(error?: unknown): Promise<SentContent> {
-      ended ??= { error }
-      wake?.()
-      return content()
-    },
+
+  /** Adds the next piece of the body. */
+  add(piece: Uint8Array): void {
+    if (this.#pieces.add(piece)) void nextTurn().then(this.#read)
+  }
+
+  /** The content of the response; `error` is what broke the connection, if anything. */
+  end(error?: unknown): Promise<SentContent> {
+    this.#pieces.end(error)
+    return this.#read()
   }
 }
 
@@ -233,5 +211,49 @@ async function contentOf(
     return { events }
   } catch (error) {
     return { events, failure: failureOf(error, NEVER) }
+  }
+}
+
+/** Pieces that wait for their reader. */
+class PieceQueue {
+  #waiting: Uint8Array[] = []
+  #ended: { error: unknown } | undefined
+  #wake: (() => void) | undefined
+  #woken = false
+
+  #isRead = false
+
+  /** Adds a piece; returns whether nobody reads yet. A reader gets the piece in a later turn. */
+  add(piece: Uint8Array): boolean {
+    this.#waiting.push(piece)
+    if (!this.#wake || this.#woken) return !this.#isRead
+    this.#woken = true
+    void nextTurn().then(() => {
+      this.#woken = false
+      this.#wake?.()
+    })
+    return false
+  }
+
+  end(error: unknown): void {
+    this.#ended ??= { error }
+    this.#wake?.()
+  }
+
+  async *all(): AsyncGenerator<Uint8Array> {
+    this.#isRead = true
+    for (;;) {
+      const pieces = this.#waiting
+      this.#waiting = []
+      yield* pieces
+      if (this.#waiting.length > 0) continue
+      if (this.#ended) {
+        if (this.#ended.error !== undefined) throw this.#ended.error
+        return
+      }
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
   }
 }

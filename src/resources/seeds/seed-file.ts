@@ -13,7 +13,7 @@ import { ChunkingOptions, InternalKnowledgeBody } from '../../contract/workspace
 import { ProjectBody } from '../../contract/workspace/project.ts'
 import { ReviewSetBody } from '../../contract/workspace/review-set.ts'
 import { checkToolType, ToolPatch, ToolShape } from '../../contract/workspace/tool.ts'
-import { readAsset } from '../../lib/assets.ts'
+import { isCompiled, readAsset } from '../../lib/assets.ts'
 import { once } from '../../lib/once.ts'
 import { FileError, parseSource } from '../../schema/source.ts'
 import { formatPath, problemsOf, safeParse } from '../../schema/validation.ts'
@@ -141,9 +141,20 @@ export function readSeed(path: string, onFile: (path: string) => void = () => {}
   return parseSeed(text, path, readBeside)
 }
 
+const shippedDocument = (name: string) => readAsset(`fixtures/${name}`)
 const SHIPPED = 'fixtures/workspace.yaml'
+const fromYaml = () => parseSeed(new TextDecoder().decode(readAsset(SHIPPED)), SHIPPED, shippedDocument)
+
+/** Path of the shipped example as the build stores it: checked, so that the executable parses no YAML. */
+export const SEED_FILE = 'dist/seed.json'
+/** The content of that file. */
+export const seedAsJson = (): string => JSON.stringify(fromYaml().seed)
+
+function fromJson(): SeedFile {
+  const seed: Seed = JSON.parse(new TextDecoder().decode(readAsset(SEED_FILE)))
+  const names = seed.knowledge.flatMap(({ documents }) => documents.map(({ file }) => file))
+  return { seed, documents: new Map(names.map((name) => [name, shippedDocument(name)])) }
+}
+
 /** The shipped example, read once: it never changes. */
-export const shippedSeed = once(
-  (): SeedFile =>
-    parseSeed(new TextDecoder().decode(readAsset(SHIPPED)), SHIPPED, (name) => readAsset(`fixtures/${name}`)),
-)
+export const shippedSeed = once((): SeedFile => (isCompiled ? fromJson() : fromYaml()))

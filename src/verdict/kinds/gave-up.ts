@@ -1,6 +1,6 @@
 // gave-up: a request failed in a retryable way and never got a response.
 
-import { isActive } from '../../contract/workspace/agent-task.ts'
+import { isActive } from '../../contract/workspace/task-state.ts'
 import { groupBy } from '../../lib/group-by.ts'
 import {
   brokeOff,

@@ -1,18 +1,11 @@
 // The location of the page: the hash of the URL, which can be bookmarked, shared and navigated, in a file too.
+
 import { computed, signal } from '@preact/signals'
+import { decodedPart } from '../../../lib/values.ts'
 
 const read = () => {
   const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?', 2)
-  return { view: decoded(path), params: new URLSearchParams(query) }
-}
-
-/** A name in the URL. An invalid encoding is no view. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
+  return { view: decodedPart(path) ?? path, params: new URLSearchParams(query) }
 }
 
 const current = signal(read())

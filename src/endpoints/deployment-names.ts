@@ -1,5 +1,5 @@
-// Completes model names without a provider with the default provider, which the trace shows.
-
+// Names in bodies that a deployment chooses: model names without a provider get the default provider, which the trace
+// shows, and the service options object is `svc` unless --namespace gives it another name.
 import { isObject, type JsonObject } from '../lib/values.ts'
 
 /** A body with complete model names, and the completed ids by field. */
@@ -41,3 +41,17 @@ export function withProviders(body: unknown, provider: string): NamedModels {
   const all = { ...named(body, ''), ...(isObject(svc) && { svc: named(svc, 'svc.') }) }
   return Object.keys(assumed).length === 0 ? { body, assumed: undefined } : { body: all, assumed }
 }
+
+/** The name of the service options object in the contract. */
+export const STANDARD_NAMESPACE = 'svc'
+
+/** A body with its service options under the standard name. */
+export function fromNamespace(body: unknown, namespace: string): unknown {
+  if (namespace === STANDARD_NAMESPACE || !isObject(body)) return body
+  const { [namespace]: options, [STANDARD_NAMESPACE]: _, ...rest } = body
+  return { ...rest, ...(options === undefined ? {} : { [STANDARD_NAMESPACE]: options }) }
+}
+
+/** A text of the server (an error, a schema) with the name of the deployment: `svc` as a word, and `svc_` before an id. */
+export const toNamespace = (text: string, namespace: string): string =>
+  namespace === STANDARD_NAMESPACE ? text : text.replace(/\bsvc(?=\b|_)/g, namespace)
