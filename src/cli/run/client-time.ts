@@ -8,7 +8,7 @@ import type { Understudy } from '../../deps.ts'
 import { clientMark } from '../../gateway/record/client-mark.ts'
 import { realClock, type VirtualClock } from '../../lib/clock.ts'
 import { sha256 } from '../../lib/ids.ts'
-import { WrappedConnection, withFetch } from './wrapped.ts'
+import { withFetch, wrapConnection } from './wrapped.ts'
 
 /**
  * Shorter pauses are work or jitter of a client that does not wait, whose responses must stay identical. Below the
@@ -43,12 +43,32 @@ export function withClientTime(understudy: Understudy, real: () => number = real
     return client
   }
   const serve = async (request: Request, hold: ConnectionFinder | undefined, client: ClientTime) => {
-    const call = new TimedCall(client, request, hold)
+    let isOver = client.isPoll(request)
+    /** For a call: distinguishes it from calls with other bodies. */
+    let sent: string | undefined
+    const leave = () => {
+      isOver = true
+      client.leaves()
+    }
+    const mark = () => ({ ...clientMark(request.headers, ''), connection: hold?.peer?.() ?? null })
+    const timed = wrapConnection(hold, {
+      begins(path, body) {
+        sent = `${path} ${sha256(body)}`
+        return client.repeats(sent, mark())
+      },
+      ends(trace) {
+        if (isOver) return
+        leave()
+        if (trace && sent !== undefined && mayBeRepeated(trace))
+          client.fails(sent, { wait: trace.retry_after_ms ?? 0, mark: mark() })
+      },
+    })
     await client.arrives(request)
     try {
-      return await app.fetch(request, call)
+      return await app.fetch(request, timed)
     } finally {
-      call.answered()
+      // A call ends by itself, with the end of its response.
+      if (!isOver && sent === undefined) leave()
     }
   }
   return withFetch(understudy, (incoming, hold) => {
@@ -159,48 +179,6 @@ class ClientTime {
         if (this.#following === following) this.#following = undefined
       })
     this.#following = following
-  }
-}
-
-/**
- * A request whose client time is tracked. The application reports the start and end of a call through its connection.
- */
-class TimedCall extends WrappedConnection {
-  readonly #client: ClientTime
-  /** For a call: distinguishes it from calls with other bodies. */
-  #body: string | undefined
-  #isOver: boolean
-  readonly #request: Request
-
-  constructor(client: ClientTime, request: Request, hold: ConnectionFinder | undefined) {
-    super(hold)
-    this.#client = client
-    this.#request = request
-    this.#isOver = client.isPoll(request)
-  }
-
-  override begins(path: string, body: Uint8Array): Promise<void> | undefined {
-    this.#body = `${path} ${sha256(body)}`
-    return this.#client.repeats(this.#body, this.#mark)
-  }
-
-  override ends(trace?: TraceRecord): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    this.#client.leaves()
-    if (!trace || this.#body === undefined || !mayBeRepeated(trace)) return
-    this.#client.fails(this.#body, { wait: trace.retry_after_ms ?? 0, mark: this.#mark })
-  }
-
-  get #mark(): ClientMark {
-    return { ...clientMark(this.#request.headers, ''), connection: this.peer() ?? null }
-  }
-
-  /** The application has responded. A call ends by itself, with the end of its response. */
-  answered(): void {
-    if (this.#isOver || this.#body !== undefined) return
-    this.#isOver = true
-    this.#client.leaves()
   }
 }
 

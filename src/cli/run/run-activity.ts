@@ -1,6 +1,5 @@
 // What the client of a run does: whether it only waits, and whether it hangs.
 
-import type { ConnectionFinder } from '../../contract/core/connection.ts'
 import type { ClientTimeout } from '../../contract/core/finding.ts'
 import type { TraceRecord } from '../../contract/core/trace.ts'
 import type { Understudy } from '../../deps.ts'
@@ -8,7 +7,7 @@ import type { RunLimits } from '../../exploration/baseline.ts'
 import type { Hang } from '../../exploration/types.ts'
 import { timeoutOf } from '../../gateway/record/client-mark.ts'
 import { sha256 } from '../../lib/ids.ts'
-import { WrappedConnection, withFetch } from './wrapped.ts'
+import { withFetch, wrapConnection } from './wrapped.ts'
 
 /** A client waits for a response if there was none for so long. */
 const SILENT_MS = 100
@@ -134,43 +133,30 @@ export class RunActivity {
 /** Wraps the program so that the activity of its clients is noted. */
 export const withActivity = (understudy: Understudy, activity: RunActivity): Understudy =>
   withFetch(understudy, async (request, hold) => {
+    let call: OpenCall | undefined
+    const active = wrapConnection(hold, {
+      async waitsFor<T>(next: Promise<T>): Promise<T> {
+        const waiting = call
+        if (waiting) activity.waits(waiting)
+        try {
+          return await (hold?.waitsFor?.(next) ?? next)
+        } finally {
+          if (waiting) activity.receives(waiting)
+        }
+      },
+      begins(path, body) {
+        call = activity.begins(path, body, timeoutOf(request.headers))
+        return hold?.begins?.(path, body)
+      },
+      ends(trace) {
+        hold?.ends?.(trace)
+        if (call) activity.ends(call, trace)
+      },
+    })
     activity.note()
     try {
-      return await understudy.app.fetch(request, new ActiveConnection(activity, request, hold))
+      return await understudy.app.fetch(request, active)
     } finally {
       activity.note()
     }
   })
-
-/** The connection of a request, through which the application reports its course. */
-class ActiveConnection extends WrappedConnection {
-  readonly #activity: RunActivity
-  readonly #request: Request
-  #call: OpenCall | undefined
-
-  constructor(activity: RunActivity, request: Request, hold: ConnectionFinder | undefined) {
-    super(hold)
-    this.#activity = activity
-    this.#request = request
-  }
-
-  override async waitsFor<T>(next: Promise<T>): Promise<T> {
-    const call = this.#call
-    if (call) this.#activity.waits(call)
-    try {
-      return await super.waitsFor(next)
-    } finally {
-      if (call) this.#activity.receives(call)
-    }
-  }
-
-  override begins(path: string, body: Uint8Array): Promise<void> | undefined {
-    this.#call = this.#activity.begins(path, body, timeoutOf(this.#request.headers))
-    return super.begins(path, body)
-  }
-
-  override ends(trace?: TraceRecord): void {
-    super.ends(trace)
-    if (this.#call) this.#activity.ends(this.#call, trace)
-  }
-}
