@@ -289,9 +289,7 @@ function lineOf({ row }: TimedCall, zero: number): WaterfallRow {
     subject: prompt ?? row.requested_model ?? model ?? 'call',
     detail: `${outcomeText(outcome)} (${status}) in ${spanText(duration)}`,
     notes: [],
-    tone: TONES[toneClass(row)] ?? 'plain',
+    tone: toneClass(row),
     span: { from, to: from + duration, first: null, wait: 0 },
   }
 }
-
-const TONES: Readonly<Record<string, WaterfallRow['tone']>> = { good: 'good', bad: 'bad', warning: 'warning' }
