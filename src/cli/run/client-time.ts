@@ -88,7 +88,7 @@ function clientTime(real: () => number, clockNow: () => VirtualClock | undefined
   /** By the machine's clock; undefined before the first call has ended. */
   let idleSince: number | undefined
   let following: Promise<void> | undefined
-  const failed = new FailedCalls()
+  const failed = failedCalls()
   /** Reads since the last other request: repeating one is polling. */
   const reads = new Set<string>()
   /** Events before a reset do not start a wait. */
@@ -191,40 +191,38 @@ interface KeptCall extends Failed {
 }
 
 /** The failed calls of a session that may be repeated, by the key of their bodies. */
-class FailedCalls {
-  readonly #calls = new Map<string, KeptCall[]>()
-  #size = 0
-
-  add(body: string, failed: Failed): void {
-    this.#calls.set(body, [...(this.#calls.get(body) ?? []), { ...failed }])
-    if (++this.#size <= MAX_KEPT) return
-    const [oldest, [first] = []] = [...this.#calls.entries().take(1)][0] ?? []
-    if (oldest !== undefined && first) this.#remove(oldest, first)
+function failedCalls() {
+  const calls = new Map<string, KeptCall[]>()
+  let size = 0
+  const remove = (body: string, call: KeptCall) => {
+    const others = (calls.get(body) ?? []).filter((other) => other !== call)
+    size--
+    if (others.length > 0) calls.set(body, others)
+    else calls.delete(body)
   }
-
-  /**
-   * Takes the call that one with this body repeats, at an instant of the machine's clock; undefined if it repeats none.
-   */
-  take(body: string, mark: ClientMark, now: number): Failed | undefined {
-    const calls = this.#calls.get(body) ?? []
-    const certain = declaredOf(mark, calls)
-    const found = certain ?? likelyOf(mark, calls, now)
-    if (!found) return undefined
-    if (certain || (found.mark.connection === mark.connection && found.mark.retry === null)) this.#remove(body, found)
-    else found.guessedOn = mark.connection
-    return found
-  }
-
-  clear(): void {
-    this.#calls.clear()
-    this.#size = 0
-  }
-
-  #remove(body: string, call: KeptCall): void {
-    const others = (this.#calls.get(body) ?? []).filter((other) => other !== call)
-    this.#size--
-    if (others.length > 0) this.#calls.set(body, others)
-    else this.#calls.delete(body)
+  return {
+    add(body: string, failed: Failed): void {
+      calls.set(body, [...(calls.get(body) ?? []), { ...failed }])
+      if (++size <= MAX_KEPT) return
+      const [oldest, [first] = []] = [...calls.entries().take(1)][0] ?? []
+      if (oldest !== undefined && first) remove(oldest, first)
+    },
+    /**
+     * Takes the call that one with this body repeats, at an instant of the machine's clock; undefined if it repeats none.
+     */
+    take(body: string, mark: ClientMark, now: number): Failed | undefined {
+      const same = calls.get(body) ?? []
+      const certain = declaredOf(mark, same)
+      const found = certain ?? likelyOf(mark, same, now)
+      if (!found) return undefined
+      if (certain || (found.mark.connection === mark.connection && found.mark.retry === null)) remove(body, found)
+      else found.guessedOn = mark.connection
+      return found
+    },
+    clear(): void {
+      calls.clear()
+      size = 0
+    },
   }
 }
 
