@@ -53,12 +53,10 @@ async function* piecesOf(
   { turn, note }: { turn: BegunTurn; note(body: SentBody, ended?: ExchangeNote['ended']): Promise<void> },
 ): AsyncGenerator<Uint8Array> {
   const body = new SentBody()
-  const reader = stream.getReader()
   let ended: ExchangeNote['ended'] = 'left'
   try {
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done) break
+    // Ends the stream if the client disconnects.
+    for await (const value of stream) {
       body.add(value, sinceInstant(turn.session.clock, turn.started))
       yield value
     }
@@ -67,7 +65,6 @@ async function* piecesOf(
     ended = 'reset'
     throw error
   } finally {
-    if (ended === 'left') await reader.cancel().catch(() => {})
     await note(body, ended)
   }
 }

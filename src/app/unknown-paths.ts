@@ -25,13 +25,8 @@ export type UnknownPathLog = ReturnType<typeof createUnknownPathLog>
 export function createUnknownPathLog(knownPaths: () => readonly string[]) {
   const sessions = new Map<string, Map<string, UnknownPath>>()
   let total = 0
-  const pathsOf = (session: string) => {
-    const found = sessions.get(session)
-    if (found || sessions.size >= MAX_SESSIONS) return found
-    const made = new Map<string, UnknownPath>()
-    sessions.set(session, made)
-    return made
-  }
+  const pathsOf = (session: string) =>
+    sessions.size < MAX_SESSIONS ? sessions.getOrInsertComputed(session, () => new Map()) : sessions.get(session)
   return {
     /**
      * Notes a call. Returns the path that was probably intended, and whether the call is one of the first of its session.
@@ -48,14 +43,8 @@ export function createUnknownPathLog(knownPaths: () => readonly string[]) {
       }
       const likely = likelyPath(path, knownPaths())
       if (paths && paths.size < MAX_PATHS) {
-        const entry = {
-          method,
-          path: path.slice(0, MAX_PATH_LENGTH),
-          count: 1,
-          at: new Date(realClock.now()).toISOString(),
-          suggestion: likely,
-        }
-        paths.set(key, entry)
+        const at = new Date(realClock.now()).toISOString()
+        paths.set(key, { method, path: path.slice(0, MAX_PATH_LENGTH), count: 1, at, suggestion: likely })
       }
       return { likely, first }
     },

@@ -7,6 +7,7 @@ import { asRoute, type Route, type RouteGroup } from '../contract/core/route.ts'
 import type { BodyLimits } from '../endpoints/body.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
+import { decodedPart } from '../lib/values.ts'
 import { eventHandlers, resourceGroups } from '../resources/index.ts'
 import { createEventQueue, type EventQueue } from '../resources/knowledge/events.ts'
 import type { ResourceDeps } from '../resources/routes.ts'
@@ -88,21 +89,14 @@ function viewOf(routes: readonly Route[]): Route {
   })
 }
 
-/** The parameters of a path that matches a route. */
+/** The parameters of a path that matches a route. An invalid encoding is no valid id. */
 function paramsOf(path: string, pathname: string): Record<string, string> {
   const values = pathname.split('/')
   return Object.fromEntries(
     path
       .split('/')
-      .flatMap((part, index) => (part.startsWith(':') ? [[part.slice(1), decoded(values[index] ?? '')]] : [])),
+      .flatMap((part, index) =>
+        part.startsWith(':') ? [[part.slice(1), decodedPart(values[index] ?? '') ?? '']] : [],
+      ),
   )
-}
-
-/** An invalid encoding is no valid id. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return ''
-  }
 }

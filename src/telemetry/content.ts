@@ -1,7 +1,8 @@
 // The parts of requests and responses in spans: numbers and ids, and the messages if content is exported.
 import { asText, isObject, type JsonObject } from '../lib/values.ts'
+import { cutWhole } from '../lib/well-formed.ts'
 import { GEN_AI, OWN, REQUEST_PARAMETERS } from './conventions.ts'
-import { type AttributeValues, asContent, asDouble, cutIndex, MAX_CONTENT } from './span.ts'
+import { type AttributeValues, asContent, asDouble, MAX_CONTENT } from './span.ts'
 
 const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : value == null ? [] : [value])
 
@@ -129,7 +130,7 @@ export function limitedJson(values: readonly unknown[], max = MAX_CONTENT): Limi
 function shortenTexts(value: unknown, length: number): unknown {
   if (typeof value === 'string') {
     if (value.length <= length) return value
-    const kept = value.slice(0, cutIndex(value, length))
+    const kept = cutWhole(value, length)
     return `${kept}... (${value.length - kept.length} more characters)`
   }
   if (Array.isArray(value)) return value.map((one) => shortenTexts(one, length))

@@ -231,15 +231,12 @@ const describeCode = (code: string): string =>
     : 'the connection failed')
 
 async function readBeginning({ body }: Response): Promise<string> {
-  const reader = body?.getReader()
   const decoder = new TextDecoder()
   let text = ''
-  while (reader && text.length < MAX_RESPONSE) {
-    const { done, value } = await reader.read()
-    if (done) return text
-    text += decoder.decode(value, { stream: true })
+  for await (const piece of body ?? []) {
+    text += decoder.decode(piece, { stream: true })
+    if (text.length >= MAX_RESPONSE) break
   }
-  await reader?.cancel()
   return text
 }
 

@@ -1,5 +1,7 @@
 // Spans in OTLP's JSON encoding (opentelemetry-proto, trace.proto): enums are numbers, 64-bit integers are strings.
 
+import { cutWhole } from '../lib/well-formed.ts'
+
 /** A value of an attribute. */
 type AnyValue =
   | { stringValue: string }
@@ -81,12 +83,7 @@ const KNOWS_REMOTE = 0x100
 const IS_REMOTE = 0x200
 const ERROR = 2
 
-/** Where a text can be cut at or before an index, without cutting a surrogate pair. */
-export const cutIndex = (text: string, index: number): number =>
-  index > 0 && /^[\ud800-\udbff][\udc00-\udfff]/.test(text.slice(index - 1, index + 1)) ? index - 1 : index
-
-const limited = (text: string, max = MAX_VALUE): string =>
-  (text.length > max ? text.slice(0, cutIndex(text, max)) : text).toWellFormed()
+const limited = (text: string, max = MAX_VALUE): string => cutWhole(text.toWellFormed(), max)
 
 /** A double, even if the number is whole. */
 export const asDouble = (value: number): AnyValue => ({ doubleValue: Number.isFinite(value) ? value : 0 })

@@ -1,6 +1,6 @@
 // When a run waits, and when it hangs: from the last activity of its client, on a clock that the test moves.
 import { expect, test } from 'bun:test'
-import { RunActivity } from '../../src/cli/run/run-activity.ts'
+import { runActivity } from '../../src/cli/run/run-activity.ts'
 import type { ClientTimeout } from '../../src/contract/core/finding.ts'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
 
@@ -13,7 +13,7 @@ const FAILED = traceOf({ outcome: 'http_error', faults: ['a rule'] })
 /** A run whose time the test moves. */
 function runAt() {
   let now = 0
-  const activity = new RunActivity(() => now)
+  const activity = runActivity(() => now)
   return {
     activity,
     pass(ms: number) {

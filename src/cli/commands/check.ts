@@ -143,16 +143,13 @@ async function check({ files, seeds, knownFailures, cassettes }: CheckedFiles, n
   const interactions = sumOf(recorded, (one) => one.interactions)
   return {
     counts: [
-      ...(fixtureFiles.length > 0 || scenarios.length + seeds.length + knownFailures.length + cassettes.size === 0
-        ? [counted(fixtures.length, 'fixture')]
-        : []),
-      ...(seeds.length > 0 ? [counted(seeds.length, 'seed')] : []),
-      ...(scenarios.length > 0 ? [counted(scenarios.length, 'scenario')] : []),
-      ...(cassettes.size > 0
-        ? [`${counted(cassettes.size, 'cassette')} (${counted(interactions, 'interaction')})`]
-        : []),
-      ...(knownFailures.length > 0 ? [counted(accepted.length, 'known case')] : []),
-    ],
+      (fixtureFiles.length > 0 || scenarios.length + seeds.length + knownFailures.length + cassettes.size === 0) &&
+        counted(fixtures.length, 'fixture'),
+      seeds.length > 0 && counted(seeds.length, 'seed'),
+      scenarios.length > 0 && counted(scenarios.length, 'scenario'),
+      cassettes.size > 0 && `${counted(cassettes.size, 'cassette')} (${counted(interactions, 'interaction')})`,
+      knownFailures.length > 0 && counted(accepted.length, 'known case'),
+    ].filter((count) => count !== false),
     warnings: [
       ...files.flatMap((file) => modelWarnings(parseSource(file.path, file.text), names.models)),
       ...loaded.flatMap((one) => one.warnings),

@@ -113,15 +113,14 @@ export function durationOf(flag: string, text: string | undefined): number | und
  * @throws FileError
  */
 export function rejectUnwritable(files: Record<string, string | undefined>): void {
-  for (const [flag, file] of Object.entries(files)) if (file !== undefined) checkWritable(flag, file)
-}
-
-function checkWritable(flag: string, file: string): void {
-  try {
-    accessSync(dirname(resolve(file)), constants.W_OK)
-    if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw new Error('it is a folder')
-  } catch (error) {
-    throw new FileError(`${flag} ${JSON.stringify(file)} cannot be written: ${(error as Error).message}`)
+  for (const [flag, file] of Object.entries(files)) {
+    if (file === undefined) continue
+    try {
+      accessSync(dirname(resolve(file)), constants.W_OK)
+      if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw new Error('it is a folder')
+    } catch (error) {
+      throw new FileError(`${flag} ${JSON.stringify(file)} cannot be written: ${(error as Error).message}`)
+    }
   }
 }
 

@@ -146,47 +146,28 @@ function routeLines({ route, outcomes }: RouteTable): string[] {
   return [`  route     ${route}`, ...lines]
 }
 
-/** The cases that were not run, and why. */
-function leftLines({ skipped }: Exploration): string[] {
-  const timed = skipped.filter(({ why }) => why === 'time').length
-  const similar = skipped.filter(({ why }) => why === 'similar')
-  const calls = new Set(similar.map(({ point }) => point)).size
-  return [
-    ...(timed > 0
-      ? [`  not run   ${counted(timed, 'case')}: stopped, or --budget was reached; --resume continues`]
-      : []),
-    ...(calls > 0
-      ? [
-          `  not run   ${counted(similar.length, 'case')} of ${counted(calls, 'call')} that are similar to others; --no-prune runs them`,
-        ]
-      : []),
-  ]
-}
-
 function summaryLines({ found, coverage, notEmulated }: ExploreReport): string[] {
   const { delivered, tolerated, recoveryPaths } = coverage
   const share = ({ of, all }: { of: number; all: number }) => `${of} of ${all}`
   const unstable = found.points.filter((point) => point.unstable)
+  const timed = found.skipped.filter(({ why }) => why === 'time').length
+  const similar = found.skipped.filter(({ why }) => why === 'similar')
+  const calls = new Set(similar.map(({ point }) => point)).size
   return [
     `  runs      ${found.runs}, ${found.saved} saved by pruning; baseline ${lengthOf(found.quietMs)}; hang limit ${lengthOf(found.limitMs)} without activity`,
-    ...(found.serialReason === null
-      ? []
-      : [`  serial    the command cannot run in parallel: ${found.serialReason}; its runs were made one at a time`]),
-    ...(found.leftProcesses
-      ? [
-          '  left      the command ends and leaves processes running, which are ended with each run: calls that they make later are not tested',
-        ]
-      : []),
+    found.serialReason !== null &&
+      `  serial    the command cannot run in parallel: ${found.serialReason}; its runs were made one at a time`,
+    found.leftProcesses &&
+      '  left      the command ends and leaves processes running, which are ended with each run: calls that they make later are not tested',
     `  coverage  faults: ${share(delivered)} injected, ${share(tolerated)} tolerated; recovery paths: ${share(recoveryPaths)}`,
-    ...leftLines(found),
+    timed > 0 && `  not run   ${counted(timed, 'case')}: stopped, or --budget was reached; --resume continues`,
+    calls > 0 &&
+      `  not run   ${counted(similar.length, 'case')} of ${counted(calls, 'call')} that are similar to others; --no-prune runs them`,
     ...notEmulatedLines(notEmulated).map((text) => `  ${paint('yellow', 'not emulated')} ${text}`),
-    ...(found.dropped > 0
-      ? [
-          `  ${paint('red', 'missing')}   ${counted(found.dropped, 'call')} got no fault because their traces were dropped or reset: raise --keep-traces or --keep-trace-bytes`,
-        ]
-      : []),
+    found.dropped > 0 &&
+      `  ${paint('red', 'missing')}   ${counted(found.dropped, 'call')} got no fault because their traces were dropped or reset: raise --keep-traces or --keep-trace-bytes`,
     ...unstable.map(({ id }) => `  unstable  ${id} occurred in only one of the two baseline runs`),
-  ]
+  ].filter((line) => line !== false)
 }
 
 /** Columns of the list: it is read in terminals and CI logs. */

@@ -8,7 +8,7 @@ import type { Understudy } from '../../deps.ts'
 import { clientMark } from '../../gateway/record/client-mark.ts'
 import { realClock, type VirtualClock } from '../../lib/clock.ts'
 import { sha256 } from '../../lib/ids.ts'
-import { WrappedConnection, withFetch } from './wrapped.ts'
+import { withFetch, wrapConnection } from './wrapped.ts'
 
 /**
  * Shorter pauses are work or jitter of a client that does not wait, whose responses must stay identical. Below the
@@ -28,27 +28,47 @@ const CALLED = /^\/(?:v1|v2|messages|a2a)(?:\/|$)/
  */
 export function withClientTime(understudy: Understudy, real: () => number = realClock.now): Understudy {
   const { app, runs, sessions } = understudy
-  const clients = new Map<string, ClientTime>()
+  const clients = new Map<string, ReturnType<typeof clientTime>>()
   sessions.watch({ removed: (name) => void clients.delete(name) })
-  const clientOf = (name: string): ClientTime => {
+  const clientOf = (name: string) => {
     const known = clients.get(name)
     if (known) return known
-    const idle = clients.size < MAX_SEEN ? undefined : [...clients].find(([, { isIdle }]) => isIdle)
+    const idle = clients.size < MAX_SEEN ? undefined : [...clients].find(([, { isIdle }]) => isIdle())
     if (idle) clients.delete(idle[0])
-    const client = new ClientTime(real, () => {
+    const client = clientTime(real, () => {
       const session = sessions.list().find((one) => one.name === name)
       return session?.clock.kind === 'virtual' && runs.current(session) ? session.clock : undefined
     })
     clients.set(name, client)
     return client
   }
-  const serve = async (request: Request, hold: ConnectionFinder | undefined, client: ClientTime) => {
-    const call = new TimedCall(client, request, hold)
+  const serve = async (request: Request, hold: ConnectionFinder | undefined, client: ReturnType<typeof clientOf>) => {
+    let isOver = client.isPoll(request)
+    /** For a call: distinguishes it from calls with other bodies. */
+    let sent: string | undefined
+    const leave = () => {
+      isOver = true
+      client.leaves()
+    }
+    const mark = () => ({ ...clientMark(request.headers, ''), connection: hold?.peer?.() ?? null })
+    const timed = wrapConnection(hold, {
+      begins(path, body) {
+        sent = `${path} ${sha256(body)}`
+        return client.repeats(sent, mark())
+      },
+      ends(trace) {
+        if (isOver) return
+        leave()
+        if (trace && sent !== undefined && mayBeRepeated(trace))
+          client.fails(sent, { wait: trace.retry_after_ms ?? 0, mark: mark() })
+      },
+    })
     await client.arrives(request)
     try {
-      return await app.fetch(request, call)
+      return await app.fetch(request, timed)
     } finally {
-      call.answered()
+      // A call ends by itself, with the end of its response.
+      if (!isOver && sent === undefined) leave()
     }
   }
   return withFetch(understudy, (incoming, hold) => {
@@ -61,146 +81,87 @@ export function withClientTime(understudy: Understudy, real: () => number = real
 }
 
 /** The client of a session: its calls in progress, since when it waits, and which of its calls it may repeat. */
-class ClientTime {
-  readonly #real: () => number
-  readonly #clockNow: () => VirtualClock | undefined
+function clientTime(real: () => number, clockNow: () => VirtualClock | undefined) {
   /** The clock that this refers to; a reset session has another one. */
-  #clock: VirtualClock | undefined
-  #underWay = 0
+  let clock: VirtualClock | undefined
+  let underWay = 0
   /** By the machine's clock; undefined before the first call has ended. */
-  #idleSince: number | undefined
-  #following: Promise<void> | undefined
-  readonly #failed = new FailedCalls()
+  let idleSince: number | undefined
+  let following: Promise<void> | undefined
+  const failed = failedCalls()
   /** Reads since the last other request: repeating one is polling. */
-  readonly #reads = new Set<string>()
-
-  constructor(real: () => number, clockNow: () => VirtualClock | undefined) {
-    this.#real = real
-    this.#clockNow = clockNow
-  }
-
-  get isIdle(): boolean {
-    return this.#underWay === 0
-  }
-
-  /** Whether a request repeats a recent read. A client that polls waits between reads, and does nothing else. */
-  isPoll({ method, url }: Request): boolean {
-    return method === 'GET' && this.#reads.has(url)
-  }
-
-  /**
-   * A request arrives: the clock advances by the time that its client waited without calls in progress. Resolves when
-   * that is done.
-   */
-  arrives(request: Request): Promise<void> | undefined {
-    this.#refresh()
-    const now = this.#real()
-    const pause = this.#underWay === 0 && this.#idleSince !== undefined ? now - this.#idleSince : 0
-    if (pause >= MIN_PAUSE_MS) {
-      this.#idleSince = now
-      this.#follow(pause)
-    }
-    if (!this.isPoll(request)) this.#underWay++
-    if (request.method !== 'GET' || this.#reads.size >= MAX_READS) this.#reads.clear()
-    if (request.method === 'GET') this.#reads.add(request.url)
-    return this.#following
-  }
-
-  /** Everything except polls has its whole response. */
-  leaves(): void {
-    this.#underWay--
-    this.#refresh()
-    if (this.#underWay === 0) this.#idleSince = this.#real()
-  }
-
-  /**
-   * A call with this body starts: the clock advances by the time that its client waited to repeat it while others were
-   * in progress.
-   */
-  repeats(body: string, mark: ClientMark): Promise<void> | undefined {
-    if (!this.#clock) this.#refresh()
-    const now = this.#real()
-    const first = this.#failed.take(body, mark, now)
-    if (!first || !this.#clock) return this.#following
-    const waited = now - first.endedAt
-    const passed = this.#clock.passed() - first.passed
-    const behind = waited - passed
-    // A client that honored its Retry-After must meet the recovery that it announced.
-    const owed = first.wait - passed
-    if (waited >= MIN_PAUSE_MS) this.#follow(Math.max(owed, behind >= MIN_PAUSE_MS ? behind : 0))
-    return this.#following
-  }
-
-  /** A call with this body failed. */
-  fails(body: string, about: Pick<Failed, 'wait' | 'mark'>): void {
-    if (this.#clock) this.#failed.add(body, { endedAt: this.#real(), passed: this.#clock.passed(), ...about })
-  }
-
+  const reads = new Set<string>()
   /** Events before a reset do not start a wait. */
-  #refresh(): void {
-    const clock = this.#clockNow()
-    if (clock === this.#clock) return
-    this.#clock = clock
-    this.#idleSince = undefined
-    this.#failed.clear()
-    this.#reads.clear()
+  const refresh = () => {
+    const current = clockNow()
+    if (current === clock) return
+    clock = current
+    idleSince = undefined
+    failed.clear()
+    reads.clear()
   }
-
-  #follow(ms: number): void {
-    if (ms <= 0 || !this.#clock || this.#clock.frozen) return
-    const before = this.#following
+  const follow = (ms: number) => {
+    if (ms <= 0 || !clock || clock.frozen) return
     // A clock whose session has ended does not advance.
-    const following = Promise.all([before, this.#clock.follow(ms)])
+    const next = Promise.all([following, clock.follow(ms)])
       .then(
         () => {},
         () => {},
       )
       .finally(() => {
-        if (this.#following === following) this.#following = undefined
+        if (following === next) following = undefined
       })
-    this.#following = following
+    following = next
   }
-}
-
-/**
- * A request whose client time is tracked. The application reports the start and end of a call through its connection.
- */
-class TimedCall extends WrappedConnection {
-  readonly #client: ClientTime
-  /** For a call: distinguishes it from calls with other bodies. */
-  #body: string | undefined
-  #isOver: boolean
-  readonly #request: Request
-
-  constructor(client: ClientTime, request: Request, hold: ConnectionFinder | undefined) {
-    super(hold)
-    this.#client = client
-    this.#request = request
-    this.#isOver = client.isPoll(request)
-  }
-
-  override begins(path: string, body: Uint8Array): Promise<void> | undefined {
-    this.#body = `${path} ${sha256(body)}`
-    return this.#client.repeats(this.#body, this.#mark)
-  }
-
-  override ends(trace?: TraceRecord): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    this.#client.leaves()
-    if (!trace || this.#body === undefined || !mayBeRepeated(trace)) return
-    this.#client.fails(this.#body, { wait: trace.retry_after_ms ?? 0, mark: this.#mark })
-  }
-
-  get #mark(): ClientMark {
-    return { ...clientMark(this.#request.headers, ''), connection: this.peer() ?? null }
-  }
-
-  /** The application has responded. A call ends by itself, with the end of its response. */
-  answered(): void {
-    if (this.#isOver || this.#body !== undefined) return
-    this.#isOver = true
-    this.#client.leaves()
+  /** Whether a request repeats a recent read. A client that polls waits between reads, and does nothing else. */
+  const isPoll = ({ method, url }: Request): boolean => method === 'GET' && reads.has(url)
+  return {
+    isIdle: () => underWay === 0,
+    isPoll,
+    /**
+     * A request arrives: the clock advances by the time that its client waited without calls in progress. Resolves when
+     * that is done.
+     */
+    arrives(request: Request): Promise<void> | undefined {
+      refresh()
+      const now = real()
+      const pause = underWay === 0 && idleSince !== undefined ? now - idleSince : 0
+      if (pause >= MIN_PAUSE_MS) {
+        idleSince = now
+        follow(pause)
+      }
+      if (!isPoll(request)) underWay++
+      if (request.method !== 'GET' || reads.size >= MAX_READS) reads.clear()
+      if (request.method === 'GET') reads.add(request.url)
+      return following
+    },
+    /** Everything except polls has its whole response. */
+    leaves(): void {
+      underWay--
+      refresh()
+      if (underWay === 0) idleSince = real()
+    },
+    /**
+     * A call with this body starts: the clock advances by the time that its client waited to repeat it while others were
+     * in progress.
+     */
+    repeats(body: string, mark: ClientMark): Promise<void> | undefined {
+      if (!clock) refresh()
+      const now = real()
+      const first = failed.take(body, mark, now)
+      if (!first || !clock) return following
+      const waited = now - first.endedAt
+      const passed = clock.passed() - first.passed
+      const behind = waited - passed
+      // A client that honored its Retry-After must meet the recovery that it announced.
+      const owed = first.wait - passed
+      if (waited >= MIN_PAUSE_MS) follow(Math.max(owed, behind >= MIN_PAUSE_MS ? behind : 0))
+      return following
+    },
+    /** A call with this body failed. */
+    fails(body: string, about: Pick<Failed, 'wait' | 'mark'>): void {
+      if (clock) failed.add(body, { endedAt: real(), passed: clock.passed(), ...about })
+    },
   }
 }
 
@@ -230,40 +191,38 @@ interface KeptCall extends Failed {
 }
 
 /** The failed calls of a session that may be repeated, by the key of their bodies. */
-class FailedCalls {
-  readonly #calls = new Map<string, KeptCall[]>()
-  #size = 0
-
-  add(body: string, failed: Failed): void {
-    this.#calls.set(body, [...(this.#calls.get(body) ?? []), { ...failed }])
-    if (++this.#size <= MAX_KEPT) return
-    const [oldest, [first] = []] = [...this.#calls.entries().take(1)][0] ?? []
-    if (oldest !== undefined && first) this.#remove(oldest, first)
+function failedCalls() {
+  const calls = new Map<string, KeptCall[]>()
+  let size = 0
+  const remove = (body: string, call: KeptCall) => {
+    const others = (calls.get(body) ?? []).filter((other) => other !== call)
+    size--
+    if (others.length > 0) calls.set(body, others)
+    else calls.delete(body)
   }
-
-  /**
-   * Takes the call that one with this body repeats, at an instant of the machine's clock; undefined if it repeats none.
-   */
-  take(body: string, mark: ClientMark, now: number): Failed | undefined {
-    const calls = this.#calls.get(body) ?? []
-    const certain = declaredOf(mark, calls)
-    const found = certain ?? likelyOf(mark, calls, now)
-    if (!found) return undefined
-    if (certain || (found.mark.connection === mark.connection && found.mark.retry === null)) this.#remove(body, found)
-    else found.guessedOn = mark.connection
-    return found
-  }
-
-  clear(): void {
-    this.#calls.clear()
-    this.#size = 0
-  }
-
-  #remove(body: string, call: KeptCall): void {
-    const others = (this.#calls.get(body) ?? []).filter((other) => other !== call)
-    this.#size--
-    if (others.length > 0) this.#calls.set(body, others)
-    else this.#calls.delete(body)
+  return {
+    add(body: string, failed: Failed): void {
+      calls.set(body, [...(calls.get(body) ?? []), { ...failed }])
+      if (++size <= MAX_KEPT) return
+      const [oldest, [first] = []] = [...calls.entries().take(1)][0] ?? []
+      if (oldest !== undefined && first) remove(oldest, first)
+    },
+    /**
+     * Takes the call that one with this body repeats, at an instant of the machine's clock; undefined if it repeats none.
+     */
+    take(body: string, mark: ClientMark, now: number): Failed | undefined {
+      const same = calls.get(body) ?? []
+      const certain = declaredOf(mark, same)
+      const found = certain ?? likelyOf(mark, same, now)
+      if (!found) return undefined
+      if (certain || (found.mark.connection === mark.connection && found.mark.retry === null)) remove(body, found)
+      else found.guessedOn = mark.connection
+      return found
+    },
+    clear(): void {
+      calls.clear()
+      size = 0
+    },
   }
 }
 

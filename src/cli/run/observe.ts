@@ -22,7 +22,7 @@ import { collectAfter } from './idle-collection.ts'
 import { inProcess, makeCall, postJson } from './in-process.ts'
 import { endLeftProcesses } from './left-processes.ts'
 import { mergeCalls, type NotEmulatedByPath, withNotEmulated } from './not-emulated.ts'
-import { RunActivity, withActivity } from './run-activity.ts'
+import { runActivity, withActivity } from './run-activity.ts'
 import { judgeSessions, serveProgram } from './suite.ts'
 
 /** The session of the command if it names none. */
@@ -163,7 +163,7 @@ export function commandProgram(
   const hidden = secretsHider(io.env, [...config.token, ...Object.keys(config.tokens)])
   let runs = 0
   return async (understudy, { limits, wait, cancels }) => {
-    const activity = new RunActivity(realClock.passed)
+    const activity = runActivity(realClock.passed)
     const refused: NotEmulatedByPath = new Map()
     const covered = withNotEmulated(withActivity(understudy, activity), refused)
     const { url, requests, variables, stop } = await serveProgram(covered, { io, config, home: HOME, leaveEnv })

@@ -2,7 +2,6 @@
 import { join, parse } from 'node:path'
 import { namedSession, withoutPrefix } from '../../access.ts'
 import { type Config, clientEnvironment } from '../../config.ts'
-import type { ConnectionFinder } from '../../contract/core/connection.ts'
 import { ApiError } from '../../contract/core/error.ts'
 import type { Finding } from '../../contract/core/finding.ts'
 import type { Verification } from '../../contract/core/verification.ts'
@@ -34,7 +33,7 @@ import {
 } from './not-emulated.ts'
 import type { RunReport } from './run-report.ts'
 import type { RunSession, SuiteRun } from './suite-run.ts'
-import { WrappedConnection, withFetch } from './wrapped.ts'
+import { withFetch, wrapConnection } from './wrapped.ts'
 
 /** What is run, and how. */
 export interface SuiteOptions {
@@ -339,44 +338,28 @@ export const HANG_LIMIT_MS = 30_000
 export const withHangLimit = (understudy: Understudy, limit: number): Understudy =>
   withFetch(understudy, (incoming, hold) => {
     if (!hold) return understudy.app.fetch(incoming, hold)
-    const watched = new WatchedConnection(hold, limit)
-    const signal = AbortSignal.any([incoming.signal, watched.signal])
+    const hang = new AbortController()
+    const reset = async (came: AbortSignal) => {
+      const connection = await hold.find()
+      if (came.aborted) return
+      // The reason comes first: the server reports that a connection has ended, but not why.
+      hang.abort(new HangReset(limit))
+      await connection?.reset()
+    }
+    const watched = wrapConnection(hold, {
+      async waitsFor<T>(next: Promise<T>): Promise<T> {
+        const came = new AbortController()
+        realClock.sleep(limit, came.signal).then(
+          () => reset(came.signal),
+          () => {},
+        )
+        try {
+          return await next
+        } finally {
+          came.abort()
+        }
+      },
+    })
+    const signal = AbortSignal.any([incoming.signal, hang.signal])
     return understudy.app.fetch(new Request(incoming, { signal }), watched)
   })
-
-/** A connection that is reset after too much silence. */
-class WatchedConnection extends WrappedConnection {
-  readonly #limit: number
-  readonly #reset = new AbortController()
-
-  constructor(hold: ConnectionFinder, limit: number) {
-    super(hold)
-    this.#limit = limit
-  }
-
-  /** Aborts when the connection is reset. */
-  get signal(): AbortSignal {
-    return this.#reset.signal
-  }
-
-  override async waitsFor<T>(next: Promise<T>): Promise<T> {
-    const came = new AbortController()
-    realClock.sleep(this.#limit, came.signal).then(
-      () => this.#end(came.signal),
-      () => {},
-    )
-    try {
-      return await next
-    } finally {
-      came.abort()
-    }
-  }
-
-  async #end(came: AbortSignal): Promise<void> {
-    const connection = await this.find()
-    if (came.aborted) return
-    // The reason comes first: the server reports that a connection has ended, but not why.
-    this.#reset.abort(new HangReset(this.#limit))
-    await connection?.reset()
-  }
-}

@@ -53,23 +53,17 @@ export function traceSource(io: Pick<CommandIo, 'env' | 'stderr'>, options: Trac
   const fallback = SETTINGS.db.fallback
   if (serverAddress(io.env, options).named || !inFile || !existsSync(fallback)) return server
   let file: TraceSource | undefined
-  const orFile =
-    <Argument, Result>(ask: (from: TraceSource) => (argument: Argument) => Promise<Result>) =>
-    async (argument: Argument): Promise<Result> => {
-      try {
-        return await ask(server)(argument)
-      } catch (error) {
-        if (!(error instanceof Unreachable)) throw error
-        file ??= fileSource(fallback, undefined)
-        return ask(file)(argument)
-      }
-    }
-  const follow = () => (file ?? server).follow()
+  const ask = <Result>(one: (from: TraceSource) => Promise<Result>): Promise<Result> =>
+    one(server).catch((error: unknown) => {
+      if (!(error instanceof Unreachable)) throw error
+      file ??= fileSource(fallback, undefined)
+      return one(file)
+    })
   return {
-    list: orFile((from) => from.list),
-    get: orFile((from) => from.get),
-    exchange: orFile((from) => from.exchange),
-    follow,
+    list: (wanted) => ask((from) => from.list(wanted)),
+    get: (id) => ask((from) => from.get(id)),
+    exchange: (trace) => ask((from) => from.exchange(trace)),
+    follow: () => (file ?? server).follow(),
   }
 }
 

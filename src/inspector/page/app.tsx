@@ -13,13 +13,13 @@ import { go, hashOf, here } from './state/route.ts'
 import { nextTheme, theme } from './state/theme.ts'
 import { Icon } from './ui/icons.tsx'
 import { Dialog } from './ui/layout.tsx'
-import { viewsHere as views, viewsHere } from './views.tsx'
+import { viewsHere } from './views.tsx'
 
 /** The whole page. */
 export function Shell() {
   useKeys()
-  const [first] = views
-  const view = views.find(({ id }) => id === here.value.view) ?? first
+  const [first] = viewsHere
+  const view = viewsHere.find(({ id }) => id === here.value.view) ?? first
   return (
     <div class="shell">
       <header class="side">
@@ -28,7 +28,7 @@ export function Shell() {
           <span>Understudy</span>
         </a>
         <nav aria-label="Views">
-          {views.map(({ id, label, icon }) => (
+          {viewsHere.map(({ id, label, icon }) => (
             <a key={id} href={hashOf(id)} aria-current={id === view?.id ? 'page' : undefined}>
               <Icon name={icon} />
               <span>{label}</span>

@@ -1,6 +1,6 @@
 // The timeline of a call: what the gateway or the provider did, and below it what the client received; and the calls of a
 // run on one time axis, with a link to each.
-import type { ComponentChildren } from 'preact'
+import type { RenderableProps } from 'preact'
 import type { CallRow } from '../../../contract/core/call-row.ts'
 import { outcomeText } from '../../../contract/core/outcome-text.ts'
 import type { TraceRecord } from '../../../contract/core/trace.ts'
@@ -51,19 +51,30 @@ export function WaterfallChart({ waterfall, route, clock, axis = axisOf(waterfal
   )
 }
 
-interface LineTableProps extends Pick<WaterfallProps, 'clock'> {
-  label: string
-  axis: Axis
-  /** Whether its labels have more room. */
-  isWide?: boolean
-  children: ComponentChildren
-}
-
-/** Lines on one axis. */
-function LineTable({ label, axis, clock, children, isWide = false }: LineTableProps) {
+/** Lines on one axis. If it is wide, its labels have more room. */
+function LineTable(
+  props: RenderableProps<{ label: string; axis: Axis; clock: WaterfallProps['clock']; isWide?: boolean }>,
+) {
+  const { label, axis, clock, children, isWide = false } = props
   return (
     <div class={`waterfall${isWide ? ' wide' : ''}`} role="table" aria-label={label}>
-      <AxisLine axis={axis} clock={clock} />
+      <div class="axis">
+        {clock && (
+          <span class={`tag ${clock}`} title={CLOCK_TITLES[clock]}>
+            {clock} time
+          </span>
+        )}
+        <svg role="presentation" aria-hidden="true">
+          {axis.ticks.map(({ ms, x }) => (
+            <g key={ms}>
+              <line class="tick" x1={`${x}%`} x2={`${x}%`} y1="12" y2="18" />
+              <text x={`${x}%`} y="9" text-anchor={x < 4 ? 'start' : x > 96 ? 'end' : 'middle'}>
+                {tickText(ms)}
+              </text>
+            </g>
+          ))}
+        </svg>
+      </div>
       {children}
     </div>
   )
@@ -73,28 +84,6 @@ const CLOCK_TITLES = {
   virtual: "The session's virtual clock: waits are skipped, so that they took no real time.",
   real: 'The system clock.',
 } as const
-
-function AxisLine({ axis, clock }: { axis: Axis; clock: WaterfallProps['clock'] }) {
-  return (
-    <div class="axis">
-      {clock && (
-        <span class={`tag ${clock}`} title={CLOCK_TITLES[clock]}>
-          {clock} time
-        </span>
-      )}
-      <svg role="presentation" aria-hidden="true">
-        {axis.ticks.map(({ ms, x }) => (
-          <g key={ms}>
-            <line class="tick" x1={`${x}%`} x2={`${x}%`} y1="12" y2="18" />
-            <text x={`${x}%`} y="9" text-anchor={x < 4 ? 'start' : x > 96 ? 'end' : 'middle'}>
-              {tickText(ms)}
-            </text>
-          </g>
-        ))}
-      </svg>
-    </div>
-  )
-}
 
 /** The properties of a line. */
 interface LineProps {
@@ -289,9 +278,7 @@ function lineOf({ row }: TimedCall, zero: number): WaterfallRow {
     subject: prompt ?? row.requested_model ?? model ?? 'call',
     detail: `${outcomeText(outcome)} (${status}) in ${spanText(duration)}`,
     notes: [],
-    tone: TONES[toneClass(row)] ?? 'plain',
+    tone: toneClass(row),
     span: { from, to: from + duration, first: null, wait: 0 },
   }
 }
-
-const TONES: Readonly<Record<string, WaterfallRow['tone']>> = { good: 'good', bad: 'bad', warning: 'warning' }

@@ -42,7 +42,7 @@ export function CallsList() {
       role="grid"
       aria-label="Calls, newest first"
       aria-rowcount={rows.length + 1}
-      aria-activedescendant={id !== null && items.some((item) => item.index === index) ? `call-${id}` : undefined}
+      aria-activedescendant={id !== null && items.includes(index) ? `call-${id}` : undefined}
       tabIndex={0}
       ref={scroller}
     >
@@ -54,7 +54,7 @@ export function CallsList() {
         ))}
       </div>
       <div class="rows" role="rowgroup" style={{ height: `${height}px` }}>
-        {items.map(({ index: at, start }) => {
+        {items.map((at) => {
           const row = rows[at]
           // Keys are stable: elements that leave the window are reused for those that enter it.
           return (
@@ -63,7 +63,7 @@ export function CallsList() {
                 key={at % items.length}
                 row={row}
                 index={at}
-                top={start}
+                top={at * rowHeight}
                 chosen={row.id === id}
                 selected={selected.value.includes(row.id)}
               />
@@ -104,7 +104,7 @@ const COLUMNS = [
 ] as const
 
 /** The CSS class of a call's state. */
-export const toneClass = ({ outcome }: Pick<CallRow, 'outcome'>): string =>
+export const toneClass = ({ outcome }: Pick<CallRow, 'outcome'>) =>
   outcome === 'succeeded' ? 'good' : outcome === 'canceled' ? 'warning' : 'bad'
 
 interface RowProps {
@@ -269,11 +269,8 @@ function useVirtual(element: { current: HTMLElement | null }, { count, rowHeight
   const first = Math.max(0, Math.min(top, count - seen) - BESIDE)
   const length = Math.min(count, Math.max(top, 0) + seen + BESIDE + 1) - first
   return {
-    /** With the pixels from the first one. */
-    items: Array.from({ length: Math.max(0, length) }, (_, at) => first + at).map((index) => ({
-      index,
-      start: index * rowHeight,
-    })),
+    /** Their indexes. */
+    items: Array.from({ length: Math.max(0, length) }, (_, at) => first + at),
     height: count * rowHeight + above,
   }
 }

@@ -24,14 +24,18 @@ import { VERDICT_TONES } from '../views/result.tsx'
 export function ExploreView() {
   const data = reportData?.exploration
   if (!data) return null
-  const selected = currentCase(data)
+  const selected = data.cells.find((result) => caseAddress(result) === here.value.params.get('cell'))
   const opened = chosen.value !== null || selected !== undefined
   return (
     <div class={`calls${opened ? ' with-call' : ''}`}>
       <div class="list-pane explore">
         <div class="page wide">
           <Head data={data} />
-          <Problems data={data} />
+          <ol class="problems" aria-label="Problems">
+            {data.problems.map((problem) => (
+              <Problem key={problem.command} problem={problem} />
+            ))}
+          </ol>
           <h2>Cases</h2>
           <Matrix data={data} />
           <Figures data={data} />
@@ -164,17 +168,6 @@ function Notes({ data }: { data: ExplorationData }) {
   )
 }
 
-/** The list of problems. */
-function Problems({ data: { problems } }: { data: ExplorationData }) {
-  return (
-    <ol class="problems" aria-label="Problems">
-      {problems.map((problem) => (
-        <Problem key={problem.command} problem={problem} />
-      ))}
-    </ol>
-  )
-}
-
 function Problem({ problem }: { problem: ExplorationData['problems'][number] }) {
   const { kind, severity, why, calls, classes, cases, command } = problem
   const [first] = cases
@@ -287,10 +280,6 @@ function CaseLink({ cell: result }: { cell: ReportedCase }) {
 
 /** The id of a case in the URL. */
 const caseAddress = ({ point, class: name }: Pick<ReportedCase, 'point' | 'class'>): string => `${point} ${name}`
-
-/** The case that the URL names. */
-const currentCase = ({ cells }: ExplorationData): ReportedCase | undefined =>
-  cells.find((result) => caseAddress(result) === here.value.params.get('cell'))
 
 function CaseDetail({ cell, data }: { cell: ReportedCase; data: ExplorationData }) {
   const { verdict, why, point, class: name, derived, output } = cell

@@ -136,7 +136,7 @@ const LOOK_MS = 2_000
 export async function watchFiles(): Promise<void> {
   for (;;) {
     if (connection.value === 'live' && document.visibilityState === 'visible') await look()
-    await new Promise<void>((resolve) => setTimeout(resolve, LOOK_MS))
+    await wait(LOOK_MS)
   }
 }
 

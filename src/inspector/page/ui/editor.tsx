@@ -1,5 +1,5 @@
 // Texts of files, and two of them side by side, in CodeMirror, which is evaluated on first use.
-import { useCallback, useEffect, useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import type { ChartPart } from '../parts/chart.ts'
 import type { EditorPart } from '../parts/editor.ts'
 
@@ -18,44 +18,41 @@ function evaluated<Part>(name: string, part: () => Part | undefined): Part {
 }
 
 /** The part with CodeMirror. */
-export const editor = (): EditorPart => evaluated('editor', () => parts.understudyEditor)
+const editor = (): EditorPart => evaluated('editor', () => parts.understudyEditor)
 
 /** The part with uPlot. */
 export const chart = (): ChartPart => evaluated('chart', () => parts.understudyChart)
 
-/** Adds an editor to a shadow root, whose styles the page's policy allows. A new `show` creates a new editor. */
-function useEditor(show: (part: EditorPart, root: ShadowRoot) => () => void) {
+/** An element with an editor in a shadow root, whose styles the page's policy allows; a new one when `when` changes. */
+export function useEditor(when: readonly string[], show: (part: EditorPart, root: ShadowRoot) => () => void) {
   const place = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const host = place.current
     if (!host) return
     const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' })
     return show(editor(), root)
-  }, [show])
+    // biome-ignore lint/correctness/useExhaustiveDependencies: `when` has what `show` depends on
+  }, when)
   return place
 }
 
 /** A read-only YAML text. */
 export function YamlText({ text, label }: { text: string; label: string }) {
-  const show = useCallback((part: EditorPart, root: ShadowRoot) => part.showYaml(root, text, label), [text, label])
-  return <div ref={useEditor(show)} class="editor" />
+  const place = useEditor([text, label], (part, root) => part.showYaml(root, text, label))
+  return <div ref={place} class="editor" />
 }
 
 /** A text with its changes against an earlier one, below each other. */
 export function TextChanges({ label, before, after }: { label: string; before: string; after: string }) {
-  const show = useCallback(
-    (part: EditorPart, root: ShadowRoot) => part.showChanges(root, before, { text: after, label }),
-    [label, before, after],
-  )
-  return <div ref={useEditor(show)} class="editor" />
+  const when = [label, before, after]
+  const place = useEditor(when, (part, root) => part.showChanges(root, before, { text: after, label }))
+  return <div ref={place} class="editor" />
 }
 
 /** The differences between two texts of the same name. */
 export function TextDiff({ name, before, after }: { name: string; before: string; after: string }) {
-  const show = useCallback(
-    (part: EditorPart, root: ShadowRoot) =>
-      part.showDiff(root, { text: before, label: `${name} of one` }, { text: after, label: `${name} of the other` }),
-    [name, before, after],
+  const place = useEditor([name, before, after], (part, root) =>
+    part.showDiff(root, { text: before, label: `${name} of one` }, { text: after, label: `${name} of the other` }),
   )
-  return <div ref={useEditor(show)} class="editor" />
+  return <div ref={place} class="editor" />
 }

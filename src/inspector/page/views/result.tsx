@@ -98,20 +98,11 @@ function sentenceOf(
   sessions: readonly Verification[],
 ): string {
   const failed = sessions.filter((one) => one.verdict === 'fail').length
-  const parts = [
-    ...(timedOut
-      ? [`the command was ended after ${spanText(tookMs)}`]
-      : code === 0
-        ? []
-        : [`the command failed with exit code ${code}`]),
-    ...(failed === 0
-      ? []
-      : [
-          sessions.length > 1
-            ? `${failed} of ${countedText(sessions.length, 'session')} failed`
-            : `${countedText(problemsIn(findings, sessions), 'problem')} found`,
-        ]),
-  ]
+  const parts: string[] = []
+  if (timedOut) parts.push(`the command was ended after ${spanText(tookMs)}`)
+  else if (code !== 0) parts.push(`the command failed with exit code ${code}`)
+  if (failed > 0 && sessions.length > 1) parts.push(`${failed} of ${countedText(sessions.length, 'session')} failed`)
+  else if (failed > 0) parts.push(`${countedText(problemsIn(findings, sessions), 'problem')} found`)
   return capital(parts.join('; ') || (verdict === 'inconclusive' ? 'nothing was proved' : 'no problems found'))
 }
 

@@ -13,7 +13,7 @@ import { countedText, instantText, tickText } from '../state/format.ts'
 import { sessionChanges } from '../state/live.ts'
 import { reportData } from '../state/report.ts'
 import { theme } from '../state/theme.ts'
-import { chart, editor } from '../ui/editor.tsx'
+import { chart, useEditor } from '../ui/editor.tsx'
 import { ActionButton, Lines, Page, Region, saveFile, Table } from '../ui/layout.tsx'
 import { useLoaded } from '../ui/loaded.ts'
 import { Verdict } from './result.tsx'
@@ -194,23 +194,19 @@ function ScenarioEditor({ state, session, reload }: { state: ScenarioState; sess
 }
 
 function OpenEditor({ inForce, session, reload }: { inForce: string | null; session: string; reload(): void }) {
-  const place = useRef<HTMLDivElement>(null)
   const view = useRef<YamlEditor | undefined>(undefined)
   const original = inForce ?? EMPTY
   const [begun] = useState(original)
   const [text, setText] = useState(original)
   const [checked, setChecked] = useState<{ value?: Checked; error?: string }>({})
   const written = useRef(original)
-  useEffect(() => {
-    const host = place.current
-    if (!host) return
-    const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' })
-    view.current = editor().editYaml(root, { text: begun, label: 'Scenario as YAML' }, (next) => {
+  const place = useEditor([begun], (part, root) => {
+    view.current = part.editYaml(root, { text: begun, label: 'Scenario as YAML' }, (next) => {
       written.current = next
       setText(next)
     })
     return () => view.current?.destroy()
-  }, [begun])
+  })
   // A scenario that was activated elsewhere is shown, unless the user is editing.
   const shown = useRef(original)
   useEffect(() => {

@@ -148,11 +148,9 @@ function ClockControls({ session, reload }: { session: SessionInfo; reload: () =
     <>
       <h3>Clock</h3>
       <p class="actions">
-        {clock.frozen ? (
-          <ActionButton act={change({ resume: true })}>Resume</ActionButton>
-        ) : (
-          <ActionButton act={change({ freeze: true })}>Freeze</ActionButton>
-        )}
+        <ActionButton act={change(clock.frozen ? { resume: true } : { freeze: true })}>
+          {clock.frozen ? 'Resume' : 'Freeze'}
+        </ActionButton>
         <span class="note">
           {clock.frozen ? 'Frozen' : 'Skips to the next timer'} ({countText(clock.waiting)} pending).
         </span>
