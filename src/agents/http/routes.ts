@@ -23,7 +23,7 @@ export interface TaskRouteDeps {
   receivedUrl(request: Request): string
 }
 
-const about = { tag: 'Agents', response: AgentTask }
+const about = { tag: 'Agents', response: AgentTask, errors: [404] }
 const PATH = '/v2/agents/:key'
 const taskPath = `${PATH}/tasks/:task_id`
 
@@ -82,37 +82,6 @@ const EventOfStream = z.object({
   timestamp: z.iso.datetime().describe('Time of the event: ISO 8601.'),
   data: z.looseObject({}),
 })
-
-const readingRoutes = ({ tasks, callOf }: TaskRouteDeps): Route[] => [
-  asRoute({
-    ...about,
-    method: 'get',
-    path: `${PATH}/tasks`,
-    summary: 'List the tasks of an agent',
-    description: 'The tasks of the agent, newest first, a page at a time, without their messages.',
-    operationId: 'listAgentTasks',
-    query: pageQuery(50),
-    response: listOf(AgentTask),
-    errors: [404],
-    async handle({ request, params: { key = '' }, query }) {
-      const { data, hasMore } = tasks().list(await callOf(request), key, query)
-      return { object: 'list', data: data.map((task) => shownTask(task, [], 'without')), has_more: hasMore }
-    },
-  }),
-  asRoute({
-    ...about,
-    method: 'get',
-    path: taskPath,
-    summary: 'Get a task',
-    description: 'The task with its messages.',
-    operationId: 'getAgentTask',
-    errors: [404],
-    async handle({ request, params }) {
-      const { task, history } = ownTask(await callOf(request), params, tasks())
-      return shownTask(task, history)
-    },
-  }),
-]
 
 const Approval = z.strictObject({
   tool_call_id: z.string().optional().describe('Id of the tool call. Default: all pending calls.'),
@@ -176,7 +145,6 @@ export const taskRoutes = (deps: TaskRouteDeps): readonly Route[] => [
       waiting: { message: question, configuration: { blocking: true } },
     },
     body: TaskBody,
-    errors: [404],
     find: findsAgent(deps),
     async handle({ request, params: { key = '' }, body }) {
       const call = await taskCallOf(deps, request, { path: `${PATH}/task`, agent: key, body })
@@ -196,7 +164,6 @@ export const taskRoutes = (deps: TaskRouteDeps): readonly Route[] => [
     body: StreamBody,
     response: EventOfStream,
     contentType: 'text/event-stream',
-    errors: [404],
     find: findsAgent(deps),
     async handle({ request, params: { key = '' }, body }) {
       const { stream_timeout_seconds: seconds, ...taskBody } = body
@@ -205,7 +172,32 @@ export const taskRoutes = (deps: TaskRouteDeps): readonly Route[] => [
       return toResponse(await streamOfTask({ ...options, headersOf: (task) => taskHeaders(call, task) }))
     },
   }),
-  ...readingRoutes(deps),
+  asRoute({
+    ...about,
+    method: 'get',
+    path: `${PATH}/tasks`,
+    summary: 'List the tasks of an agent',
+    description: 'The tasks of the agent, newest first, a page at a time, without their messages.',
+    operationId: 'listAgentTasks',
+    query: pageQuery(50),
+    response: listOf(AgentTask),
+    async handle({ request, params: { key = '' }, query }) {
+      const { data, hasMore } = deps.tasks().list(await deps.callOf(request), key, query)
+      return { object: 'list', data: data.map((task) => shownTask(task, [], 'without')), has_more: hasMore }
+    },
+  }),
+  asRoute({
+    ...about,
+    method: 'get',
+    path: taskPath,
+    summary: 'Get a task',
+    description: 'The task with its messages.',
+    operationId: 'getAgentTask',
+    async handle({ request, params }) {
+      const { task, history } = ownTask(await deps.callOf(request), params, deps.tasks())
+      return shownTask(task, history)
+    },
+  }),
   asRoute({
     ...about,
     method: 'post',
@@ -213,7 +205,6 @@ export const taskRoutes = (deps: TaskRouteDeps): readonly Route[] => [
     summary: 'Cancel a task',
     description: 'Cancels a task and its sub-tasks.',
     operationId: 'cancelAgentTask',
-    errors: [404],
     async handle({ request, params }) {
       const owner = await deps.callOf(request)
       const { task } = ownTask(owner, params, deps.tasks())

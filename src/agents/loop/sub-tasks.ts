@@ -27,19 +27,12 @@ export async function delegateTask(
   const task = findTask(place, turn.task._id) ?? turn.task
   const owner = { session, caller: task.caller }
   const existing = task.children[call.id]
-  if (existing === undefined) {
-    const limit = subTaskLimit(task, place)
-    if (limit !== undefined) return { error: limit }
-  }
+  const limit = existing === undefined ? subTaskLimit(task, place) : undefined
+  if (limit !== undefined) return { error: limit }
+  const parent = { task, tool_call_id: call.id }
   const child =
     existing === undefined
-      ? await submit({
-          ...owner,
-          agent,
-          body: bodyOf(task, message),
-          from: task.from,
-          parent: { task, tool_call_id: call.id },
-        })
+      ? await submit({ ...owner, agent, body: bodyOf(task, message), from: task.from, parent })
       : findTask(place, existing)
   if (!child) return { error: `the task of the agent ${JSON.stringify(agent)} is gone` }
   // It ends with its parent task.
