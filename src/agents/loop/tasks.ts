@@ -21,10 +21,9 @@ import { toolFixturesOf } from '../tools/run.ts'
 import { callsToDecide, cancelTask, cancelTasks, decideCalls, type ToolDecision } from './decisions.ts'
 import { createRunner, type Runner } from './runner.ts'
 import { delegateTask } from './sub-tasks.ts'
-import { submissionOf, type TaskCall } from './submission.ts'
+import { beginTurn, submissionOf, type TaskCall } from './submission.ts'
 import { throughTaskFaults } from './task-faults.ts'
 import type { TurnDeps } from './turn.ts'
-import { beginTurn } from './turn-begin.ts'
 
 /** The tasks of all sessions. */
 export interface TaskService {
