@@ -9,8 +9,7 @@ import { WARNING } from '../sessions/warnings.ts'
 import { defineResource, type Transaction } from './define.ts'
 import { dispatch, type EventHandler, waitingData } from './knowledge/events.ts'
 import type { ResourceDeps } from './routes.ts'
-import { createRecord, saveRecord } from './verbs.ts'
-import { workOf } from './work.ts'
+import { createRecord, saveRecord, workOf } from './verbs.ts'
 
 /** Feedback on traces (the specification, "Feedback record"). */
 export const feedback = defineResource({

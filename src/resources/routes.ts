@@ -21,8 +21,8 @@ import {
   putRecord,
   shown,
   updateRecord,
+  workOf,
 } from './verbs.ts'
-import { workOf } from './work.ts'
 
 /** The dependencies of the workspace routes. */
 export interface ResourceDeps {

@@ -8,10 +8,8 @@ import type { ModelResponse, OutputItem, ResponseEvent } from '../../contract/ro
 import type { TextScript } from '../../contract/router/script.ts'
 import { dataEvent, type EventData, type StreamEvent } from '../../lib/sse.ts'
 import { asObject, asText } from '../../lib/values.ts'
-import { outputText } from './answer.ts'
-import { itemId, responseId } from './conversation.ts'
-import { eventsOf } from './events.ts'
-import { isMessage, isResult, itemText, ownItems } from './items.ts'
+import { eventsOf, outputText } from './answer.ts'
+import { isMessage, isResult, itemId, itemText, ownItems, responseId } from './conversation.ts'
 import {
   type NormalEvent,
   type NormalResponse,

@@ -6,8 +6,7 @@ import type { Fields } from '../../contract/workspace/record.ts'
 import { headerText } from '../../lib/header-text.ts'
 import { defineResource, PAGED, type Transaction } from '../define.ts'
 import { type ResourceDeps, recordRoute } from '../routes.ts'
-import { createRecord } from '../verbs.ts'
-import { workOf } from '../work.ts'
+import { createRecord, workOf } from '../verbs.ts'
 
 /** Uploaded files, whose bytes are returned unchanged. */
 export const files = defineResource({

@@ -12,7 +12,7 @@ import { FileError } from '../../schema/source.ts'
 import { REQUEST_LIMITS } from '../../schema/yaml-text.ts'
 import type { Session } from '../../sessions/sessions.ts'
 import type { ResourceDeps } from '../routes.ts'
-import { workOf } from '../work.ts'
+import { workOf } from '../verbs.ts'
 import { applySeed, prepareSeed, type SeedProgress } from './seed.ts'
 import { parseSeed } from './seed-file.ts'
 
