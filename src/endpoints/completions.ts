@@ -1,5 +1,4 @@
 // POST /v2/router/completions (the specification, "Create a legacy completion").
-
 import { usageScriptOf } from '../answers/script-of.ts'
 import { cutText, joinTokenChunks, type TextAnswer, type TextChunk, tokenChunks } from '../answers/text-answer.ts'
 import { usageOf } from '../answers/usage.ts'

@@ -1,6 +1,5 @@
 // The conversation of a call for a response. Each stored response has a summary of all steps before it, so that calls
 // take the same time in a long chain as in a short one.
-
 import { fileTokens, imageTokens } from '../../answers/input-tokens.ts'
 import { checkSchemaField } from '../../answers/schemas.ts'
 import { countCached } from '../../answers/text-answer.ts'
