@@ -2,8 +2,7 @@
 import { readConfig } from '../src/config.ts'
 import { createUnderstudy } from '../src/deps.ts'
 import { contacts } from '../src/resources/contacts.ts'
-import { createRecord } from '../src/resources/verbs.ts'
-import { workOf } from '../src/resources/work.ts'
+import { createRecord, workOf } from '../src/resources/verbs.ts'
 import { median, megabytes, scratch } from './support.ts'
 
 const sizes = (process.argv[2] ?? '100,10000,1000000').split(',').map(Number)

@@ -1,20 +1,51 @@
 // POST /v2/router/audio/translations (the specification, "Translate audio to English"), and /transcriptions.
 import { countCached } from '../answers/text-answer.ts'
+import { ApiError } from '../contract/core/error.ts'
 import type { Operation, RenderedAnswer } from '../contract/core/operation.ts'
 import { Transcription, TranscriptionForm, type TranscriptionRequest } from '../contract/router/transcriptions.ts'
 import {
+  type AudioFile,
   Translation,
   TranslationForm,
   type TranslationRequest,
   TranslationScript,
 } from '../contract/router/translations.ts'
+import { sha256 } from '../lib/ids.ts'
+import { AUDIO_EXTENSIONS, readAudioInfo } from '../lib/media/audio-info.ts'
 import { asObject, asText } from '../lib/values.ts'
-import { answerOf, translationText } from './audio/answer.ts'
+import { answerOf, segmentsOf, translationText } from './audio/answer.ts'
 import { generate } from './audio/generate.ts'
-import { readAudioFile } from './audio/read-file.ts'
 import { translationScriptOf } from './audio/script-of.ts'
-import { segmentsOf } from './audio/timeline.ts'
 import { userPrompt, wholeAnswer, wholeOperation } from './common.ts'
+
+const SUPPORTED = Object.keys(AUDIO_EXTENSIONS)
+const CONTAINERS = new Set(Object.values(AUDIO_EXTENSIONS).flat())
+const refused = (problem: string) =>
+  new ApiError(422, 'invalid_file', `'file' ${problem}; send audio of one of these kinds: ${SUPPORTED.join(', ')}`, {
+    param: 'file',
+  })
+
+/** Type and length of the file. Throws 422 that names `file`, what was found and what is valid. */
+async function readAudioFile(file: File): Promise<AudioFile> {
+  // A form part may have no file name.
+  const name = file.name ?? ''
+  const shown = JSON.stringify(name)
+  const bytes = await file.bytes()
+  if (bytes.length === 0) throw refused(`${shown} is empty`)
+  const info = await readAudioInfo(bytes)
+  if (!info) throw refused(`${shown} contains no readable audio in its ${bytes.length} bytes`)
+  if (!CONTAINERS.has(info.container)) throw refused(`${shown} is ${info.container}, which is not supported`)
+  return {
+    name,
+    type: file.type,
+    size: bytes.length,
+    sha256: sha256(bytes),
+    // Rounded down, so that no timing lies after the end of the file.
+    seconds: Math.floor(info.seconds * 1000 + 1e-6) / 1000,
+    container: info.container,
+    source: file,
+  }
+}
 
 /** A request before and after its file is read. Responses are composed after it. */
 type Request = TranslationForm | TranslationRequest

@@ -9,7 +9,6 @@ import { lazy } from '../lib/lazy.ts'
 import { asList } from '../lib/values.ts'
 import { checkEffort } from '../providers/catalogue.ts'
 import { composeChat } from './chat/answer.ts'
-import { chatAssembly } from './chat/assemble.ts'
 import { chatProblem } from './chat/normalize.ts'
 import {
   CHAT_SCHEMA_PARAM,
@@ -23,6 +22,7 @@ import {
 import { keepPrefixes } from './chat/prompt-cache.ts'
 import {
   addChatContext,
+  chatAssembly,
   chatEvents,
   chatInputTexts,
   chatOutputTexts,

@@ -6,12 +6,12 @@ import { ModelResponse, ResponseEvent } from '../contract/router/responses-answe
 import { TextScript } from '../contract/router/script.ts'
 import { CITY_SCHEMA, streamedOperation, WEATHER_PARAMETERS } from './common.ts'
 import { composeResponse } from './responses/answer.ts'
-import { responseAssembly } from './responses/assemble.ts'
 import { keep, resolve, responsesConversation } from './responses/conversation.ts'
 import { responseProblem } from './responses/normalize.ts'
 import {
   addResponsesContext,
   replayResponse,
+  responseAssembly,
   responseEvents,
   responseScriptOf,
   responsesInputTexts,

@@ -7,9 +7,8 @@ import { Deleted } from '../contract/workspace/shared.ts'
 import { countsOf, datasets } from './datasets.ts'
 import { defineResource, PAGED, recordOf, type Transaction } from './define.ts'
 import { type ResourceDeps, recordRoute } from './routes.ts'
-import { findRecord, saveRecord } from './verbs.ts'
+import { findRecord, saveRecord, workOf } from './verbs.ts'
 import { versionName } from './versions.ts'
-import { workOf } from './work.ts'
 
 const STEPS = { create: 1, update: 0, delete: -1 }
 

@@ -9,8 +9,7 @@ import { WARNING } from '../sessions/warnings.ts'
 import { defineResource, type Transaction } from './define.ts'
 import { dispatch, type EventHandler, waitingData } from './knowledge/events.ts'
 import type { ResourceDeps } from './routes.ts'
-import { createRecord, saveRecord } from './verbs.ts'
-import { workOf } from './work.ts'
+import { createRecord, saveRecord, workOf } from './verbs.ts'
 
 /** Feedback on traces (the specification, "Feedback record"). */
 export const feedback = defineResource({
@@ -48,9 +47,7 @@ export const feedbackHandlers: Record<string, EventHandler> = {
 const EXAMPLE = { id: '01JGFJJZ00Q8VN5K2ZC3R7WXYA', trace_id: '01JGFJJZ0036VRWY9BQ6JFZ8CK' }
 
 /** The routes for submitting and removing feedback. */
-export const feedbackRoutes = (deps: ResourceDeps): Route[] => [submitRoute(deps), removeRoute(deps)]
-
-const submitRoute = ({ callOf, wake, strict }: ResourceDeps): Route =>
+export const feedbackRoutes = ({ callOf, wake, strict }: ResourceDeps): Route[] => [
   asRoute({
     method: 'post',
     path: '/v2/feedback',
@@ -83,9 +80,7 @@ const submitRoute = ({ callOf, wake, strict }: ResourceDeps): Route =>
       wake(session)
       return Response.json(answer, exists ? {} : { headers: { 'x-understudy-warning': headerText(warning) } })
     },
-  })
-
-const removeRoute = ({ callOf, wake }: ResourceDeps): Route =>
+  }),
   asRoute({
     method: 'post',
     path: '/v2/feedback/remove',
@@ -113,7 +108,8 @@ const removeRoute = ({ callOf, wake }: ResourceDeps): Route =>
       wake(session)
       return body
     },
-  })
+  }),
+]
 
 /** Notes a warning, once per subject (sessions/warnings.ts). */
 function noteWarning({ records, caller, newId, now }: Transaction, subject: string, message: string): void {

@@ -9,7 +9,7 @@ import { contacts } from './contacts.ts'
 import { clearRoute, datapoints } from './datapoints.ts'
 import { datasets, datasetVersions } from './datasets.ts'
 import type { Resource } from './define.ts'
-import { evaluatorInvokeRoute, evaluatorRunRoute } from './evaluators/evaluator-routes.ts'
+import { evaluatorRoutes } from './evaluators/evaluator-routes.ts'
 import { evaluators, evaluatorVersions } from './evaluators/evaluators.ts'
 import { feedback, feedbackHandlers, feedbackRoutes } from './feedback.ts'
 import { chunkHandlers } from './knowledge/chunk.ts'
@@ -70,10 +70,7 @@ export const resourceGroups = (deps: ResourceDeps): readonly RouteGroup[] => [
   { under: ['/v2/feedback'], routes: () => feedbackRoutes(deps) },
   { under: ['/v2/files'], routes: () => fileRoutes(deps) },
   { under: ['/v2/knowledge'], routes: () => [...chunkRoutes(deps), searchRoute(deps)] },
-  {
-    under: ['/v2/evaluators', '/_understudy/evaluators'],
-    routes: () => [evaluatorRunRoute(deps), evaluatorInvokeRoute(deps)],
-  },
+  { under: ['/v2/evaluators', '/_understudy/evaluators'], routes: () => evaluatorRoutes(deps) },
   {
     under: ['/_understudy/snapshot', '/_understudy/records', '/_understudy/seed'],
     routes: () => stateRoutes(deps, recordShapes),

@@ -5,8 +5,7 @@ import type { Settings } from '../gateway/settings.ts'
 import type { People } from '../gateway/types.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { contacts } from './contacts.ts'
-import { createRecord } from './verbs.ts'
-import { workOf } from './work.ts'
+import { createRecord, workOf } from './verbs.ts'
 
 /** Creates contacts for end users; `prepare` seeds the workspace of a new session. */
 export const peopleOf = (prepare: (session: Session) => Promise<void>): People => ({

@@ -4,14 +4,14 @@ import { ApiError } from '../contract/core/error.ts'
 import type { Observers } from '../contract/core/observation.ts'
 import { asRoute, type Route, type RouteInput } from '../contract/core/route.ts'
 import type { Caller, Fields } from '../contract/workspace/record.ts'
-import { Deleted } from '../contract/workspace/shared.ts'
+import { Deleted, listOf, type PageQuery, pageQuery } from '../contract/workspace/shared.ts'
+import { readableRow } from '../db/damaged-rows.ts'
 import type { AskModel } from '../gateway/ask.ts'
 import type { GuardrailDirectory } from '../gateway/types.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { onceFor } from '../lib/once.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { oneOf, type Resource, type Transaction, type Verb } from './define.ts'
-import { listRecords, listSchemasOf } from './lists.ts'
+import { notFound, oneOf, type Reading, type Resource, type Transaction, type Verb } from './define.ts'
 import {
   createRecords,
   deleteRecord,
@@ -21,8 +21,8 @@ import {
   putRecord,
   shown,
   updateRecord,
+  workOf,
 } from './verbs.ts'
-import { workOf } from './work.ts'
 
 /** The dependencies of the workspace routes. */
 export interface ResourceDeps {
@@ -218,4 +218,60 @@ const withTextErrors =
 function tidied(resource: Resource, work: Transaction, params: PathParams): Transaction {
   resource.tidy?.(work, params)
   return work
+}
+
+const DEFAULT_PAGE = 50
+const pageSizeOf = ({ pageSize }: Resource) => (pageSize === undefined ? DEFAULT_PAGE : pageSize)
+
+/** The schemas of a list's query and response: created once per process, however many servers it has. */
+const listSchemasOf = onceFor((resource: Resource): { query: z.ZodType; answer: z.ZodType } => {
+  const { plainList, record, filter, mostInPage: most, limitDescription: described } = resource
+  if (plainList) return { query: z.strictObject(filter?.query ?? {}), answer: z.array(record) }
+  const query = pageQuery(pageSizeOf(resource), { most, described, filter: filter?.query })
+  return { query, answer: listOf(record) }
+})
+
+/**
+ * A list as a response.
+ * @throws ApiError 404 for an unknown cursor
+ */
+function listRecords(resource: Resource, work: Reading, params: PathParams, query: PageQuery & Fields): object {
+  const { starting_after: after, ending_before: before } = query
+  const parent = parentsOf(resource, work, params).at(-1) ?? ''
+  const list = { kind: resource.kind, workspace: work.caller.workspace, parent }
+  for (const [param, id] of Object.entries({ starting_after: after, ending_before: before })) {
+    if (id !== undefined && !work.records.inList(list, id)) throw notFound(resource, id, param)
+  }
+  const limit = query.limit ?? (resource.plainList ? undefined : (pageSizeOf(resource) ?? undefined))
+  const isFiltered = Object.keys(resource.filter?.query ?? {}).some((name) => query[name] !== undefined)
+  const { data, hasMore } = isFiltered
+    ? filteredPage(resource, work, { ...list, limit, after, before, query })
+    : work.records.page({ ...list, limit, after, before })
+  const answers = data.flatMap((record) => readableRow(() => shown(resource, record)))
+  return resource.plainList ? answers : { object: 'list', data: answers, has_more: hasMore }
+}
+
+type Page = Parameters<Reading['records']['page']>[0]
+
+/** Records that are scanned at once. */
+const TOGETHER = 200
+
+/** The next matching records, in the direction of paging. */
+function filteredPage(
+  resource: Resource,
+  { records }: Reading,
+  { query, limit = Number.POSITIVE_INFINITY, after, before, ...list }: Page & { query: Fields },
+): ReturnType<Reading['records']['page']> {
+  const found: Fields[] = []
+  const backwards = before !== undefined
+  for (let from = before ?? after; found.length <= limit; ) {
+    const next = records.page({ ...list, limit: TOGETHER, ...(backwards ? { before: from } : { after: from }) })
+    const some = next.data.filter((record) => resource.filter?.includes(record, query))
+    found.splice(backwards ? 0 : found.length, 0, ...some)
+    if (!next.hasMore) break
+    from = String((backwards ? next.data[0] : next.data.at(-1))?._id)
+  }
+  const hasMore = found.length > limit
+  if (!hasMore) return { data: found, hasMore }
+  return { data: backwards ? found.slice(-limit) : found.slice(0, limit), hasMore }
 }

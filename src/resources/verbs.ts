@@ -1,9 +1,11 @@
 // The verbs of every resource. Functions that change something must be called inside a transaction.
 import { ApiError } from '../contract/core/error.ts'
-import type { Fields } from '../contract/workspace/record.ts'
+import type { Caller, Fields } from '../contract/workspace/record.ts'
 import { readRow } from '../db/damaged-rows.ts'
 import { canonicalJson } from '../lib/canonical.ts'
+import { ulidOf, uuidOf } from '../lib/ids.ts'
 import { parseRequest } from '../schema/validation.ts'
+import type { Session } from '../sessions/sessions.ts'
 import {
   oneOf,
   type Reading,
@@ -14,6 +16,29 @@ import {
   type VersionNote,
 } from './define.ts'
 import { addVersion } from './versions.ts'
+
+/**
+ * The context of one transaction. Create it inside, so that its instant is that of the transaction.
+ * @param key distinguishes what it creates from everything else in the session: ids are then a function of it,
+ *   independent of concurrent changes
+ */
+export function workOf({ clock, contents, name, records, seed }: Session, caller: Caller, key?: string): Transaction {
+  const now = clock.now()
+  return {
+    records,
+    contents,
+    caller,
+    now: new Date(now).toISOString(),
+    newId(form, kind) {
+      const seq = records.nextNumber()
+      const purpose = key === undefined ? `${name}:${kind}` : `${name}:${kind}:${caller.workspace}:${key}`
+      const count = key === undefined ? seq : 0
+      const ulid = () => ulidOf(seed, now, purpose, count)
+      const uuid = () => uuidOf(`${seed}:${purpose}:${count}`)
+      return { seq, id: form.make({ ulid, uuid }) }
+    },
+  }
+}
 
 /** Path parameters by name. */
 export type PathParams = Record<string, string>

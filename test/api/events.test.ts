@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from 'bun:test'
 import type { Fields } from '../../src/contract/workspace/record.ts'
 import { createEventQueue, dispatch, type EventHandler, MAX_ATTEMPTS } from '../../src/resources/knowledge/events.ts'
-import { workOf } from '../../src/resources/work.ts'
+import { workOf } from '../../src/resources/verbs.ts'
 import { emptyWorkspace, type Json, workspaceOf } from '../support/workspace.ts'
 
 const apps: ReturnType<typeof emptyWorkspace>[] = []

@@ -1,7 +1,7 @@
 // Long texts: templates are rendered and guardrails find what they find in short ones, though a worker does it.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { assembled } from '../../src/contract/core/assembly.ts'
-import { chatAssembly } from '../../src/endpoints/chat/assemble.ts'
+import { chatAssembly } from '../../src/endpoints/chat/provider-answer.ts'
 import { endWorkers, workerCounts } from '../../src/workers/pool.ts'
 import { eventsOf, testApps } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'

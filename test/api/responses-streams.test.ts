@@ -1,7 +1,7 @@
 // Model responses as streams of events: their bytes, their order, and how they break off.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { type ModelResponse, ResponseEvent } from '../../src/contract/router/responses-answer.ts'
-import { assembleResponse } from '../../src/endpoints/responses/assemble.ts'
+import { assembleResponse } from '../../src/endpoints/responses/provider-answer.ts'
 import { dataEvent } from '../../src/lib/sse.ts'
 import { type Answer, createTestApp, eventsOf } from '../support/app.ts'
 import {

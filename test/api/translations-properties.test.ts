@@ -1,7 +1,7 @@
 import { afterAll, expect } from 'bun:test'
 import fc from 'fast-check'
 import { TranslationScript } from '../../src/contract/router/translations.ts'
-import { charactersOf, segmentsOf } from '../../src/endpoints/audio/timeline.ts'
+import { charactersOf, segmentsOf } from '../../src/endpoints/audio/answer.ts'
 import { createTestApp } from '../support/app.ts'
 import { notOf, oneOf, routingFields, routingMistakes } from '../support/arbitrary.ts'
 import { property, runs } from '../support/property.ts'

@@ -6,7 +6,7 @@ import type { AttemptContext, RenderedAnswer } from '../../src/contract/core/ope
 import type { ChatRequest } from '../../src/contract/router/chat-request.ts'
 import type { TextScript } from '../../src/contract/router/script.ts'
 import { composeChat } from '../../src/endpoints/chat/answer.ts'
-import { chatAssembly } from '../../src/endpoints/chat/assemble.ts'
+import { chatAssembly } from '../../src/endpoints/chat/provider-answer.ts'
 import { property, runs, test } from '../support/property.ts'
 
 const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constantFrom('', 'two words', '"\\\n\u2028é😀'))

@@ -39,9 +39,6 @@ const Card = z.looseObject({
   version: z.string().describe('Version of the agent.'),
 })
 
-/** The routes that serve agents over A2A. */
-export const a2aRoutes = (deps: A2aRouteDeps): readonly Route[] => [cardRoute(deps), callRoute(deps)]
-
 /**
  * The agent of a path, for a call.
  * @throws ApiError 404 if there is none, 400 for an external one
@@ -61,7 +58,10 @@ async function partsOf(
   return { tasks: tasks(), owner, agent, url, from: fromOf(deps, request, PATH), signal: request.signal }
 }
 
-const cardRoute = (deps: A2aRouteDeps): Route =>
+const hello = { kind: 'message', messageId: 'message-1', role: 'user', parts: [{ kind: 'text', text: 'Hello' }] }
+
+/** The routes that serve agents over A2A. */
+export const a2aRoutes = (deps: A2aRouteDeps): readonly Route[] => [
   asRoute({
     tag: 'Agents',
     method: 'get',
@@ -73,11 +73,7 @@ const cardRoute = (deps: A2aRouteDeps): Route =>
     response: Card,
     errors: [404],
     handle: async ({ request, params }) => server().answerCard(request, await partsOf(deps, request, params)),
-  })
-
-const hello = { kind: 'message', messageId: 'message-1', role: 'user', parts: [{ kind: 'text', text: 'Hello' }] }
-
-const callRoute = (deps: A2aRouteDeps): Route =>
+  }),
   asRoute({
     tag: 'Agents',
     method: 'post',
@@ -97,4 +93,5 @@ const callRoute = (deps: A2aRouteDeps): Route =>
       const read = await readAnyJson(bytes, request.headers.get('content-type'), RECORD_VALUES)
       return server().answerCall(request, read, parts)
     },
-  })
+  }),
+]

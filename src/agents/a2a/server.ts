@@ -6,8 +6,7 @@ import type { Fields } from '../../contract/workspace/record.ts'
 import type { RequestBody } from '../../endpoints/body.ts'
 import { toResponse } from '../../gateway/stream/respond.ts'
 import { dataEvent, type EventBatch } from '../../lib/sse.ts'
-import { isRefusal } from './errors.ts'
-import { type AgentCall, requestHandler } from './handler.ts'
+import { type AgentCall, isRefusal, requestHandler } from './handler.ts'
 
 /** The context of a call without the agent's card. */
 export type AgentCallParts = Omit<AgentCall, 'card'> & { url: string }

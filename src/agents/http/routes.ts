@@ -23,22 +23,9 @@ export interface TaskRouteDeps {
   receivedUrl(request: Request): string
 }
 
-const about = { tag: 'Agents', response: AgentTask }
+const about = { tag: 'Agents', response: AgentTask, errors: [404] }
 const PATH = '/v2/agents/:key'
 const taskPath = `${PATH}/tasks/:task_id`
-
-/**
- * All task routes: submit, stream, read, cancel and decide about tool calls (the specification, "Submit a task to an
- * agent").
- */
-export const taskRoutes = (deps: TaskRouteDeps): readonly Route[] => [
-  submitRoute(deps),
-  streamRoute(deps),
-  ...readingRoutes(deps),
-  cancelRoute(deps),
-  decisionRoute(deps, 'approve'),
-  decisionRoute(deps, 'reject'),
-]
 
 /** The submission of a request, to the agent of a path. */
 export async function taskCallOf(
@@ -82,30 +69,6 @@ export async function submitted(tasks: TaskService, call: TaskCall): Promise<[Ag
   return [task, shownTask(ended.task, ended.history)]
 }
 
-const submitRoute = (deps: TaskRouteDeps): Route =>
-  asRoute({
-    ...about,
-    method: 'post',
-    path: `${PATH}/task`,
-    summary: 'Submit a task to an agent',
-    description:
-      'Returns immediately while the task runs. With `configuration.blocking`, it returns at the end of the turn. `task_id` continues an inactive task.',
-    contract: true,
-    operationId: 'submitAgentTask',
-    examples: {
-      question: { message: question },
-      waiting: { message: question, configuration: { blocking: true } },
-    },
-    body: TaskBody,
-    errors: [404],
-    find: findsAgent(deps),
-    async handle({ request, params: { key = '' }, body }) {
-      const call = await taskCallOf(deps, request, { path: `${PATH}/task`, agent: key, body })
-      const [task, answer] = await submitted(deps.tasks(), call)
-      return Response.json(answer, { headers: taskHeaders(call, task) })
-    },
-  })
-
 const StreamBody = TaskBody.extend({
   stream_timeout_seconds: z
     .int()
@@ -119,77 +82,6 @@ const EventOfStream = z.object({
   timestamp: z.iso.datetime().describe('Time of the event: ISO 8601.'),
   data: z.looseObject({}),
 })
-
-const streamRoute = (deps: TaskRouteDeps): Route =>
-  asRoute({
-    ...about,
-    method: 'post',
-    path: `${PATH}/stream-task`,
-    summary: 'Submit a task to an agent and stream its events',
-    description:
-      'As submitting one; the response is a stream of what the turn does, up to `[DONE]`: `agents.execution_started`, `event.agents.started`, then `event.agents.thought` for each iteration, `event.agents.message-created` for what users and tools say, `event.workflow_events.tool_execution_started`, `_finished` and `_failed`, and at the end `event.agents.action_review_requested`, `event.agents.inactive` or `event.agents.errored`. `agents.timeout` ends a stream that takes too long, `agents.error` one whose session begins anew. Other events of such streams (`handed_off`, `action_reviewed`, `execution_named`) are not sent.',
-    operationId: 'streamAgentTask',
-    examples: { question: { message: question } },
-    body: StreamBody,
-    response: EventOfStream,
-    contentType: 'text/event-stream',
-    errors: [404],
-    find: findsAgent(deps),
-    async handle({ request, params: { key = '' }, body }) {
-      const { stream_timeout_seconds: seconds, ...taskBody } = body
-      const call = await taskCallOf(deps, request, { path: `${PATH}/stream-task`, agent: key, body: taskBody })
-      const options = { tasks: deps.tasks(), call, seconds, signal: request.signal }
-      return toResponse(await streamOfTask({ ...options, headersOf: (task) => taskHeaders(call, task) }))
-    },
-  })
-
-const readingRoutes = ({ tasks, callOf }: TaskRouteDeps): Route[] => [
-  asRoute({
-    ...about,
-    method: 'get',
-    path: `${PATH}/tasks`,
-    summary: 'List the tasks of an agent',
-    description: 'The tasks of the agent, newest first, a page at a time, without their messages.',
-    operationId: 'listAgentTasks',
-    query: pageQuery(50),
-    response: listOf(AgentTask),
-    errors: [404],
-    async handle({ request, params: { key = '' }, query }) {
-      const { data, hasMore } = tasks().list(await callOf(request), key, query)
-      return { object: 'list', data: data.map((task) => shownTask(task, [], 'without')), has_more: hasMore }
-    },
-  }),
-  asRoute({
-    ...about,
-    method: 'get',
-    path: taskPath,
-    summary: 'Get a task',
-    description: 'The task with its messages.',
-    operationId: 'getAgentTask',
-    errors: [404],
-    async handle({ request, params }) {
-      const { task, history } = ownTask(await callOf(request), params, tasks())
-      return shownTask(task, history)
-    },
-  }),
-]
-
-const cancelRoute = ({ tasks, callOf }: TaskRouteDeps): Route =>
-  asRoute({
-    ...about,
-    method: 'post',
-    path: `${taskPath}/cancel`,
-    summary: 'Cancel a task',
-    description: 'Cancels a task and its sub-tasks.',
-    operationId: 'cancelAgentTask',
-    errors: [404],
-    async handle({ request, params }) {
-      const owner = await callOf(request)
-      const { task } = ownTask(owner, params, tasks())
-      const { task: ended, history } = await tasks().cancel(owner, task._id)
-      return shownTask(ended, history)
-    },
-  })
 
 const Approval = z.strictObject({
   tool_call_id: z.string().optional().describe('Id of the tool call. Default: all pending calls.'),
@@ -233,3 +125,93 @@ const decisionRoute = ({ tasks, callOf }: TaskRouteDeps, decision: keyof typeof 
  */
 const ownTask = (owner: TaskOwner, { key = '', task_id = '' }: Record<string, string>, tasks: TaskService) =>
   ofAgent(agentOf(owner, key), tasks.get(owner, task_id))
+
+/**
+ * All task routes: submit, stream, read, cancel and decide about tool calls (the specification, "Submit a task to an
+ * agent").
+ */
+export const taskRoutes = (deps: TaskRouteDeps): readonly Route[] => [
+  asRoute({
+    ...about,
+    method: 'post',
+    path: `${PATH}/task`,
+    summary: 'Submit a task to an agent',
+    description:
+      'Returns immediately while the task runs. With `configuration.blocking`, it returns at the end of the turn. `task_id` continues an inactive task.',
+    contract: true,
+    operationId: 'submitAgentTask',
+    examples: {
+      question: { message: question },
+      waiting: { message: question, configuration: { blocking: true } },
+    },
+    body: TaskBody,
+    find: findsAgent(deps),
+    async handle({ request, params: { key = '' }, body }) {
+      const call = await taskCallOf(deps, request, { path: `${PATH}/task`, agent: key, body })
+      const [task, answer] = await submitted(deps.tasks(), call)
+      return Response.json(answer, { headers: taskHeaders(call, task) })
+    },
+  }),
+  asRoute({
+    ...about,
+    method: 'post',
+    path: `${PATH}/stream-task`,
+    summary: 'Submit a task to an agent and stream its events',
+    description:
+      'As submitting one; the response is a stream of what the turn does, up to `[DONE]`: `agents.execution_started`, `event.agents.started`, then `event.agents.thought` for each iteration, `event.agents.message-created` for what users and tools say, `event.workflow_events.tool_execution_started`, `_finished` and `_failed`, and at the end `event.agents.action_review_requested`, `event.agents.inactive` or `event.agents.errored`. `agents.timeout` ends a stream that takes too long, `agents.error` one whose session begins anew. Other events of such streams (`handed_off`, `action_reviewed`, `execution_named`) are not sent.',
+    operationId: 'streamAgentTask',
+    examples: { question: { message: question } },
+    body: StreamBody,
+    response: EventOfStream,
+    contentType: 'text/event-stream',
+    find: findsAgent(deps),
+    async handle({ request, params: { key = '' }, body }) {
+      const { stream_timeout_seconds: seconds, ...taskBody } = body
+      const call = await taskCallOf(deps, request, { path: `${PATH}/stream-task`, agent: key, body: taskBody })
+      const options = { tasks: deps.tasks(), call, seconds, signal: request.signal }
+      return toResponse(await streamOfTask({ ...options, headersOf: (task) => taskHeaders(call, task) }))
+    },
+  }),
+  asRoute({
+    ...about,
+    method: 'get',
+    path: `${PATH}/tasks`,
+    summary: 'List the tasks of an agent',
+    description: 'The tasks of the agent, newest first, a page at a time, without their messages.',
+    operationId: 'listAgentTasks',
+    query: pageQuery(50),
+    response: listOf(AgentTask),
+    async handle({ request, params: { key = '' }, query }) {
+      const { data, hasMore } = deps.tasks().list(await deps.callOf(request), key, query)
+      return { object: 'list', data: data.map((task) => shownTask(task, [], 'without')), has_more: hasMore }
+    },
+  }),
+  asRoute({
+    ...about,
+    method: 'get',
+    path: taskPath,
+    summary: 'Get a task',
+    description: 'The task with its messages.',
+    operationId: 'getAgentTask',
+    async handle({ request, params }) {
+      const { task, history } = ownTask(await deps.callOf(request), params, deps.tasks())
+      return shownTask(task, history)
+    },
+  }),
+  asRoute({
+    ...about,
+    method: 'post',
+    path: `${taskPath}/cancel`,
+    summary: 'Cancel a task',
+    description: 'Cancels a task and its sub-tasks.',
+    operationId: 'cancelAgentTask',
+    async handle({ request, params }) {
+      const owner = await deps.callOf(request)
+      const { task } = ownTask(owner, params, deps.tasks())
+      const { task: ended, history } = await deps.tasks().cancel(owner, task._id)
+      return shownTask(ended, history)
+    },
+  }),
+  decisionRoute(deps, 'approve'),
+  decisionRoute(deps, 'reject'),
+]

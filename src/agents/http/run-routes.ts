@@ -6,21 +6,13 @@ import { AgentTask, TaskBody, TaskMessage } from '../../contract/workspace/agent
 import type { Fields } from '../../contract/workspace/record.ts'
 import { isActive } from '../../contract/workspace/task-state.ts'
 import { agents } from '../../resources/agents.ts'
-import { putRecord } from '../../resources/verbs.ts'
-import { workOf } from '../../resources/work.ts'
+import { putRecord, workOf } from '../../resources/verbs.ts'
 import { chatCallsOf, openCalls } from '../store/messages.ts'
 import { agentOf, ofAgent, type WholeTask } from '../store/store.ts'
 import { findsAgent, submitted, type TaskRouteDeps, taskCallOf } from './routes.ts'
 
 const about = { tag: 'Agents', errors: [404] } as const
 const question = { role: 'user', parts: [{ kind: 'text', text: 'Which day is it?' }] }
-
-/** The routes for run, respond, and reading a response. */
-export const runRoutes = (deps: TaskRouteDeps): readonly Route[] => [
-  runRoute(deps),
-  respondRoute(deps),
-  readRoute(deps),
-]
 
 const RunBody = z.intersection(
   AgentBody,
@@ -29,7 +21,52 @@ const RunBody = z.intersection(
   }),
 )
 
-const runRoute = (deps: TaskRouteDeps): Route =>
+const ResponseBody = TaskBody.omit({ configuration: true }).extend({
+  background: z.boolean().default(false).describe('Whether to return immediately, before the turn ends.'),
+  stream: z.literal(false, { error: "must be false: follow a task with 'stream-task' instead" }).default(false),
+  conversation: z
+    .looseObject({
+      id: z.string().min(1).describe('Id of the conversation. Its tasks share it as their `contextId`.'),
+    })
+    .optional()
+    .describe('Context of a new task.'),
+})
+const AgentResponse = z.object({
+  _id: z.string(),
+  task_id: z.string().describe('The task. A later call can continue it.'),
+  created_at: z.string().describe('Creation time of the task: ISO 8601.'),
+  model: z.string().describe('The model of the agent.'),
+  status: z.enum(['in_progress', 'completed', 'failed']).describe('Status of the turn.'),
+  output: z
+    .array(TaskMessage.pick({ messageId: true, role: true, parts: true }))
+    .describe("The agent's messages since the last user message."),
+  finish_reason: z.string().describe('Why the turn ended or is waiting.').optional(),
+  pending_tool_calls: z.array(z.looseObject({})).describe('Function calls with pending results.').optional(),
+  error: z.string().describe('Why the turn failed.').optional(),
+})
+
+/** A task as a response: the agent's messages since the last user message. */
+function shownResponse({ task, history }: WholeTask): object {
+  const messages = history.map(({ message }) => message)
+  const since = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1)
+  const waiting = task.finish_reason === 'tool_calls' ? openCalls(messages) : []
+  return {
+    _id: task._id,
+    task_id: task._id,
+    created_at: task.created,
+    model: task.manifest.model,
+    status: isActive(task.state) ? 'in_progress' : task.error ? 'failed' : 'completed',
+    output: since
+      .filter(({ role }) => role === 'agent')
+      .map(({ messageId, role, parts }) => ({ messageId, role, parts })),
+    ...(task.finish_reason && { finish_reason: task.finish_reason }),
+    ...(waiting.length > 0 && { pending_tool_calls: chatCallsOf(waiting) }),
+    ...(task.error && { error: task.error.message }),
+  }
+}
+
+/** The routes for run, respond, and reading a response. */
+export const runRoutes = (deps: TaskRouteDeps): readonly Route[] => [
   asRoute({
     ...about,
     method: 'post',
@@ -61,33 +98,7 @@ const runRoute = (deps: TaskRouteDeps): Route =>
       const [, answer] = await submitted(deps.tasks(), call)
       return answer
     },
-  })
-
-const ResponseBody = TaskBody.omit({ configuration: true }).extend({
-  background: z.boolean().default(false).describe('Whether to return immediately, before the turn ends.'),
-  stream: z.literal(false, { error: "must be false: follow a task with 'stream-task' instead" }).default(false),
-  conversation: z
-    .looseObject({
-      id: z.string().min(1).describe('Id of the conversation. Its tasks share it as their `contextId`.'),
-    })
-    .optional()
-    .describe('Context of a new task.'),
-})
-const AgentResponse = z.object({
-  _id: z.string(),
-  task_id: z.string().describe('The task. A later call can continue it.'),
-  created_at: z.string().describe('Creation time of the task: ISO 8601.'),
-  model: z.string().describe('The model of the agent.'),
-  status: z.enum(['in_progress', 'completed', 'failed']).describe('Status of the turn.'),
-  output: z
-    .array(TaskMessage.pick({ messageId: true, role: true, parts: true }))
-    .describe("The agent's messages since the last user message."),
-  finish_reason: z.string().describe('Why the turn ended or is waiting.').optional(),
-  pending_tool_calls: z.array(z.looseObject({})).describe('Function calls with pending results.').optional(),
-  error: z.string().describe('Why the turn failed.').optional(),
-})
-
-const respondRoute = (deps: TaskRouteDeps): Route =>
+  }),
   asRoute({
     ...about,
     method: 'post',
@@ -105,9 +116,7 @@ const respondRoute = (deps: TaskRouteDeps): Route =>
       const task = await deps.tasks().submit({ ...call, ...(conversation && { context: conversation.id }) })
       return shownResponse(background ? { task, history: [] } : await deps.tasks().settled(call, task._id, call.client))
     },
-  })
-
-const readRoute = ({ tasks, callOf }: TaskRouteDeps): Route =>
+  }),
   asRoute({
     ...about,
     method: 'get',
@@ -119,28 +128,9 @@ const readRoute = ({ tasks, callOf }: TaskRouteDeps): Route =>
     answerName: 'AgentResponse',
     errors: [404],
     async handle({ request, params }) {
-      const owner = await callOf(request)
-      const found = tasks().get(owner, params.task_id ?? '')
+      const owner = await deps.callOf(request)
+      const found = deps.tasks().get(owner, params.task_id ?? '')
       return shownResponse(ofAgent(agentOf(owner, params.key ?? ''), found))
     },
-  })
-
-/** A task as a response: the agent's messages since the last user message. */
-function shownResponse({ task, history }: WholeTask): object {
-  const messages = history.map(({ message }) => message)
-  const since = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1)
-  const waiting = task.finish_reason === 'tool_calls' ? openCalls(messages) : []
-  return {
-    _id: task._id,
-    task_id: task._id,
-    created_at: task.created,
-    model: task.manifest.model,
-    status: isActive(task.state) ? 'in_progress' : task.error ? 'failed' : 'completed',
-    output: since
-      .filter(({ role }) => role === 'agent')
-      .map(({ messageId, role, parts }) => ({ messageId, role, parts })),
-    ...(task.finish_reason && { finish_reason: task.finish_reason }),
-    ...(waiting.length > 0 && { pending_tool_calls: chatCallsOf(waiting) }),
-    ...(task.error && { error: task.error.message }),
-  }
-}
+  }),
+]

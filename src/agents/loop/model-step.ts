@@ -24,9 +24,8 @@ import {
 } from '../store/manifest.ts'
 import { chatMessagesOf, textsOf, toolCallPart, withOwnIds } from '../store/messages.ts'
 import { journalStep } from '../store/turn-trace.ts'
-import { commitStep } from './commit-step.ts'
 import { awaitCall, type CallUnderWay } from './in-flight.ts'
-import type { Turn, TurnChange } from './turn.ts'
+import { commitStep, type Turn, type TurnChange } from './turn.ts'
 
 /** The operation of iterations. */
 export const chatOperation = once(() => {

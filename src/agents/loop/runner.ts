@@ -5,12 +5,11 @@ import type { SessionHandle } from '../../sessions/session.ts'
 import type { Session } from '../../sessions/sessions.ts'
 import type { AgentTaskRecord } from '../store/manifest.ts'
 import { findTask } from '../store/store.ts'
-import { commitStep, refresh } from './commit-step.ts'
 import { askModel } from './model-step.ts'
 import { nextStep } from './next-step.ts'
 import { throughIterationFaults } from './task-faults.ts'
 import { runTools } from './tool-step.ts'
-import { TaskGone, type Turn, type TurnDeps, turnOf } from './turn.ts'
+import { commitStep, refresh, TaskGone, type Turn, type TurnDeps, turnOf } from './turn.ts'
 import { endTurn, TurnEnded, timeUp } from './turn-end.ts'
 
 /** Runs tasks. */

@@ -7,8 +7,7 @@ import { withoutLatency } from '../../lib/clock.ts'
 import type { Deadline } from '../../lib/deadline.ts'
 import { agentFacts } from '../store/manifest.ts'
 import { journalStep } from '../store/turn-trace.ts'
-import { commitStep } from './commit-step.ts'
-import type { Turn, TurnDeps } from './turn.ts'
+import { commitStep, type Turn, type TurnDeps } from './turn.ts'
 
 /** The affected task. */
 type FaultyTask = Pick<Turn, 'session' | 'task'> & { deps: Pick<TurnDeps, 'gateway'> }

@@ -9,10 +9,9 @@ import { journalStep } from '../store/turn-trace.ts'
 import type { ToolContext, ToolKind, ToolResult } from '../tools/define.ts'
 import { runTool } from '../tools/run.ts'
 import { toolNames } from '../tools/stored.ts'
-import { commitStep } from './commit-step.ts'
 import { awaitCall, type CallUnderWay } from './in-flight.ts'
 import { throughTaskFaults } from './task-faults.ts'
-import type { Turn, TurnChange } from './turn.ts'
+import { commitStep, type Turn, type TurnChange } from './turn.ts'
 
 /** The result of a tool call, and its positions in sequences of fixtures. */
 interface ToolOutcome extends EarlyOutcome {

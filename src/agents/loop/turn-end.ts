@@ -8,9 +8,8 @@ import { wakeParent } from '../store/commit.ts'
 import { openCalls, type ToolCallPart } from '../store/messages.ts'
 import type { TaskChange } from '../store/store.ts'
 import { journalStep } from '../store/turn-trace.ts'
-import { commitStep } from './commit-step.ts'
 import { nextStep, type TurnOutcome } from './next-step.ts'
-import type { Turn } from './turn.ts'
+import { commitStep, type Turn } from './turn.ts'
 
 /** A turn was ended while running; its calls end with it. */
 export class TurnEnded extends ApiError {

@@ -5,9 +5,15 @@ import type { AgentBody, AgentTool } from '../../contract/workspace/agent.ts'
 import type { Caller, Fields, Records } from '../../contract/workspace/record.ts'
 import type { TaskRecord } from '../../contract/workspace/task-record.ts'
 import { tools } from '../../resources/tools.ts'
-import type { AgentManifest, ToolDefinition, ToolEntry, ToolKind, ToolResult } from '../tools/define.ts'
+import {
+  type AgentManifest,
+  MAX_NAME_LENGTH,
+  type ToolDefinition,
+  type ToolEntry,
+  type ToolKind,
+  type ToolResult,
+} from '../tools/define.ts'
 import { toolKindOf } from '../tools/index.ts'
-import { MAX_NAME_LENGTH } from '../tools/schema.ts'
 
 /** A check of sampled iterations. */
 export type AgentCheck = Pick<AgentBody['settings']['evaluators'][number], 'id' | 'execute_on' | 'sample_rate'>

@@ -1,8 +1,7 @@
 // The tools for the knowledge bases of an agent.
 import { ApiError } from '../../contract/core/error.ts'
 import { knowledgeBases } from '../../resources/knowledge/knowledge.ts'
-import { builtInTool } from './define.ts'
-import { oneOfTexts, textSchema } from './schema.ts'
+import { builtInTool, oneOfTexts, textSchema } from './define.ts'
 
 /** Lists the agent's knowledge bases. */
 export const retrieveKnowledgeBases = builtInTool({

@@ -5,10 +5,8 @@ import { cosine, embed } from '../../lib/embedding.ts'
 import { ulidOf } from '../../lib/ids.ts'
 import type { Transaction } from '../../resources/define.ts'
 import { memories, memoryDocuments, memoryStores, rememberedSince } from '../../resources/memory-stores.ts'
-import { createRecord, deleteRecord } from '../../resources/verbs.ts'
-import { workOf } from '../../resources/work.ts'
-import { builtInTool, type ToolCall, type ToolContext } from './define.ts'
-import { oneOfTexts, textSchema } from './schema.ts'
+import { createRecord, deleteRecord, workOf } from '../../resources/verbs.ts'
+import { builtInTool, oneOfTexts, type ToolCall, type ToolContext, textSchema } from './define.ts'
 
 /** The argument that names a store. */
 const storeArgument = (stores: readonly string[]) => oneOfTexts('Which memory store.', stores)

@@ -1,8 +1,16 @@
 // Tools that would leave this machine or run code: a fixture replaces them, or a result that is marked as generated.
 import { satisfying } from '../../answers/schemas.ts'
 import { ApiError } from '../../contract/core/error.ts'
-import { builtInTool, type ToolCall, type ToolContext, type ToolKind, type ToolResult } from './define.ts'
-import { argumentsSchema, functionName, textSchema } from './schema.ts'
+import {
+  argumentsSchema,
+  builtInTool,
+  functionName,
+  type ToolCall,
+  type ToolContext,
+  type ToolKind,
+  type ToolResult,
+  textSchema,
+} from './define.ts'
 
 /** Marks a generated result. */
 const MADE_UP = {

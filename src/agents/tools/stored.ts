@@ -1,8 +1,7 @@
 // The kinds of tools that the workspace stores. None of them calls a server or executes code.
 import type { ToolParts } from '../../contract/workspace/tool.ts'
-import type { ToolCall, ToolEntry, ToolKind } from './define.ts'
+import { ANY_ARGUMENTS, argumentsSchema, functionName, type ToolCall, type ToolEntry, type ToolKind } from './define.ts'
 import { standIn } from './remote.ts'
-import { ANY_ARGUMENTS, argumentsSchema, functionName } from './schema.ts'
 
 /** The fields of a stored tool; empty if it was deleted. */
 interface StoredTool extends ToolParts {

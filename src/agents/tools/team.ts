@@ -1,7 +1,6 @@
 // The tools for the team of an agent.
 import { agents } from '../../resources/agents.ts'
-import { builtInTool } from './define.ts'
-import { oneOfTexts, textSchema } from './schema.ts'
+import { builtInTool, oneOfTexts, textSchema } from './define.ts'
 
 /** Lists the agents of the team. */
 export const retrieveAgents = builtInTool({

@@ -5,9 +5,8 @@ import { asList, asObject, asText, type JsonObject, objectsIn, parsedJson } from
 import { ANTHROPIC_ERRORS } from '../../providers/anthropic.ts'
 import { errorName } from '../../providers/error-messages.ts'
 import { renamed } from '../names.ts'
-import { assembleMessage } from './assemble.ts'
 import { emptyMessage, messageEnd, messageUsage, signatureOf, THREAD_NOT_FOUND, toolUse } from './from-chat.ts'
-import { messageEvents, messageRules } from './stream.ts'
+import { assembleMessage, messageEvents, messageRules } from './stream.ts'
 import { completionRequestOf, countRequestOf } from './to-chat.ts'
 
 /** Converts requests and responses; a model without a provider is one of Anthropic's. */

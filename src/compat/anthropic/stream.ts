@@ -1,7 +1,15 @@
 // Converts a stream of chat chunks to the events of a message.
 import type { StreamRules } from '../../contract/core/operation.ts'
-import { DONE_EVENT, dataEvent, type EventBatch, type EventStream, mapEvents, type StreamEvent } from '../../lib/sse.ts'
-import { asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
+import {
+  DONE_EVENT,
+  dataEvent,
+  type EventBatch,
+  type EventData,
+  type EventStream,
+  mapEvents,
+  type StreamEvent,
+} from '../../lib/sse.ts'
+import { asObject, asText, type JsonObject, objectsIn, parsedJson } from '../../lib/values.ts'
 import { emptyMessage, messageEnd, messageUsage, signatureOf, toolUse, usageAtEnd } from './from-chat.ts'
 
 const named = (type: string, more: object, tokens?: number): StreamEvent =>
@@ -128,4 +136,48 @@ function growingMessage({ usage: initialUsage, stoppedBy }: MessageStream) {
       yield named('message_stop', {})
     },
   }
+}
+
+/** The message so far, including unfinished blocks. */
+export function assembleMessage(events: readonly EventData[]): JsonObject {
+  let message: JsonObject = {}
+  const blocks: JsonObject[] = []
+  const inputs = new Map<number, string>()
+  for (const event of events) {
+    const data = asObject(event.data) ?? {}
+    const index = Number(data.index)
+    if (data.type === 'message_start') message = { ...asObject(data.message) }
+    else if (data.type === 'content_block_start') blocks[index] = { ...asObject(data.content_block) }
+    else if (data.type === 'content_block_delta') addDelta(blocks[index], asObject(data.delta) ?? {}, { inputs, index })
+    else if (data.type === 'message_delta') {
+      const usage = { ...asObject(message.usage), ...asObject(data.usage) }
+      message = { ...message, ...asObject(data.delta), usage }
+    }
+  }
+  for (const [index, json] of inputs) {
+    const block = blocks[index]
+    if (block) block.input = parsedJson(json) ?? json
+  }
+  return { ...message, content: blocks.filter(Boolean) }
+}
+
+/** Fields of a block that fields of the same name extend. */
+const TEXTS = ['text', 'thinking', 'signature']
+
+function addDelta(
+  block: JsonObject | undefined,
+  delta: JsonObject,
+  { inputs, index }: { inputs: Map<number, string>; index: number },
+): void {
+  if (!block) return
+  for (const name of TEXTS) {
+    const text = asText(delta[name])
+    if (text) block[name] = (asText(block[name]) ?? '') + text
+  }
+  if (delta.citation !== undefined) {
+    const before = Array.isArray(block.citations) ? (block.citations as unknown[]) : []
+    block.citations = [...before, delta.citation]
+  }
+  const json = asText(delta.partial_json)
+  if (json !== undefined) inputs.set(index, (inputs.get(index) ?? '') + json)
 }

@@ -8,8 +8,19 @@ import type { InputMessage, ResponsesRequest } from '../../contract/router/respo
 import { calledTools, chosenNames } from '../../contract/router/responses-tools.ts'
 import { modelOf } from '../../providers/catalogue.ts'
 import { demandedAnswer, requestedEffort } from '../common.ts'
-import { callNames, conversationTokens, RESPONSES_SCHEMA_PARAM, summaryOf } from './conversation.ts'
-import { instructionsTokens, isMessage, isResult, itemText, type MessageContent, ownItems, partsOf } from './items.ts'
+import {
+  callNames,
+  conversationTokens,
+  instructionsTokens,
+  isMessage,
+  isResult,
+  itemText,
+  type MessageContent,
+  ownItems,
+  partsOf,
+  RESPONSES_SCHEMA_PARAM,
+  summaryOf,
+} from './conversation.ts'
 
 /** The prompt that fixtures match. */
 export function responsesPrompt(request: ResponsesRequest): Prompt {

@@ -34,8 +34,8 @@ const originOf = ({ session, caller }: CallContext, { headers, url }: Request, s
   trace: null,
 })
 
-/** `POST /_understudy/evaluators/:id/run`: evaluates a text with one evaluator. */
-export const evaluatorRunRoute = ({ callOf, guardrails, ask }: ResourceDeps): Route =>
+/** The routes that run an evaluator on a text, and invoke it on an output. The latter rejects a schema without a text. */
+export const evaluatorRoutes = ({ callOf, guardrails, ask }: ResourceDeps): Route[] => [
   asRoute({
     method: 'post',
     path: '/_understudy/evaluators/:id/run',
@@ -70,13 +70,7 @@ export const evaluatorRunRoute = ({ callOf, guardrails, ask }: ResourceDeps): Ro
         return { id: _id, key, passed: config ? passes(result.value, config) : null, ...result }
       })
     },
-  })
-
-/**
- * The route that invokes an evaluator.
- * @throws ApiError 400 if a schema has no text to evaluate
- */
-export const evaluatorInvokeRoute = ({ callOf, ask }: ResourceDeps): Route =>
+  }),
   asRoute({
     method: 'post',
     path: '/v2/evaluators/:id/invoke',
@@ -115,4 +109,5 @@ export const evaluatorInvokeRoute = ({ callOf, ask }: ResourceDeps): Route =>
       if (evaluator.type === 'json_schema') return { type: 'boolean', value: value === true }
       return { type: 'llm_evaluator', value: { workflow_run_id: traces[0] ?? '', value, explanation: reason } }
     },
-  })
+  }),
+]

@@ -19,19 +19,9 @@ import { listOf } from '../../contract/workspace/shared.ts'
 import type { Session } from '../../sessions/sessions.ts'
 import type { JobOwner } from '../../workers/pool.ts'
 import { type ResourceDeps, recordRoute } from '../routes.ts'
-import { deleteRecords, findRecord, shown, updateRecord } from '../verbs.ts'
-import { workOf } from '../work.ts'
+import { deleteRecords, findRecord, shown, updateRecord, workOf } from '../verbs.ts'
 import { storeChunk } from './chunk.ts'
 import { chunks, countChunks, datasources, includesChunk } from './knowledge.ts'
-
-/** The routes of chunks other than reading them one by one. */
-export const chunkRoutes = (deps: ResourceDeps): Route[] => [
-  createRoute(deps),
-  updateRoute(deps),
-  deleteRoute(deps),
-  searchRoute(deps),
-  countRoute(deps),
-]
 
 /** The owner of work for a client, in a session that may be reset. */
 const goneWith = ({ ended, jobLimits: limits }: Session, { signal }: Request): JobOwner => ({
@@ -43,7 +33,15 @@ const goneWith = ({ ended, jobLimits: limits }: Session, { signal }: Request): J
 const chunksIn = ({ records }: Pick<Session, 'records'>, { workspace }: Caller, { _id }: Fields): Fields[] =>
   records.page({ kind: chunks.kind, workspace, parent: String(_id) }).data.reverse()
 
-const createRoute = (deps: ResourceDeps): Route =>
+/** @throws ApiError 409 while a file is being chunked, whose chunks will replace all others */
+function refuseUnderWay({ _id, status }: Fields): void {
+  if (status !== 'queued' && status !== 'processing') return
+  const message = `the datasource ${_id} is ${status}: add chunks when it is completed or failed`
+  throw new ApiError(409, 'datasource_busy', message, { param: datasources.param })
+}
+
+/** The routes of chunks other than reading them one by one. */
+export const chunkRoutes = (deps: ResourceDeps): Route[] => [
   recordRoute(datasources, deps, {
     path: chunks.path,
     method: 'post',
@@ -70,16 +68,7 @@ const createRoute = (deps: ResourceDeps): Route =>
       })
       return made.map((record) => shown(chunks, record))
     },
-  })
-
-/** @throws ApiError 409 while a file is being chunked, whose chunks will replace all others */
-function refuseUnderWay({ _id, status }: Fields): void {
-  if (status !== 'queued' && status !== 'processing') return
-  const message = `the datasource ${_id} is ${status}: add chunks when it is completed or failed`
-  throw new ApiError(409, 'datasource_busy', message, { param: datasources.param })
-}
-
-const updateRoute = (deps: ResourceDeps): Route =>
+  }),
   recordRoute(chunks, deps, {
     method: 'patch',
     path: `${chunks.path}/:${chunks.param}`,
@@ -100,9 +89,7 @@ const updateRoute = (deps: ResourceDeps): Route =>
       })
       return shown(chunks, changed)
     },
-  })
-
-const deleteRoute = (deps: ResourceDeps): Route =>
+  }),
   recordRoute(datasources, deps, {
     path: chunks.path,
     method: 'delete',
@@ -123,9 +110,7 @@ const deleteRoute = (deps: ResourceDeps): Route =>
         return { deleted_count: found.length, ...(ids.size > 0 && { failed_ids: [...ids] }) }
       })
     },
-  })
-
-const searchRoute = (deps: ResourceDeps): Route =>
+  }),
   recordRoute(datasources, deps, {
     method: 'post',
     path: `${chunks.path}/list`,
@@ -140,9 +125,7 @@ const searchRoute = (deps: ResourceDeps): Route =>
       const data = found.slice((page - 1) * limit, page * limit).map((chunk) => shown(chunks, chunk))
       return { object: 'list', data, has_more: found.length > page * limit }
     },
-  })
-
-const countRoute = (deps: ResourceDeps): Route =>
+  }),
   recordRoute(datasources, deps, {
     method: 'post',
     path: `${chunks.path}/count`,
@@ -155,4 +138,5 @@ const countRoute = (deps: ResourceDeps): Route =>
     handle: ({ body, session, caller, record }) => ({
       count: chunksIn(session, caller, record).filter((chunk) => includesChunk(chunk, body)).length,
     }),
-  })
+  }),
+]

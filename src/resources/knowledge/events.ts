@@ -4,8 +4,7 @@ import { Event } from '../../contract/workspace/feedback.ts'
 import { EVENT, type Fields } from '../../contract/workspace/record.ts'
 import type { Session } from '../../sessions/sessions.ts'
 import { defineResource, type Reading, type Transaction } from '../define.ts'
-import { createRecord } from '../verbs.ts'
-import { workOf } from '../work.ts'
+import { createRecord, workOf } from '../verbs.ts'
 
 /** Dispatched events, read-only (the specification, "Events"). */
 export const events = defineResource({

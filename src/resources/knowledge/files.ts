@@ -6,8 +6,7 @@ import type { Fields } from '../../contract/workspace/record.ts'
 import { headerText } from '../../lib/header-text.ts'
 import { defineResource, PAGED, type Transaction } from '../define.ts'
 import { type ResourceDeps, recordRoute } from '../routes.ts'
-import { createRecord } from '../verbs.ts'
-import { workOf } from '../work.ts'
+import { createRecord, workOf } from '../verbs.ts'
 
 /** Uploaded files, whose bytes are returned unchanged. */
 export const files = defineResource({
@@ -45,8 +44,8 @@ export function createFile(work: Transaction, { name, type, purpose, bytes }: Ne
 }
 
 /** The routes for uploading a file and for its content. */
-export function fileRoutes(deps: ResourceDeps): Route[] {
-  const upload = asRoute({
+export const fileRoutes = (deps: ResourceDeps): Route[] => [
+  asRoute({
     method: 'post',
     path: '/v2/files',
     tag: 'Knowledge',
@@ -63,8 +62,8 @@ export function fileRoutes(deps: ResourceDeps): Route[] {
       const type = file.type === '' ? 'application/octet-stream' : file.type
       return session.transact(() => createFile(workOf(session, caller), { name: file.name, type, purpose, bytes }))
     },
-  })
-  const content = recordRoute(files, deps, {
+  }),
+  recordRoute(files, deps, {
     method: 'get',
     path: '/v2/files/:file_id/content',
     summary: 'Get the content of a file',
@@ -78,6 +77,5 @@ export function fileRoutes(deps: ResourceDeps): Route[] {
       const headers = { 'content-type': headerText(String(record.content_type)), 'content-disposition': 'attachment' }
       return new Response(bytes.slice(), { headers })
     },
-  })
-  return [upload, content]
-}
+  }),
+]

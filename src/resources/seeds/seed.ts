@@ -18,8 +18,7 @@ import { datasources, knowledgeBases } from '../knowledge/knowledge.ts'
 import { projects } from '../projects.ts'
 import { reviewSets } from '../review-sets.ts'
 import { tools } from '../tools.ts'
-import { createRecord, updateRecord } from '../verbs.ts'
-import { workOf } from '../work.ts'
+import { createRecord, updateRecord, workOf } from '../verbs.ts'
 import type { Seed, SeedFile } from './seed-file.ts'
 
 /** A seed with chunked documents, ready to be stored at once. */

@@ -12,7 +12,7 @@ import { FileError } from '../../schema/source.ts'
 import { REQUEST_LIMITS } from '../../schema/yaml-text.ts'
 import type { Session } from '../../sessions/sessions.ts'
 import type { ResourceDeps } from '../routes.ts'
-import { workOf } from '../work.ts'
+import { workOf } from '../verbs.ts'
 import { applySeed, prepareSeed, type SeedProgress } from './seed.ts'
 import { parseSeed } from './seed-file.ts'
 
@@ -46,75 +46,6 @@ const Counts = z.object({
     .describe('Number of records by kind, such as `dataset` or `tool`. Kinds without records are absent.'),
 })
 const shared = { tag: 'Emulator', anySize: true }
-
-/** The routes for snapshots, counts and seeds; `shapes` are the schemas of records in a snapshot. */
-export const stateRoutes = (deps: ResourceDeps, shapes: RecordShapes): Route[] => [
-  saveRoute(deps),
-  loadRoute(deps, shapes),
-  countRoute(deps),
-  ...seedRoutes(deps),
-]
-
-const saveRoute = ({ callOf }: ResourceDeps): Route =>
-  asRoute({
-    ...shared,
-    method: 'get',
-    path: '/_understudy/snapshot',
-    operationId: 'saveSnapshot',
-    summary: 'Save a session',
-    description: 'All data of the session, including files, as sorted JSON.',
-    response: SnapshotBody,
-    async handle({ request }) {
-      // With the workspace seeded, which would otherwise look like a change after the snapshot.
-      const { session } = await callOf(request)
-      const text = await canonicalInSlices(await session.snapshot())
-      return new Response(text, { headers: { 'content-type': 'application/json' } })
-    },
-  })
-
-const loadRoute = ({ sessionOf, wake, replacing, observers }: ResourceDeps, shapes: RecordShapes): Route =>
-  asRoute({
-    ...shared,
-    method: 'post',
-    path: '/_understudy/snapshot',
-    operationId: 'loadSnapshot',
-    summary: 'Load a session',
-    description: 'Replaces all data of the session with a snapshot. On an error, nothing changes.',
-    body: SnapshotBody,
-    examples: { empty: { understudy_snapshot: SNAPSHOT_FORMAT, tables: {} } },
-    response: Done,
-    async handle({ request, body }) {
-      const session = sessionOf(request)
-      const snapshot = await checkedSnapshot(body as Snapshot, shapes)
-      const replaced = replacing(session)
-      try {
-        await session.slot.replace(snapshot)
-      } catch (error) {
-        const message = `the snapshot cannot be loaded: ${(error as Error).message}`
-        throw storageError(error) ?? new ApiError(400, 'invalid_snapshot', message)
-      }
-      replaced()
-      wake(session)
-      observers.notify({ type: 'session-changed', session: session.name, change: 'replaced' })
-      return { sessions: [session.name] }
-    },
-  })
-
-const countRoute = ({ callOf }: ResourceDeps): Route =>
-  asRoute({
-    method: 'get',
-    path: '/_understudy/records',
-    tag: 'Emulator',
-    operationId: 'countRecords',
-    summary: 'Count workspace records',
-    description:
-      'The number of records of each kind in the workspace of the session. Faults do not apply, and the call does not count as one of a client.',
-    response: Counts,
-    async handle({ request }): Promise<z.infer<typeof Counts>> {
-      const { session } = await callOf(request)
-      return { object: 'record_counts', session: session.name, counts: session.records.counts() }
-    },
-  })
 
 function seedRoutes({ callOf, sessionOf }: ResourceDeps): Route[] {
   const underWay = new WeakMap<Session, SeedProgress>()
@@ -164,3 +95,63 @@ function seedRoutes({ callOf, sessionOf }: ResourceDeps): Route[] {
   })
   return [progress, seed]
 }
+
+/** The routes for snapshots, counts and seeds; `shapes` are the schemas of records in a snapshot. */
+export const stateRoutes = (deps: ResourceDeps, shapes: RecordShapes): Route[] => [
+  asRoute({
+    ...shared,
+    method: 'get',
+    path: '/_understudy/snapshot',
+    operationId: 'saveSnapshot',
+    summary: 'Save a session',
+    description: 'All data of the session, including files, as sorted JSON.',
+    response: SnapshotBody,
+    async handle({ request }) {
+      // With the workspace seeded, which would otherwise look like a change after the snapshot.
+      const { session } = await deps.callOf(request)
+      const text = await canonicalInSlices(await session.snapshot())
+      return new Response(text, { headers: { 'content-type': 'application/json' } })
+    },
+  }),
+  asRoute({
+    ...shared,
+    method: 'post',
+    path: '/_understudy/snapshot',
+    operationId: 'loadSnapshot',
+    summary: 'Load a session',
+    description: 'Replaces all data of the session with a snapshot. On an error, nothing changes.',
+    body: SnapshotBody,
+    examples: { empty: { understudy_snapshot: SNAPSHOT_FORMAT, tables: {} } },
+    response: Done,
+    async handle({ request, body }) {
+      const session = deps.sessionOf(request)
+      const snapshot = await checkedSnapshot(body as Snapshot, shapes)
+      const replaced = deps.replacing(session)
+      try {
+        await session.slot.replace(snapshot)
+      } catch (error) {
+        const message = `the snapshot cannot be loaded: ${(error as Error).message}`
+        throw storageError(error) ?? new ApiError(400, 'invalid_snapshot', message)
+      }
+      replaced()
+      deps.wake(session)
+      deps.observers.notify({ type: 'session-changed', session: session.name, change: 'replaced' })
+      return { sessions: [session.name] }
+    },
+  }),
+  asRoute({
+    method: 'get',
+    path: '/_understudy/records',
+    tag: 'Emulator',
+    operationId: 'countRecords',
+    summary: 'Count workspace records',
+    description:
+      'The number of records of each kind in the workspace of the session. Faults do not apply, and the call does not count as one of a client.',
+    response: Counts,
+    async handle({ request }): Promise<z.infer<typeof Counts>> {
+      const { session } = await deps.callOf(request)
+      return { object: 'record_counts', session: session.name, counts: session.records.counts() }
+    },
+  }),
+  ...seedRoutes(deps),
+]

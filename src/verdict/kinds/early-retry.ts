@@ -69,13 +69,8 @@ function draft(steps: readonly Step[], severity: 'error' | 'warning'): FindingDr
     requested: first.wait ?? 0,
     waited: Math.max(0, Math.round(pauseBetween(first, again))),
   }))
-  const worst = waits.reduce(
-    (one, other) => (other.requested - other.waited > one.requested - one.waited ? other : one),
-    {
-      requested: 0,
-      waited: 0,
-    },
-  )
+  const shortfall = ({ requested, waited }: (typeof waits)[number]) => requested - waited
+  const [worst = { requested: 0, waited: 0 }] = waits.toSorted((one, other) => shortfall(other) - shortfall(one))
   const often = steps.length === 1 ? '' : `; ${steps.length} early retries`
   return {
     severity,

@@ -1,7 +1,7 @@
 // retry-amplification: one client request caused too many provider attempts, as when two layers retry.
 import { groupBy } from '../../lib/group-by.ts'
 import { counted } from '../../lib/units.ts'
-import type { ClientCall } from '../client-call.ts'
+import { type ClientCall, stretchesOf } from '../client-call.ts'
 import { type Behavior, type FindingDefinition, type FindingDraft, requestKey } from './define.ts'
 
 /** Limit without `max_attempts` in the scenario: more than any single layer makes. */
@@ -23,15 +23,7 @@ export const amplification: FindingDefinition = {
 function certainChains({ pairing, accepted }: Behavior): (readonly ClientCall[])[] {
   // If giving up is accepted, an undeclared call may be a separate request.
   if (!accepted.has('gave-up')) return [...pairing.chains]
-  return pairing.chains.flatMap((chain) => {
-    const parts: ClientCall[][] = []
-    for (const call of chain) {
-      const part = parts.at(-1)
-      if (part && pairing.declared.has(call)) part.push(call)
-      else parts.push([call])
-    }
-    return parts
-  })
+  return pairing.chains.flatMap((chain) => stretchesOf(chain, (_, again) => pairing.declared.has(again)))
 }
 
 const attemptsOf = (chain: readonly ClientCall[]) => chain.reduce((sum, { attempts }) => sum + attempts, 0)
