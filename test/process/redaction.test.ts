@@ -1,11 +1,11 @@
-// Planted secrets are in no file and no response of a server that records or replays. Slow because a process that records, and one
+// Planted secrets are in no file and no response of a server that records or replays. Slow because a server that records, and one
 // that replays, redact all kinds of secrets in each way.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { runCommand } from '../support/cli.ts'
+import { type OwnProcessServer, runCommand, serveHere } from '../support/cli.ts'
 import { PLANTED, secretPart } from '../support/planted-secrets.ts'
-import { emptyFolder, startServer } from '../support/server.ts'
+import { emptyFolder } from '../support/server.ts'
 
 const KEY = 'providerkey-9f8e7d6c5b4a3210-zz'
 const CLIENT_KEY = 'client-token-4f5e6d7c8b9a'
@@ -133,10 +133,10 @@ const comparable = (text: string) =>
     .replace(/"(?:id|trace_id)":"[^"]*"/g, '"id":""')
 
 let recorded: string[]
-let recording: Awaited<ReturnType<typeof startServer>>
+let recording: OwnProcessServer
 beforeAll(async () => {
   const args = ['--record', cassettes, '--db', join(folder.path, 'data.db'), '--log', 'json', '--port', '0']
-  recording = await startServer(args, { cwd: folder.path })
+  recording = await serveHere(args, { cwd: folder.path })
   recorded = await makeCalls(recording.url)
 }, 60_000)
 
@@ -174,7 +174,7 @@ test('recording: leaves no secret in the database, its log and the cassette', as
   expect(filesIn(folder.path).some((file) => file.endsWith('-wal'))).toBe(true)
   expect(leaksInFiles()).toEqual([])
   expect(await recording.stop()).toBe(0)
-  expect(leaksIn(await recording.stderr)).toEqual([])
+  expect(leaksIn(recording.stderr())).toEqual([])
   const html = join(folder.path, 'export.html')
   const { code, stdout, stderr } = await runCommand([
     'trace',
@@ -192,7 +192,7 @@ test('recording: leaves no secret in the database, its log and the cassette', as
 test('replay: finds every request, and leaves no secret either', async () => {
   const before = requests
   const args = ['--replay', cassettes, '--speed', 'instant', '--db', join(folder.path, 'replayed.db'), '--log', 'json']
-  const replaying = await startServer(args, { cwd: folder.path })
+  const replaying = await serveHere(args, { cwd: folder.path })
   const replayed = await makeCalls(replaying.url)
   expect(replayed.map(comparable)).toEqual(recorded.map(comparable))
   expect(requests).toBe(before)
@@ -200,6 +200,6 @@ test('replay: finds every request, and leaves no secret either', async () => {
   expect(leaksIn(report)).toEqual([])
   expect(leaksInFiles()).toEqual([])
   await replaying.stop()
-  expect(leaksIn(await replaying.stderr)).toEqual([])
+  expect(leaksIn(replaying.stderr())).toEqual([])
   expect(leaksInFiles()).toEqual([])
 }, 60_000)
