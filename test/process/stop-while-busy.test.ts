@@ -155,25 +155,25 @@ const ROWS: Record<string, Row> = {
   'YAML in a request': {
     in: 'main',
     call: (send) =>
-      send('/_understudy/scenario', { text: `name: long\nrules:\n${'- { name: x }\n'.repeat(8_000)}` }, 'PUT'),
+      send('/_understudy/scenario', { text: `name: long\nrules:\n${'- { name: x }\n'.repeat(4_000)}` }, 'PUT'),
   },
   'a seed': {
     in: 'main',
     call: (send, n) =>
       send('/_understudy/seed', {
-        yaml: `contacts:\n${inList(600, (at) => `- { external_id: x${n}-${at} }\n`).join('')}`,
+        yaml: `contacts:\n${inList(300, (at) => `- { external_id: x${n}-${at} }\n`).join('')}`,
       }),
   },
   'a large body': {
     in: 'main',
-    call: (send) => send(CHAT, bodyOf({ metadata: { list: inList(90_000, (index) => index) } })),
+    call: (send) => send(CHAT, bodyOf({ metadata: { list: inList(45_000, (index) => index) } })),
   },
   'a list of tokens to embed': {
     in: 'main',
     call: (send) =>
       send('/v2/router/embeddings', {
         model: 'openai/text-embedding-3-small',
-        input: inList(10, () => inList(1_000, (index) => index)),
+        input: inList(5, () => inList(1_000, (index) => index)),
       }),
   },
   'a picture': {
@@ -189,7 +189,7 @@ const ROWS: Record<string, Row> = {
       const { _id } = (await (await send('/v2/datasets', { display_name: `d${n}`, path: 'Default' })).json()) as Json
       return send(
         `/v2/datasets/${_id}/datapoints`,
-        inList(1_200, () => ({ inputs: { a: 'b' } })),
+        inList(600, () => ({ inputs: { a: 'b' } })),
       )
     },
   },
@@ -198,7 +198,7 @@ const ROWS: Record<string, Row> = {
     call: (send) =>
       send('/s/loaded/_understudy/snapshot', {
         understudy_snapshot: 1,
-        tables: { kept: inList(4_000, (index) => ({ kind: 'a', id: `b${index}`, value: { text: 'c' } })) },
+        tables: { kept: inList(2_000, (index) => ({ kind: 'a', id: `b${index}`, value: { text: 'c' } })) },
       }),
   },
   'new sessions with files': {
