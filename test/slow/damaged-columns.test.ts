@@ -106,7 +106,7 @@ async function makeSound(): Promise<Sound> {
     if (text.startsWith('{')) answers.set(id, JSON.parse(text) as Json)
   }
   await first.close()
-  keepTraces(paths)
+  removeUnnamed(paths)
   const [knowledge] = [...paths].filter((path) => /^\/v2\/knowledge\/[^/]+$/.test(path))
   const { id, trace_id, product } = answers.get('submitFeedback') as Json
   const message = { role: 'user', parts: [{ kind: 'text', text: 'What day is it?' }] }
@@ -137,13 +137,21 @@ async function makeSound(): Promise<Sound> {
   }
 }
 
-/** Removes the traces that no path names and no thread holds: each snapshot, list and verdict reads all of them. */
-function keepTraces(paths: ReadonlySet<string>): void {
+/**
+ * Removes what no path names of what there is most of: each snapshot, list and verdict reads all of it. Traces of a thread stay, and the
+ * last two of each kind of record.
+ */
+function removeUnnamed(paths: ReadonlySet<string>): void {
   const named = [...paths].join()
   const database = new Driver(fileOf('sound'))
-  const unnamed = database.prepare('SELECT id FROM trace_rows WHERE thread IS NULL').pluck().all() as string[]
-  const remove = database.prepare('DELETE FROM trace_rows WHERE id = ?')
-  for (const id of unnamed) if (!named.includes(id)) remove.run(id)
+  const traces = database.prepare('SELECT id FROM trace_rows WHERE thread IS NULL').pluck().all() as string[]
+  const removeTrace = database.prepare('DELETE FROM trace_rows WHERE id = ?')
+  for (const id of traces) if (!named.includes(id)) removeTrace.run(id)
+  const removeRecord = database.prepare('DELETE FROM records WHERE id = ?')
+  for (const kind of ['dataset.version', 'tool.version', 'evaluator.version']) {
+    const ids = database.prepare('SELECT id FROM records WHERE kind = ? ORDER BY seq').pluck().all(kind) as string[]
+    for (const id of ids.slice(0, -2)) if (!named.includes(id)) removeRecord.run(id)
+  }
   database.close()
 }
 
