@@ -1,5 +1,5 @@
 // A text that is taken for plain is not searched: no detector may find anything in it.
-import { describe, expect, test } from 'bun:test'
+import { describe, expect } from 'bun:test'
 import fc from 'fast-check'
 import validator from 'validator'
 import { detectAll } from '../../src/cassettes/detect.ts'
@@ -8,7 +8,7 @@ import { gatherTexts } from '../../src/cassettes/plain-stream.ts'
 import { createRedactor } from '../../src/cassettes/redact.ts'
 import { KEY_FORMS, NAMES_OF_SECRETS } from '../../src/lib/secrets.ts'
 import { PLANTED } from '../support/planted-secrets.ts'
-import { runs } from '../support/property.ts'
+import { property, runs, test } from '../support/property.ts'
 
 const detected = (text: string) => detectAll(text, { personalNames: false })
 
@@ -219,7 +219,7 @@ describe('plain text', () => {
     }
   })
 
-  test.each(KEY_FORMS)('never contains a key of the kind %s', (_, form) => {
+  property.each(KEY_FORMS)('never contains a key of the kind %s', (_, form) => {
     // The generator knows no conditions on what follows.
     const source = form.source.replace(/\(\?[=!].*?\)/g, '')
     fc.assert(
@@ -230,7 +230,7 @@ describe('plain text', () => {
     )
   })
 
-  test.each(NAMES_OF_SECRETS)('never contains a name of the kind %s', (_, name) => {
+  property.each(NAMES_OF_SECRETS)('never contains a name of the kind %s', (_, name) => {
     const names = fc.stringMatching(new RegExp(`^(?:${name})$`))
     fc.assert(
       fc.property(
@@ -255,7 +255,7 @@ describe('plain text', () => {
       for (const begin of [country, country.toLowerCase()]) expect(isPlain(`a ${begin}12 3456`)).toBe(false)
   })
 
-  test('contains nothing that a detector finds', () => {
+  property('contains nothing that a detector finds', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         if (isPlain(text)) expect({ text, found: detected(text) }).toEqual({ text, found: [] })
@@ -264,7 +264,7 @@ describe('plain text', () => {
     )
   })
 
-  test('contains nothing that is redacted when it is a body, as text and as bytes', () => {
+  property('contains nothing that is redacted when it is a body, as text and as bytes', () => {
     fc.assert(
       fc.property(anyBody, (body) => {
         const bytes = Buffer.from(body).toString('latin1')
@@ -275,7 +275,7 @@ describe('plain text', () => {
     )
   })
 
-  test('contains nothing that is redacted in a stream, as text and as bytes', () => {
+  property('contains nothing that is redacted in a stream, as text and as bytes', () => {
     let plain = 0
     fc.assert(
       fc.property(anyStream, (stream) => {
