@@ -524,14 +524,14 @@ test.skipIf(process.platform !== 'linux')('deleted sessions: leave no file open'
   const app = start(newFolder())
   const openFiles = () => readdirSync('/proc/self/fd').length
   const before = openFiles()
-  for (let index = 0; index < 100; index++) {
+  for (let index = 0; index < 30; index++) {
     await say(app, `s${index}`)
     await remove(app, `s${index}`)
   }
   // A database is closed when the last that used it is gone.
-  for (let round = 0; round < 50 && openFiles() - before >= 50; round++) {
+  for (let round = 0; round < 50 && openFiles() - before >= 15; round++) {
     Bun.gc(true)
     await new Promise(setImmediate)
   }
-  expect(openFiles() - before).toBeLessThan(50)
+  expect(openFiles() - before).toBeLessThan(15)
 })
