@@ -523,6 +523,9 @@ test('session file names: are distinct in any folder and cannot leave it', async
 test.skipIf(process.platform !== 'linux')('deleted sessions: leave no file open', async () => {
   const app = start(newFolder())
   const openFiles = () => readdirSync('/proc/self/fd').length
+  // Those of the tests before it are closed first, so that they cannot hide any.
+  Bun.gc(true)
+  await new Promise(setImmediate)
   const before = openFiles()
   for (let index = 0; index < 30; index++) {
     await say(app, `s${index}`)
