@@ -215,7 +215,7 @@ function hasLongList(value: unknown, seen = new Set<object>()): boolean {
 }
 
 /** The first list that exceeds its maximum, so that its items need not be checked. */
-function tooLongList(schema: z.core.$ZodType, value: unknown, path: readonly PropertyKey[] = []): Issue | undefined {
+function tooLongList(schema: z.core.$ZodType, value: unknown): Issue | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const { def } = (schema as z.core.$ZodTypes)._zod
   switch (def.type) {
@@ -228,27 +228,31 @@ function tooLongList(schema: z.core.$ZodType, value: unknown, path: readonly Pro
           origin: 'array',
           maximum,
           inclusive: true,
-          path: [...path],
+          path: [],
           input: value,
           message: '',
         }
-      return value
-        .entries()
-        .map(([index, item]) => tooLongList(def.element, item, [...path, index]))
-        .find((issue) => issue !== undefined)
+      for (const [index, item] of value.entries()) {
+        const found = tooLongList(def.element, item)
+        if (found) return { ...found, path: [index, ...found.path] }
+      }
+      return undefined
     }
     case 'object':
-      return Iterator.from(Object.entries(def.shape))
-        .map(([key, part]) => tooLongList(part, (value as Record<string, unknown>)[key], [...path, key]))
-        .find((issue) => issue !== undefined)
+      for (const key in def.shape) {
+        const part = def.shape[key]
+        const found = part && tooLongList(part, (value as Record<string, unknown>)[key])
+        if (found) return { ...found, path: [key, ...found.path] }
+      }
+      return undefined
     case 'optional':
     case 'nullable':
     case 'default':
-      return tooLongList(def.innerType, value, path)
+      return tooLongList(def.innerType, value)
     case 'union': {
       // It is too long if it is for each branch that allows a list or an object.
       const branches = def.options.filter((option) => !SCALARS.has(option._zod.def.type))
-      const found = branches.map((branch) => tooLongList(branch, value, path))
+      const found = branches.map((branch) => tooLongList(branch, value))
       return found.every((issue) => issue !== undefined) ? found[0] : undefined
     }
     default:

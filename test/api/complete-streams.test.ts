@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import type { Reply } from '../../src/contract/core/reply.ts'
 import { dataEvent, type EventBatch, type EventStream, StreamEvent } from '../../src/lib/sse.ts'
 import { createTestApp, type TestApp } from '../support/app.ts'
+import { character } from '../support/arbitrary.ts'
 import { bodyOf, CHAT } from '../support/chat.ts'
 import { property, runs, test } from '../support/property.ts'
 
@@ -35,7 +36,7 @@ const chunk = (content: string, finish: string | null = null) => ({
   choices: [{ index: 0, delta: { content }, finish_reason: finish }],
 })
 const anyText = fc.oneof(
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: character }),
   fc.constantFrom('\ud800', 'two\nlines', 'a\r\nb', 'x'.repeat(300), 'é'.repeat(9_000), '日'.repeat(20_000)),
 )
 const tokens = fc.constantFrom(undefined, 0, 1, 3)

@@ -1,10 +1,10 @@
 // Every resource of the registry over HTTP: methods, pages, errors, restarts and sessions.
-import { afterAll, describe, expect, test } from 'bun:test'
+import { afterAll, describe, expect } from 'bun:test'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import type { z } from 'zod'
 import { resources } from '../../src/resources/index.ts'
-import { property, runs } from '../support/property.ts'
+import { property, runs, test } from '../support/property.ts'
 import { emptyFolder } from '../support/server.ts'
 import { strictError } from '../support/strict/workspace.ts'
 import {

@@ -8,6 +8,7 @@ import { countTokens, encodeTokens, splitTokens } from '../../src/lib/tokens.ts'
 import { packTexts, unpackTexts } from '../../src/workers/packed-texts.ts'
 import { endWorkers } from '../../src/workers/pool.ts'
 import { type Answer, eventsOf, testApps } from '../support/app.ts'
+import { character } from '../support/arbitrary.ts'
 import { property, test } from '../support/property.ts'
 import { emptyFolder } from '../support/server.ts'
 
@@ -51,7 +52,7 @@ test('splitByWords: cuts words into parts of the requested size, and a text with
 
 property('packed texts: are the same when unpacked', () => {
   fc.assert(
-    fc.property(fc.array(fc.string({ unit: 'binary' })), (list) => {
+    fc.property(fc.array(fc.string({ unit: character })), (list) => {
       expect(unpackTexts(packTexts(list))).toEqual(list)
     }),
   )

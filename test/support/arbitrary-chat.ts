@@ -1,12 +1,13 @@
 // Chat requests that fast-check makes up: valid ones of every shape, and single mistakes by field.
 import fc from 'fast-check'
+import { character } from './arbitrary.ts'
 import { randomSchema } from './schemas.ts'
 
 const nullable = <T>(value: fc.Arbitrary<T>) => fc.option(value, { freq: 5 })
 const optional = <T extends Record<string, fc.Arbitrary<unknown>>>(fields: T) => fc.record(fields, { requiredKeys: [] })
 const text = fc.oneof(
   fc.string(),
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: character }),
   fc.constantFrom('hello', 'count', 'think', 'no way', 'both'),
 )
 const key = (maxLength: number) => fc.string({ maxLength }).filter((one) => one !== '__proto__')

@@ -248,7 +248,8 @@ export function createClient(world: World, manner: Manner, luck: Luck) {
         operation,
         model,
         body,
-        request: `${JSON.stringify(body)} of ${model} ${more}`,
+        // As short as the gateway's, which compares many of them.
+        request: Bun.hash(`${JSON.stringify(body)} of ${model} ${more}`).toString(),
         ...(asked.caller !== undefined && { caller: asked.caller }),
         retry: marks === 'count' || marks === 'both' ? asked.repeat : marks === 'always 0' ? 0 : null,
         key: marks === 'key' || marks === 'both' ? asked.key : null,

@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { cassetteFile } from '../../src/cassettes/names.ts'
 import { readCassette } from '../../src/cassettes/read.ts'
 import type { Interaction, RecordedAttempt } from '../../src/contract/core/cassette.ts'
+import { character } from '../support/arbitrary.ts'
 import { answered, chatInteraction, frame, newHeader, writeCassette } from '../support/cassettes.ts'
 import { property, runs, test } from '../support/property.ts'
 import { emptyFolder } from '../support/server.ts'
@@ -160,7 +161,7 @@ const LOOKALIKES = [
 ]
 const texts = fc.oneof(
   fc.constantFrom(...LOOKALIKES),
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: character }),
   fc.array(pieces, { maxLength: 6 }).map((all) => all.join('')),
 )
 const values = fc.letrec((tie) => ({

@@ -7,9 +7,10 @@ import type { ChatRequest } from '../../src/contract/router/chat-request.ts'
 import type { TextScript } from '../../src/contract/router/script.ts'
 import { composeChat } from '../../src/endpoints/chat/answer.ts'
 import { chatAssembly } from '../../src/endpoints/chat/provider-answer.ts'
+import { character } from '../support/arbitrary.ts'
 import { property, runs, test } from '../support/property.ts'
 
-const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constantFrom('', 'two words', '"\\\n\u2028é😀'))
+const text = fc.oneof(fc.string(), fc.string({ unit: character }), fc.constantFrom('', 'two words', '"\\\n\u2028é😀'))
 const call = fc.record(
   { name: fc.constantFrom('one', 'two'), arguments: text, input: text, id: text },
   { requiredKeys: ['name'] },

@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { promptSayings, REQUEST_HEAD, requestBrief } from '../../src/views/sayings.ts'
+import { character } from '../support/arbitrary.ts'
 
 const user = (content: unknown) => ({ role: 'user', content })
 const brief = (request: unknown) => requestBrief(JSON.stringify(request).slice(0, REQUEST_HEAD))
@@ -57,7 +58,7 @@ test.each([
 
 test('request brief: reads any beginning of any request', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), fc.nat(200), (text, length) => {
+    fc.property(fc.string({ unit: character }), fc.nat(200), (text, length) => {
       const { prompt } = requestBrief(JSON.stringify({ model: text, messages: [user(text)] }).slice(0, length))
       expect(prompt?.length ?? 0).toBeLessThanOrEqual(120)
     }),
