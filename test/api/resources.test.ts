@@ -1,5 +1,5 @@
 // Every resource of the registry over HTTP: methods, pages, errors, restarts and sessions.
-import { afterAll, describe, expect } from 'bun:test'
+import { afterAll, test as anyTest, describe, expect } from 'bun:test'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import type { z } from 'zod'
@@ -72,7 +72,7 @@ describe.each(made.map((resource) => [resource.kind, resource] as const))('resou
     expect(data(await workspace.ok('GET', await path)).map(({ _id }) => _id)).not.toContain(record._id)
   })
 
-  const pagedTest = test.skipIf(resource.plainList === true)
+  const pagedTest = resource.plainList === true ? anyTest.skip : test
   pagedTest('lists pages in both directions, newest first', async () => {
     const ids: unknown[] = []
     for (let count = 0; count < 5; count++) ids.unshift((await create())._id)
