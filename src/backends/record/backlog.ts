@@ -24,7 +24,7 @@ export class Backlog {
 
   remove({ count, bytes }: BacklogSize): void {
     this.add({ count: -count, bytes: -bytes })
-    if (!this.isFull) this.#letThrough()
+    if (!this.#isFull) this.#letThrough()
   }
 
   /** Forgets what waits. */
@@ -36,13 +36,12 @@ export class Backlog {
 
   /** Resolves when less than the maximum waits; undefined if it does. */
   room(): Promise<void> | undefined {
-    if (!this.isFull) return undefined
+    if (!this.#isFull) return undefined
     this.#room ??= Promise.withResolvers()
     return this.#room.promise
   }
 
-  /** Whether the maximum waits. */
-  get isFull(): boolean {
+  get #isFull(): boolean {
     return this.#count >= this.#max.count || this.#bytes >= this.#max.bytes
   }
 

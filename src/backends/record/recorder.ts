@@ -7,7 +7,6 @@ import type { Redactor, RedactorChange } from '../../cassettes/redact.ts'
 import type { NewRecording, RecordedSession, RunEnd } from '../../cassettes/session-recording.ts'
 import { type NewHeader, problemLine } from '../../cassettes/write.ts'
 import type { Interaction, RecordedAttempt } from '../../contract/core/cassette.ts'
-import { nextTurn } from '../../lib/bare-socket.ts'
 import { realClock } from '../../lib/clock.ts'
 import { monotonicMs } from '../../lib/monotonic.ts'
 import {
@@ -54,19 +53,12 @@ export interface Recorder {
   finish(end?: RunEnd): Promise<void>
 }
 
-/** Attempts are handed over once none has ended for so many ms: until then, calls have the processor for themselves. */
-const PAUSE_MS = 20
-/**
- * So many ms an attempt waits for a pause, and for those that were sent before it: the order of placeholders and of the
- * file is that of sending.
- */
+/** Attempts that have ended are handed over so many ms later, together. */
+const BATCH_MS = 20
+/** So many ms an attempt waits for those that were sent before it: the order of placeholders and of the file is that of sending. */
 const MAX_WAIT_MS = 1_000
-/** Responses and their bytes that may wait for a pause. */
-const MAX_HELD = { count: 10_000, bytes: 32 * 2 ** 20 }
 /** Responses and their bytes that may wait to be written. With more, further attempts wait. */
-const MAX_WAITING = { count: 20_000, bytes: 64 * 2 ** 20 }
-/** Attempts that are handed over at a time, so that no call waits long meanwhile. */
-const MAX_BATCH = 200
+const MAX_WAITING = { count: 10_000, bytes: 64 * 2 ** 20 }
 
 /** Creates a recorder. */
 export const createRecorder = (options: RecorderOptions): Recorder => new WorkerRecorder(options)
@@ -98,10 +90,6 @@ class WorkerRecorder implements Recorder, AttemptSink {
   #isEnding = false
   #isScheduled = false
   #sending = Promise.resolve()
-  /** When an attempt last ended, as a monotonic time. */
-  #lastEnded = 0
-  /** What has ended and is not handed over. */
-  readonly #held = new Backlog(MAX_HELD)
   /** What has ended and is not written: in all, and by request to the worker. */
   readonly #backlog = new Backlog(MAX_WAITING)
   readonly #requested: BacklogSize[] = []
@@ -134,8 +122,7 @@ class WorkerRecorder implements Recorder, AttemptSink {
       this.#lose(this.#sessionOf(attempt), this.#end)
       return
     }
-    this.#lastEnded = attempt.started + attempt.endedAt
-    for (const backlog of [this.#held, this.#backlog]) backlog.add({ count: 1, bytes: attempt.size })
+    this.#backlog.add({ count: 1, bytes: attempt.size })
     this.#schedule()
   }
 
@@ -164,7 +151,7 @@ class WorkerRecorder implements Recorder, AttemptSink {
   #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    void realClock.sleep(PAUSE_MS).then(() => {
+    void realClock.sleep(BATCH_MS).then(() => {
       this.#isScheduled = false
       return this.#send()
     })
@@ -172,33 +159,24 @@ class WorkerRecorder implements Recorder, AttemptSink {
 
   #send(): Promise<void> {
     this.#sending = this.#sending
-      .then(async () => {
-        while (await this.#sendBatch()) await nextTurn()
-      })
+      .then(() => this.#sendBatch())
       .catch(({ message }: Error) => this.#stop({ isComplete: false, reason: message }))
     return this.#sending
   }
 
-  /** Hands over attempts whose turn it is, and says whether there may be more. */
-  async #sendBatch(): Promise<boolean> {
+  /** Hands over the attempts whose turn it is. */
+  async #sendBatch(): Promise<void> {
     const begun: BegunAttempt[] = []
     const forms: Promise<unknown>[] = []
     const ended: EndedAttempt[] = []
     const opened: NewRecording[] = []
     const learned: [string, readonly RedactorChange[]][] = []
     const now = monotonicMs()
-    const isPause = this.#isEnding || now - this.#lastEnded >= PAUSE_MS || this.#held.isFull
     let bytes = 0
     for (const one of this.#active) {
       const { session } = one.recorded
-      const noted = begun.length + forms.length + ended.length
       let isPreceded = false
       for (const [attempt, known] of one.attempts) {
-        if (ended.length === MAX_BATCH) break
-        if (!isPause && now - attempt.started < MAX_WAIT_MS) {
-          this.#schedule()
-          break
-        }
         const number = known ?? this.#number++
         if (known === undefined) {
           const { started } = attempt
@@ -217,7 +195,6 @@ class WorkerRecorder implements Recorder, AttemptSink {
           bytes += attempt.size
         }
       }
-      if (begun.length + forms.length + ended.length === noted) continue
       if (!one.isOpened) opened.push(this.#newRecording(session))
       one.isOpened = true
       const changes = this.#options.learned?.(session)
@@ -225,13 +202,10 @@ class WorkerRecorder implements Recorder, AttemptSink {
       if (one.attempts.size === 0) this.#active.delete(one)
     }
     await Promise.all(forms)
-    if (begun.length + ended.length === 0) return false
+    if (begun.length + ended.length === 0) return
     begun.sort((one, other) => one.number - other.number)
     const batch = packBatch({ begun, ended })
-    const size = { count: ended.length, bytes }
-    this.#held.remove(size)
-    this.#request({ type: 'record', opened, learned, batch }, size)
-    return ended.length === MAX_BATCH
+    this.#request({ type: 'record', opened, learned, batch }, { count: ended.length, bytes })
   }
 
   #newRecording(session: string): NewRecording {
@@ -267,7 +241,7 @@ class WorkerRecorder implements Recorder, AttemptSink {
     this.#end = end
     this.#worker?.end()
     this.#worker = undefined
-    for (const backlog of [this.#held, this.#backlog]) backlog.clear()
+    this.#backlog.clear()
     this.#finished?.resolve()
     if (!end.isComplete) for (const session of this.#sessions.values()) this.#lose(session, end)
   }
