@@ -143,7 +143,7 @@ const tasks = {
   },
   async bench() {
     await build(bun)
-    const other = ['loop', 'stalls', 'store', 'inspector', 'kill', 'scale'].find((name) => name === rest[0])
+    const other = ['stalls', 'store', 'inspector', 'kill', 'scale'].find((name) => name === rest[0])
     await run(bun, other ? [`bench/${other}.ts`, ...rest.slice(1)] : ['bench/run.ts', ...rest])
   },
 }
