@@ -1,9 +1,7 @@
-// What the export of traces costs: two servers, of which one exports to a collector on the other core, in turn.
-import { join } from 'node:path'
+// What the export of traces costs: two servers, of which one exports to a collector, which is this process, on the other core, in turn.
 import type { Bench } from './bench.ts'
 import { type InjectionPoint, loadCells, measure, type Result, shareLine } from './rounds.ts'
 import { type Duty, type Entrant, startAll, targetOf, withFlags } from './servers.ts'
-import { start } from './support.ts'
 import { type Line, milliseconds, percent } from './table.ts'
 import { load } from './wrk.ts'
 
@@ -30,21 +28,25 @@ async function exportedBy({ server }: Entrant): Promise<Exported> {
   return health.telemetry
 }
 
+/** Reads what a collector gets and keeps nothing of it: what exporting costs is measured at who exports. */
+async function collect({ body }: Request): Promise<Response> {
+  const reader = body?.getReader()
+  while (reader && !(await reader.read()).done);
+  return Response.json({})
+}
+
 /** The two servers, the one that exports second. */
 async function startBoth(bench: Bench): Promise<[Entrant, Entrant, () => Promise<void>]> {
   const [, own] = bench.contestants
-  const collector = await start({
-    args: [process.execPath, join(import.meta.dir, 'collector-server.ts')],
-    core: bench.cores?.load,
-  })
-  const exporting = withFlags({ ...own, name: 'on' }, '--otlp', collector.url)
+  const collector = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 0, fetch: collect })
+  const exporting = withFlags({ ...own, name: 'on' }, '--otlp', collector.url.origin)
   const [off, on] = await startAll([{ ...own, name: 'off' }, exporting], DUTY, bench.cores)
   if (!off || !on) throw new Error('nothing was started')
   on.settled = async () => {
     while ((await exportedBy(on)).waiting > 0) await Bun.sleep(ASK_MS)
   }
   const stop = async () => {
-    await Promise.all([off.server.stop(), on.server.stop(), collector.stop()])
+    await Promise.all([off.server.stop(), on.server.stop(), collector.stop(true)])
   }
   return [off, on, stop]
 }
