@@ -36,7 +36,7 @@ export function packBatch({ begun, ended }: AttemptBatch): PackedBatch {
       attempt: { response: response && withoutBytes(response, frames), end, endedAt, reason },
     })),
   })
-  // No view of a larger buffer, which would be copied as a whole.
+  // A buffer of its own, since it is handed over.
   return {
     attempts,
     bodies: packTexts(bodies),

@@ -139,12 +139,8 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   const progress = exploreProgress(io)
   const player = config.forwarding.upstreams.length > 0 ? undefined : routeRunner(io, config)
   const began = realClock.now()
-  const [over, ended] = [new AbortController(), new AbortController()]
-  if (budget !== undefined)
-    realClock.sleep(budget, ended.signal).then(
-      () => over.abort(),
-      () => {},
-    )
+  const over = new AbortController()
+  const limits = budget === undefined ? [] : [AbortSignal.timeout(budget)]
   // Between two runs there is no command that a signal could end.
   let interrupted = false
   const stopListening = io.signals.onStop(() => {
@@ -154,7 +150,7 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   const result = await explore({
     ...{ classes, only, depth, jobs, prune, limitMs, timeoutMs, before: state.before },
     isKnown: (result) => isKnownFailure(known, result),
-    over: over.signal,
+    over: AbortSignal.any([over.signal, ...limits]),
     run: observer({ io, program: commandProgram(io, command, config, { leaveEnv, notEmulated }), config, file }),
     runRoute: only === undefined ? player?.play : undefined,
     hasTime: (ms = 0) => budget === undefined || realClock.now() - began + ms < budget,
@@ -163,7 +159,6 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
       if (one.isNew) progress.show(one)
     },
   }).finally(() => {
-    ended.abort()
     stopListening()
     progress.end()
     player?.close()
