@@ -104,13 +104,8 @@ export async function explorations({ options, cores, progress }: Bench): Promise
   const whole: Line[] = []
   for (const { name, command: program, goal } of WHOLE) {
     const { took, cases } = await exploration({ command: program, cwd: PROGRAMS, flags: [] }, cores)
-    whole.push({
-      measured: `explore, ${name}`,
-      server: 'own',
-      figure: `${(took / 1e3).toFixed(1)} s`,
-      spread: `${cases} cases`,
-      goal,
-    })
+    const figure = `${(took / 1e3).toFixed(1)} s`
+    whole.push({ measured: `explore, ${name}`, server: 'own', figure, spread: `${cases} cases`, goal })
   }
   return [
     ...whole,

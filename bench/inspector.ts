@@ -2,6 +2,7 @@
 // are slower while a page is open. `npm run bench inspector [-- CALLS]`.
 import { chromium, type Page } from 'playwright-core'
 import { chromiumPath } from '../test/support/browser.ts'
+import { chooseCores, stayOn } from './machine.ts'
 import { median, megabytes, post, start, understudy } from './support.ts'
 
 const CALLS = Number(process.argv[2] ?? 100_000)
@@ -44,22 +45,11 @@ const scroll = (page: Page): Promise<number[]> =>
 const say = (what: string, figure: string) => console.log(`${what.padEnd(44)} ${figure}`)
 const ms = (value: number) => `${Math.round(value)} ms`
 
-const canPin = process.platform === 'linux' && navigator.hardwareConcurrency > 1 && Bun.which('taskset') !== null
-/** Keeps a process, and what it starts from now on, on a core. */
-const pin = (pid: number, core: number) => canPin && Bun.spawnSync(['taskset', '-a', '-c', '-p', `${core}`, `${pid}`])
+const { cores } = chooseCores()
 const server = await start({
   args: [
-    understudy,
-    'serve',
-    '--json',
-    '--port',
-    '0',
-    '--db',
-    ':memory:',
-    '--keep-traces',
-    String(CALLS * 2),
-    '--keep-trace-bytes',
-    '2GiB',
+    ...[understudy, 'serve', '--json', '--port', '0', '--db', ':memory:'],
+    ...['--keep-traces', String(CALLS * 2), '--keep-trace-bytes', '2GiB'],
   ],
 })
 say(`making ${CALLS} calls`, `${Math.round(await load(server.url, CALLS))} a second`)
@@ -129,8 +119,10 @@ say('memory of the tab (heap)', `${Math.round(heap / 1e6)} MB`)
 say('memory of the server', megabytes(server.memory()))
 await browser.close()
 // From here on the server has a core of its own: what is measured is what the page costs it, and not the browser's work.
-pin(server.pid, 0)
-pin(process.pid, 1)
+if (cores) {
+  stayOn(cores.server, server.pid)
+  stayOn(cores.load)
+}
 browser = await launch()
 /** Makes calls; microseconds of the server's processor time for each. */
 const cost = async () => {

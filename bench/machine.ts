@@ -31,9 +31,9 @@ export function chooseCores(): { cores?: Cores; warning?: string } {
   return { cores: { server, load } }
 }
 
-/** Keeps this process, and what it starts from now on, on one core. */
-export function stayOn(core: number): void {
-  Bun.spawnSync(['taskset', '-acp', String(core), String(process.pid)])
+/** Keeps a process, and what it starts from now on, on one core. */
+export function stayOn(core: number, pid = process.pid): void {
+  Bun.spawnSync(['taskset', '-acp', String(core), String(pid)])
 }
 
 /** Microseconds of processor time that a process has used in all its threads, or in its first one; nothing where there is no /proc. */

@@ -52,7 +52,7 @@ const HELP = `npm run bench -- [flags]: measures Understudy beside a constant se
   --peer NAME       measures a peer too: ${PEERS.join(', ')}
   --record          appends a line to bench/history.md
 
-Others measure what is not in the table: npm run bench store, npm run bench loop, npm run bench stalls; npm run bench kill kills the server 1,000 times.`
+Others measure what is not in the table: npm run bench store, npm run bench stalls; npm run bench kill kills the server 1,000 times.`
 
 function countOf(flag: string, text: string): number {
   if (/^[1-9]\d{0,2}$/.test(text)) return Number(text)
@@ -77,7 +77,7 @@ export function readOptions(args: readonly string[]): Options {
   }
   if (positionals[0] !== undefined) {
     throw new BenchError(
-      `unknown argument ${JSON.stringify(positionals[0])}: npm needs -- before flags (npm run bench -- --only whole), and the other benches are store, loop, stalls and kill`,
+      `unknown argument ${JSON.stringify(positionals[0])}: npm needs -- before flags (npm run bench -- --only whole), and the other benches are store, stalls and kill`,
     )
   }
   const only = values.only.map((name) => {

@@ -3,9 +3,10 @@
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Bench } from './bench.ts'
-import { type InjectionPoint, measure, type Result } from './rounds.ts'
-import { type Duty, type Entrant, startAll, stopAll, targetOf, tracesOf, writeSettings } from './servers.ts'
+import { type InjectionPoint, measure, type Result, shareLine } from './rounds.ts'
+import { type Duty, type Entrant, startAll, stopAll, targetOf, tracesOf, withFlags } from './servers.ts'
 import { type Line, percent } from './table.ts'
+import { startUpstream } from './throughput.ts'
 import { load } from './wrk.ts'
 
 const CONNECTIONS = 16
@@ -54,20 +55,10 @@ export async function recording(bench: Bench): Promise<Line[]> {
 
 /** The two servers, the one that records second, and their upstream. */
 async function startBoth(bench: Bench, form: Duty['form']) {
-  const [constant, own] = bench.contestants
+  const [, own] = bench.contestants
   const { cores } = bench
-  const besideLoad = cores && { ...cores, server: cores.load }
-  const upstream = await startAll([{ ...constant, name: 'directly' }], { form }, besideLoad)
-  const duty: Duty = { form, upstream: `${upstream[0]?.server.url}/${form}` }
-  await writeSettings(bench.folder, duty)
-  const folder = mkdtempSync(join(bench.folder, 'cassettes-'))
-  const recordingOne = {
-    ...own,
-    command(one: Duty) {
-      const command = own.command(one)
-      return command && { ...command, args: [...command.args, '--record', folder] }
-    },
-  }
+  const { upstream, duty } = await startUpstream(bench, form, cores && { server: cores.load })
+  const recordingOne = withFlags(own, '--record', mkdtempSync(join(bench.folder, 'cassettes-')))
   const both = cores && { server: `${cores.server},${cores.load}` }
   const [forward, record] = await startAll([{ ...own, name: 'without --record' }, recordingOne], duty, both)
   if (!forward || !record) throw new Error('nothing was started')
@@ -88,16 +79,11 @@ async function written(entrant: Entrant): Promise<void> {
 }
 
 function linesOf(measured: string, goal: string, results: readonly Result[]): Line[] {
-  const lines = results.map(({ name, rate, share, cpu, answering, p99 }) => ({
-    measured,
-    server: name,
-    figure: percent(share.median),
-    spread: `${percent(share.least)} to ${percent(share.most)}`,
-    ...(name === 'own' && { goal }),
-    'calls/s': Math.round(rate).toLocaleString('en'),
-    'CPU us/call': cpu?.toFixed(1),
-    'answering us/call': answering?.toFixed(1),
-    'p99 ms': p99.toFixed(2),
+  const lines = results.map((result) => ({
+    ...shareLine(measured, result),
+    ...(result.name === 'own' && { goal }),
+    'answering us/call': result.answering?.toFixed(1),
+    'p99 ms': result.p99.toFixed(2),
   }))
   const [forward, record] = results
   if (!forward?.answering || !record?.answering) return lines

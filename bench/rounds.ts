@@ -3,6 +3,7 @@ import { busyOf, type Cores } from './machine.ts'
 import { BenchError } from './options.ts'
 import { type Duty, type Entrant, targetOf, tracesOf } from './servers.ts'
 import { median } from './support.ts'
+import { type Line, percent } from './table.ts'
 import { load } from './wrk.ts'
 
 /** What one server did in one round. */
@@ -148,3 +149,18 @@ function resultOf(name: string, index: number, rounds: readonly Round[]): Result
     p99: median(samples.map(({ p99 }) => p99)),
   }
 }
+
+/** The throughput of a server beside that of the first one. */
+export const shareLine = (measured: string, result: Result): Line => ({
+  measured,
+  figure: percent(result.share.median),
+  spread: `${percent(result.share.least)} - ${percent(result.share.most)}`,
+  ...loadCells(result),
+})
+
+/** What a load shows of a server in every line: its name, its calls and their processor time. */
+export const loadCells = ({ name, rate, cpu }: Result) => ({
+  server: name,
+  'calls/s': Math.round(rate).toLocaleString('en'),
+  'CPU us/call': cpu?.toFixed(1),
+})

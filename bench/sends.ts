@@ -1,6 +1,7 @@
 // Sends of a server: the segments with data that reach a client on loopback, of which each send is one. Linux counts them for
 // every connection; that is exact, and slows nobody.
 import { dlopen, ptr } from 'bun:ffi'
+import { headers } from './headers.ts'
 
 const IPPROTO_TCP = 6
 const TCP_INFO = 11
@@ -28,7 +29,7 @@ const END = '0\r\n\r\n'
 /** How many sends each of some streamed answers took, one call after another on one connection; nothing where that cannot be counted. */
 export async function sendsOf(
   address: string,
-  { body, headers, calls }: { body: string; headers: Record<string, string>; calls: number },
+  { body, calls }: { body: string; calls: number },
 ): Promise<number[] | undefined> {
   const segments = segmentCounter()
   if (!segments) return undefined

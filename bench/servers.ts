@@ -138,6 +138,15 @@ export async function contestants(
   return [constant, own, ...others]
 }
 
+/** A contestant that is started with more flags. */
+export const withFlags = (one: Contestant, ...flags: readonly string[]): Contestant => ({
+  ...one,
+  command(duty) {
+    const command = one.command(duty)
+    return command && { ...command, args: [...command.args, ...flags] }
+  },
+})
+
 /** A contestant with its server. */
 export interface Entrant extends Contestant {
   server: Server

@@ -1,7 +1,7 @@
 // Single calls, one after another: the first event of a forwarded stream, cold starts, memory, and sessions.
 import type { Bench } from './bench.ts'
 import { headers } from './headers.ts'
-import { type Contestant, type Entrant, startAll, stopAll, targetOf } from './servers.ts'
+import { type Contestant, type Entrant, startAll, stopAll, targetOf, withFlags } from './servers.ts'
 import type { Command } from './support.ts'
 import { median, megabytes, post, start } from './support.ts'
 import { type Line, milliseconds } from './table.ts'
@@ -54,17 +54,22 @@ export async function firstEvent(bench: Bench): Promise<Line[]> {
   const upstream = median(times[0] ?? [])
   return routes.slice(1).map(({ entrant: { name }, measured }, index) => {
     const own = times[index + 1] ?? []
-    return {
-      measured,
-      server: name,
-      figure: milliseconds(median(own) - upstream),
-      spread: spreadOf(own.map((time) => time - upstream)),
-      goal: name === 'own' ? '<= 1 ms' : undefined,
-    }
+    return timesLine(measured, name, { times: own.map((time) => time - upstream), goal: '<= 1 ms' })
   })
 }
 
-const spreadOf = (times: readonly number[]) => `${Math.min(...times).toFixed(1)} - ${Math.max(...times).toFixed(1)} ms`
+/** The median of some times, and how far they are apart; `goal` is what Understudy should reach. */
+const timesLine = (
+  measured: string,
+  server: string,
+  { times, goal }: { times: readonly number[]; goal?: string },
+): Line => ({
+  measured,
+  server,
+  figure: milliseconds(median(times)),
+  spread: `${Math.min(...times).toFixed(1)} - ${Math.max(...times).toFixed(1)} ms`,
+  goal: server === 'own' ? goal : undefined,
+})
 
 /** Milliseconds from spawning a server to its first answered call. */
 async function coldStart(contestant: Contestant, core: number | undefined): Promise<number> {
@@ -89,13 +94,9 @@ export async function coldStarts(bench: Bench): Promise<Line[]> {
       if (round >= 0) times[index]?.push(took)
     }
   }
-  return bench.contestants.map(({ name }, index) => ({
-    measured: 'cold start to the first answer',
-    server: name,
-    figure: milliseconds(median(times[index] ?? [])),
-    spread: spreadOf(times[index] ?? []),
-    goal: name === 'own' ? '<= 75 ms, aim 60' : undefined,
-  }))
+  return bench.contestants.map(({ name }, index) =>
+    timesLine('cold start to the first answer', name, { times: times[index] ?? [], goal: '<= 75 ms, aim 60' }),
+  )
 }
 
 const MANY = 20_000
@@ -134,10 +135,10 @@ export async function sessions(bench: Bench): Promise<Line[]> {
   const lines: Line[] = []
   for (const contestant of bench.contestants.filter(({ understudy }) => understudy)) {
     bench.progress(`${SESSIONS} sessions of ${contestant.name}`)
-    const command = contestant.command({ form: 'whole' }) as Command
-    const args = [...command.args, '--max-sessions', String(2 * SESSIONS)]
-    const server = await start({ args, core: bench.cores?.server })
-    const { url, body } = targetOf({ ...contestant, server }, { form: 'whole' })
+    const roomy = withFlags(contestant, '--max-sessions', String(2 * SESSIONS))
+    const [entrant] = (await startAll([roomy], { form: 'whole' }, bench.cores)) as [Entrant]
+    const { server } = entrant
+    const { url, body } = targetOf(entrant, { form: 'whole' })
     const timed = async (session: string) => {
       const began = performance.now()
       await post(url, body, { 'x-understudy-session': session })
@@ -164,23 +165,12 @@ function sessionLines(
   server: string,
   { each, made, first, later }: { each: number; made: number; first: number[]; later: number[] },
 ): Line[] {
-  const goal = (text: string) => (server === 'own' ? text : undefined)
+  const goal = server === 'own' ? '<= 0.2 MB, aim 0.15' : undefined
   return [
-    {
-      measured: 'session: first call in a new one',
-      server,
-      figure: milliseconds(median(first)),
-      spread: spreadOf(first),
-      goal: goal('<= 1 ms, aim 0.5'),
-    },
-    { measured: 'session: later call', server, figure: milliseconds(median(later)), spread: spreadOf(later) },
+    timesLine('session: first call in a new one', server, { times: first, goal: '<= 1 ms, aim 0.5' }),
+    timesLine('session: later call', server, { times: later }),
     { measured: `session: ${SESSIONS} made in`, server, figure: milliseconds(made) },
-    {
-      measured: 'session: memory',
-      server,
-      figure: `${(each / 1e6).toFixed(3)} MB`,
-      goal: goal('<= 0.2 MB, aim 0.15'),
-    },
+    { measured: 'session: memory', server, figure: `${(each / 1e6).toFixed(3)} MB`, goal },
   ]
 }
 
@@ -191,29 +181,24 @@ const HISTORY_CALLS = 10
 /** Calls with long conversations of tool calls and their results, judged by the rules of the provider and not: time grows with the length. */
 export async function histories(bench: Bench): Promise<Line[]> {
   const lines: Line[] = []
-  for (const contestant of bench.contestants.filter(({ name }) => name === 'own')) {
-    for (const mode of ['strict', 'off']) {
-      bench.progress(`conversations of ${LONG_HISTORY} messages, ${mode}`)
-      const command = contestant.command({ form: 'whole' }) as Command
-      const server = await start({ args: [...command.args, '--history', mode], core: bench.cores?.server })
-      const { url } = targetOf({ ...contestant, server }, { form: 'whole' })
-      for (const count of [LONG_HISTORY / 10, LONG_HISTORY]) {
-        const body = JSON.stringify({ model: 'openai/gpt-4.1', messages: toolConversation(count) })
-        const times: number[] = []
-        for (let call = -2; call < HISTORY_CALLS * bench.options.rounds; call++) {
-          const began = performance.now()
-          await post(url, body)
-          if (call >= 0) times.push(performance.now() - began)
-        }
-        lines.push({
-          measured: `conversation of ${count.toLocaleString('en')} messages`,
-          server: `own, --history ${mode}`,
-          figure: milliseconds(median(times)),
-          spread: spreadOf(times),
-        })
+  const [, own] = bench.contestants
+  for (const mode of ['strict', 'off']) {
+    bench.progress(`conversations of ${LONG_HISTORY} messages, ${mode}`)
+    const [entrant] = (await startAll([withFlags(own, '--history', mode)], { form: 'whole' }, bench.cores)) as [Entrant]
+    const { url } = targetOf(entrant, { form: 'whole' })
+    for (const count of [LONG_HISTORY / 10, LONG_HISTORY]) {
+      const body = JSON.stringify({ model: 'openai/gpt-4.1', messages: toolConversation(count) })
+      const times: number[] = []
+      for (let call = -2; call < HISTORY_CALLS * bench.options.rounds; call++) {
+        const began = performance.now()
+        await post(url, body)
+        if (call >= 0) times.push(performance.now() - began)
       }
-      await server.stop()
+      lines.push(
+        timesLine(`conversation of ${count.toLocaleString('en')} messages`, `own, --history ${mode}`, { times }),
+      )
     }
+    await stopAll([entrant])
   }
   return lines
 }

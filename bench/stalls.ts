@@ -1,5 +1,6 @@
 // npm run bench stalls [NAME] [EXECUTABLE]: how long a server leaves others without an answer while it is given, for each row of
-// docs/limits.md, what is at or beyond its limit. A second program asks for /_understudy/livez every 10 ms; the longest wait counts.
+// docs/limits.md, what is at or beyond its limit, and other heavy calls. A second program asks for /_understudy/livez every 10 ms; the
+// longest wait counts.
 import { join } from 'node:path'
 import { docxOf } from '../test/support/documents.ts'
 import { headers } from './headers.ts'
@@ -63,6 +64,18 @@ const chat = (more: object): Sent => ({
 const said = (content: string, more: object = {}) => chat({ messages: [{ role: 'user', content }], ...more })
 const format = (schema: object) =>
   chat({ response_format: { type: 'json_schema', json_schema: { name: 'a', schema } } })
+const spoken = (type: string) =>
+  said(words(200), { modalities: ['text', 'audio'], audio: { voice: 'alloy', format: type }, verbosity: 'high' })
+const pictures = (more: object) =>
+  sent('/v2/router/images/generations', {
+    ...{ model: 'openai/gpt-image-1', prompt: 'A lighthouse', n: 10, size: '1536x1024' },
+    ...more,
+  })
+/** Alternating messages of a conversation. */
+const talk = (count: number, contentOf: (index: number) => string = () => 'Hello there, you') =>
+  chat({
+    messages: list(count, (index) => ({ role: index % 2 ? 'assistant' : 'user', content: contentOf(index) })),
+  })
 
 /** References that double, so that a value is held against the last of them 2^40 times. */
 function doubling(end: Json): Json {
@@ -225,21 +238,34 @@ const ROWS: Record<string, Row> = {
   'tokens: 50,000 characters of words': { calls: () => [said(words(49_000))] },
   'tokens: 50,000 signs of one kind': { calls: () => [said('='.repeat(49_000))] },
   'tokens: 10 million characters': { calls: () => [said(words(10 * MEGABYTE))] },
+  'tokens: 10 million characters, for the cache': {
+    calls: () => [said(words(10 * MEGABYTE), { cache: { type: 'exact_match', ttl: 60 } })],
+  },
+  'tokens: 10 million characters with variables': {
+    calls: () => [said(words(10 * MEGABYTE), { variables: { a: 'b' } })],
+  },
   'tokens: 10 million characters without a space': { calls: () => [said('a'.repeat(10 * MEGABYTE))] },
+  'tokens: 10 million characters in 50,000 messages': {
+    calls() {
+      const text = words(10 * MEGABYTE)
+      return [talk(50_000, (index) => text.slice(index * 200, index * 200 + 200))]
+    },
+  },
   'tokens of an embedding': {
     calls: () => [
       sent('/v2/router/embeddings', { model: 'openai/text-embedding-3-small', input: list(2_000, () => words(5_000)) }),
     ],
   },
-  pictures: {
-    calls: () => [
-      sent('/v2/router/images/generations', {
-        model: 'openai/gpt-image-1',
-        prompt: 'A lighthouse',
-        n: 10,
-        size: '1536x1024',
-      }),
-    ],
+  pictures: { calls: () => [pictures({})] },
+  'pictures: webp, cut out': { calls: () => [pictures({ background: 'transparent', output_format: 'webp' })] },
+  'speech: flac': { calls: () => [spoken('flac')] },
+  'speech: opus': { calls: () => [spoken('opus')] },
+  'speech: mp3': { calls: () => [spoken('mp3')] },
+  'the pattern of a schema': {
+    calls: () => {
+      const pattern = '^(?=.*[a-z])(?=.*[A-Z])(?=.*\\d)(?=.*[!@#$%])(?!.*(.)\\1)(?=.{20,200}$)[\\w!@#$%]+$'
+      return [format({ type: 'object', properties: { a: { type: 'string', pattern } }, required: ['a'] })]
+    },
   },
   'waiting for a worker: 700 jobs': {
     calls: () => list(700, (index) => format(doubling({ not: { title: String(index) } }))),
@@ -257,27 +283,9 @@ const ROWS: Record<string, Row> = {
       ),
     ],
   },
-  'a request: 30 MB in messages': {
-    calls: () => [
-      chat({
-        messages: list(500_000, (index) => ({ role: index % 2 ? 'assistant' : 'user', content: 'Hello there, you' })),
-      }),
-    ],
-  },
-  'a request: as many messages as may be': {
-    calls: () => [
-      chat({
-        messages: list(130_000, (index) => ({ role: index % 2 ? 'assistant' : 'user', content: 'Hello there, you' })),
-      }),
-    ],
-  },
-  'a request: 2.4 MB in messages': {
-    calls: () => [
-      chat({
-        messages: list(40_000, (index) => ({ role: index % 2 ? 'assistant' : 'user', content: 'Hello there, you' })),
-      }),
-    ],
-  },
+  'a request: 30 MB in messages': { calls: () => [talk(500_000)] },
+  'a request: as many messages as may be': { calls: () => [talk(130_000)] },
+  'a request: 2.4 MB in messages': { calls: () => [talk(40_000)] },
   'a request: 7 MB in variables': {
     calls: () => [
       said('{{a}}', { variables: Object.fromEntries(list(250_000, (index) => [`name-${index}`, 'some value'])) }),

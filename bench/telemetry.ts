@@ -1,9 +1,7 @@
-// What the export of traces costs: two servers, of which one exports to a collector on the other core, in turn.
-import { join } from 'node:path'
+// What the export of traces costs: two servers, of which one exports to a collector, which is this process, on the other core, in turn.
 import type { Bench } from './bench.ts'
-import { type InjectionPoint, measure, type Result } from './rounds.ts'
-import { type Duty, type Entrant, startAll, targetOf } from './servers.ts'
-import { start } from './support.ts'
+import { type InjectionPoint, loadCells, measure, type Result, shareLine } from './rounds.ts'
+import { type Duty, type Entrant, startAll, targetOf, withFlags } from './servers.ts'
 import { type Line, milliseconds, percent } from './table.ts'
 import { load } from './wrk.ts'
 
@@ -30,28 +28,25 @@ async function exportedBy({ server }: Entrant): Promise<Exported> {
   return health.telemetry
 }
 
+/** Reads what a collector gets and keeps nothing of it: what exporting costs is measured at who exports. */
+async function collect({ body }: Request): Promise<Response> {
+  const reader = body?.getReader()
+  while (reader && !(await reader.read()).done);
+  return Response.json({})
+}
+
 /** The two servers, the one that exports second. */
 async function startBoth(bench: Bench): Promise<[Entrant, Entrant, () => Promise<void>]> {
   const [, own] = bench.contestants
-  const collector = await start({
-    args: [process.execPath, join(import.meta.dir, 'collector-server.ts')],
-    core: bench.cores?.load,
-  })
-  const exporting = {
-    ...own,
-    name: 'on',
-    command: (duty: Duty) => {
-      const command = own.command(duty)
-      return command && { ...command, args: [...command.args, '--otlp', collector.url] }
-    },
-  }
+  const collector = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 0, fetch: collect })
+  const exporting = withFlags({ ...own, name: 'on' }, '--otlp', collector.url.origin)
   const [off, on] = await startAll([{ ...own, name: 'off' }, exporting], DUTY, bench.cores)
   if (!off || !on) throw new Error('nothing was started')
   on.settled = async () => {
     while ((await exportedBy(on)).waiting > 0) await Bun.sleep(ASK_MS)
   }
   const stop = async () => {
-    await Promise.all([off.server.stop(), on.server.stop(), collector.stop()])
+    await Promise.all([off.server.stop(), on.server.stop(), collector.stop(true)])
   }
   return [off, on, stop]
 }
@@ -61,10 +56,8 @@ function linesOf(measured: string, { off, on }: Pair, figureOf: (result: Result)
   const [without, with_] = [figureOf(off), figureOf(on)]
   const lineOf = (result: Result): Line => ({
     measured,
-    server: result.name,
     figure: milliseconds(figureOf(result)),
-    'calls/s': Math.round(result.rate).toLocaleString('en'),
-    'CPU us/call': result.cpu?.toFixed(1),
+    ...loadCells(result),
   })
   const more = with_ / without - 1
   return [lineOf(off), { ...lineOf(on), spread: `${more < 0 ? '' : '+'}${percent(more)}`, goal }]
@@ -116,14 +109,9 @@ export async function telemetry(bench: Bench): Promise<Line[]> {
     ...linesOf(`${atRate}, p99`, rate, ({ p99 }) => p99, goal),
     { ...rate.spans, goal: '100 %' },
     ...[full.off, full.on].map(
-      ({ name, rate, share, cpu }): Line => ({
-        measured: fully,
-        server: name,
-        figure: percent(share.median),
-        spread: `${percent(share.least)} - ${percent(share.most)}`,
-        'calls/s': Math.round(rate).toLocaleString('en'),
-        'CPU us/call': cpu?.toFixed(1),
-        goal: name === 'on' ? `>= ${(1 - MAX_COUNT) * 100} %` : undefined,
+      (result): Line => ({
+        ...shareLine(fully, result),
+        goal: result.name === 'on' ? `>= ${(1 - MAX_COUNT) * 100} %` : undefined,
       }),
     ),
     full.spans,

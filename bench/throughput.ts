@@ -1,11 +1,10 @@
 // Calls and streams per second beside the constant server, and forwarded ones beside the upstream called directly.
 import type { Bench } from './bench.ts'
-import { headers } from './headers.ts'
-import { measure, type Result, type Results } from './rounds.ts'
+import { measure, type Result, type Results, shareLine } from './rounds.ts'
 import { sendsOf } from './sends.ts'
 import { CHUNKS, type Duty, type Entrant, startAll, stopAll, targetOf, tracesOf, writeSettings } from './servers.ts'
 import { median } from './support.ts'
-import { type Line, milliseconds, percent } from './table.ts'
+import { type Line, milliseconds } from './table.ts'
 import { load } from './wrk.ts'
 
 /** Calls before the first one that counts, so that all code is compiled and a store drops its oldest; `seconds` at most. */
@@ -54,13 +53,8 @@ async function warmUp(bench: Bench, entrants: readonly Entrant[], duty: Duty): P
 }
 
 const lineOf = (measured: string, result: Result, sends?: number): Line => ({
-  measured,
-  server: result.name,
-  figure: percent(result.share.median),
-  spread: `${percent(result.share.least)} - ${percent(result.share.most)}`,
+  ...shareLine(measured, result),
   goal: result.name === 'own' ? GOALS[measured] : undefined,
-  'calls/s': Math.round(result.rate).toLocaleString('en'),
-  'CPU us/call': result.cpu?.toFixed(1),
   sends: sends?.toString(),
   'p99 ms': result.p99.toFixed(2),
 })
@@ -105,7 +99,7 @@ async function streams(bench: Bench, entrants: readonly Entrant[]): Promise<Line
   const sends = new Map<string, number>()
   for (const entrant of entrants) {
     const { url, body } = targetOf(entrant, duty)
-    const counts = await sendsOf(url, { body, headers, calls: STREAMS_COUNTED })
+    const counts = await sendsOf(url, { body, calls: STREAMS_COUNTED })
     if (counts) sends.set(entrant.name, median(counts))
   }
   for (const connections of [1, 16]) {
@@ -116,13 +110,22 @@ async function streams(bench: Bench, entrants: readonly Entrant[]): Promise<Line
   return lines
 }
 
+/** Starts the constant server as an upstream, and gives what others are started for that forward to it. */
+export async function startUpstream(
+  { contestants, folder }: Bench,
+  form: Duty['form'],
+  cores: Parameters<typeof startAll>[2],
+) {
+  const upstream = await startAll([{ ...contestants[0], name: 'directly' }], { form }, cores)
+  const duty: Duty = { form, upstream: `${upstream[0]?.server.url}/${form}` }
+  await writeSettings(folder, duty)
+  return { upstream, duty }
+}
+
 /** The upstream and everybody who can forward to it, the upstream first. */
 export async function startForward(bench: Bench, form: Duty['form']): Promise<{ entrants: Entrant[]; duty: Duty }> {
-  const [constant, ...others] = bench.contestants
-  const direct = await startAll([{ ...constant, name: 'directly' }], { form }, bench.cores)
-  const duty: Duty = { form, upstream: `${direct[0]?.server.url}/${form}` }
-  await writeSettings(bench.folder, duty)
-  return { entrants: [...direct, ...(await startAll(others, duty, bench.cores))], duty }
+  const { upstream, duty } = await startUpstream(bench, form, bench.cores)
+  return { entrants: [...upstream, ...(await startAll(bench.contestants.slice(1), duty, bench.cores))], duty }
 }
 
 /** What forwarding costs: throughput, and what it adds to a single call. */

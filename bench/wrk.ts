@@ -84,19 +84,8 @@ export async function load(target: Target): Promise<Load> {
   const { folder, remove } = scratch()
   const lua = join(folder, 'call.lua')
   await Bun.write(lua, scriptOf(target))
-  const options = [
-    '-t',
-    '1',
-    '-c',
-    String(target.connections),
-    '-d',
-    `${target.seconds}s`,
-    '--timeout',
-    '30s',
-    '-s',
-    lua,
-  ]
-  const child = Bun.spawn(['wrk', ...options, target.url], { stdout: 'pipe', stderr: 'inherit' })
+  const options = `-t 1 -c ${target.connections} -d ${target.seconds}s --timeout 30s -s`.split(' ')
+  const child = Bun.spawn(['wrk', ...options, lua, target.url], { stdout: 'pipe', stderr: 'inherit' })
   const output = await new Response(child.stdout).text()
   await child.exited
   remove()

@@ -50,6 +50,15 @@ const keys = Object.keys(SETTINGS) as Key[]
 /** Whether a setting is a list, whose flag may be repeated and whose variable is separated by commas. */
 export const isList = (key: string): boolean => Array.isArray(SETTINGS[key as Key].fallback)
 
+/** The default of a setting as a file has it, with its unit; empty if there is none. */
+export function writtenDefault({ fallback, takes }: { fallback: unknown; takes?: string }): string {
+  if (fallback === undefined || typeof fallback === 'object') return ''
+  if (takes === 'SIZE') return `${Number(fallback) / 2 ** 20}MiB`
+  if (takes !== 'DURATION') return String(fallback)
+  const seconds = Number(fallback) / 1_000
+  return seconds % 60 === 0 ? `${seconds / 60}m` : `${seconds}s`
+}
+
 /** Whether a setting has neither flag nor variable. */
 export const isFileOnly = (key: string): boolean => SETTINGS[key as Key].fileOnly === true
 

@@ -9,8 +9,7 @@ import { fixedFixtures, fixturesInForce, shippedFixtures } from './backends/fixt
 import { toolAnswers } from './backends/fixture/tool-answers.ts'
 import type { Spending } from './backends/forward/spending.ts'
 import type { Transport } from './backends/forward/transport.ts'
-import { describeForwarding } from './config/providers.ts'
-import { ownTime, timeRules } from './config/time.ts'
+import { describeForwarding, virtualClockProblem } from './config/providers.ts'
 import { appSettings, type Config } from './config.ts'
 import type { Backend } from './contract/core/backend.ts'
 import { type Instance, instanceOf } from './contract/core/instance.ts'
@@ -127,7 +126,11 @@ export function createUnderstudy(
   const isForwarding = forwarding.upstreams.length > 0
   const backend = instead.backend ?? (isForwarding ? forwarded(config, answers, { spending, cassettes }) : answers)
   const given = instead.scenarios ?? namedScenarios(config, report)
-  const time = timeRules(config, instead.notice)
+  const time: TimeRules = {
+    overrides: config.timeOverrides,
+    noVirtualClock: virtualClockProblem(config.forwarding),
+    notice: instead.notice ?? (() => {}),
+  }
   const runs = createRuns(given, time)
   const sessions = createSessions(
     sessionSettings(config, given[0] ? runs.timeOf(given[0].scenario) : {}, { time, instead }),
@@ -233,12 +236,13 @@ function sessionSettings(
   scenarioTime: Partial<TimeSettings>,
   { time, instead: { realNow, home, jobLimits } }: { time: TimeRules; instead: Replacements },
 ): SessionsOptions {
+  const ownTime: TimeSettings = { clock: config.clock, latency: config.skip_latency ? 'skip' : 'real' }
   return {
     db: config.db,
     folder: config.sessions_dir,
     instance: instanceOf(config),
     seed: config.seed,
-    time: startingTime(ownTime(config), scenarioTime, time),
+    time: startingTime(ownTime, scenarioTime, time),
     keep: {
       traces: config.keep_traces,
       traceBytes: config.keep_trace_bytes,

@@ -41,21 +41,14 @@ export function tar(entries: readonly ArchiveEntry[]): Promise<Uint8Array> {
 export const gzip = (bytes: Uint8Array, level = 6): Uint8Array =>
   Bun.gzipSync(new Uint8Array(bytes), { library: 'libdeflate', level: level as 6 })
 
-/** The entries of a `.tar.gz` file; folders and links are left out. */
-export async function archiveEntries(file: string): Promise<ArchiveEntry[]> {
-  const unpacked = await unpackTar(Bun.gunzipSync(readFileSync(file)))
-  return unpacked.flatMap(({ header, data }) =>
-    data ? [{ path: header.name, bytes: data, executable: ((header.mode ?? 0) & 0o111) !== 0 }] : [],
-  )
-}
-
 /**
  * The bytes of one file of a `.tar.gz` file.
  *
  * @throws where it is not in there
  */
 export async function archivedFile(file: string, path: string): Promise<Uint8Array> {
-  const found = (await archiveEntries(file)).find((entry) => entry.path === path)
+  const entries = await unpackTar(Bun.gunzipSync(readFileSync(file)))
+  const found = entries.find(({ header }) => header.name === path)?.data
   if (!found) throw new Error(`${file} does not contain ${path}`)
-  return found.bytes
+  return found
 }

@@ -90,6 +90,11 @@ async function build(bun) {
   await run(bun, ['src/build/build.ts'])
 }
 
+/** Source is run as it is, but for the table of tokens that the build makes. */
+async function buildTables(bun) {
+  if (!existsSync(join(root, 'dist', 'o200k.bin'))) await build(bun)
+}
+
 const bin = (name) => join(root, 'node_modules', '.bin', windows ? `${name}.cmd` : name)
 async function check() {
   await run(bin('tsc'), ['--noEmit'], { shell: windows })
@@ -116,12 +121,11 @@ const tasks = {
   },
   release: () => run(bun, ['release/run.ts', ...rest]),
   async dev() {
-    // Source is run as it is, but for the table of tokens that the build makes.
-    if (!existsSync(join(root, 'dist', 'o200k.bin'))) await build(bun)
+    await buildTables(bun)
     await serve(bun, ['--watch', join(root, 'src', 'main.ts'), 'serve', ...rest])
   },
   async fuzz() {
-    if (!existsSync(join(root, 'dist', 'o200k.bin'))) await build(bun)
+    await buildTables(bun)
     await run(bun, ['test/fuzz/run.ts', ...rest])
   },
   async mutants() {
@@ -129,7 +133,7 @@ const tasks = {
     await run(bun, ['test/mutants/run.ts', ...rest])
   },
   async 'scenario-table'() {
-    if (!existsSync(join(root, 'dist', 'o200k.bin'))) await build(bun)
+    await buildTables(bun)
     await run(bun, ['test/support/programs/scenario-table.ts'])
   },
   async 'check:platform'() {
@@ -138,12 +142,12 @@ const tasks = {
   },
   names: () => run(bun, ['release/names.ts']),
   async docs() {
-    if (!existsSync(join(root, 'dist', 'o200k.bin'))) await build(bun)
+    await buildTables(bun)
     await run(bun, ['src/build/docs.ts'])
   },
   async bench() {
     await build(bun)
-    const other = ['loop', 'stalls', 'store', 'inspector', 'kill', 'scale'].find((name) => name === rest[0])
+    const other = ['stalls', 'store', 'inspector', 'kill', 'scale'].find((name) => name === rest[0])
     await run(bun, other ? [`bench/${other}.ts`, ...rest.slice(1)] : ['bench/run.ts', ...rest])
   },
 }

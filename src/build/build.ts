@@ -2,7 +2,7 @@
 // --all an archive a platform plus SHA256SUMS. With --no-site it contains the documentation site only when that is built already.
 
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
-import { basename, join, relative } from 'node:path'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { $, Glob } from 'bun'
@@ -47,28 +47,21 @@ const builtFrom = await checkedOut(flags.commit)
 const tables = tokenTables()
 const site = flags.site ? await siteFile() : currentSite()
 const emptyDatabases = Object.entries(EMPTY).map(
-  ([kind, { asset }]) => [basename(asset), newDatabase(kind as keyof typeof EMPTY)] as const,
+  ([kind, { asset }]) => [asset, newDatabase(kind as keyof typeof EMPTY)] as const,
 )
-const outlineFiles = Object.entries(compiledSchemas()).map(
-  ([name, json]) => [relative('dist', compiledSchemaFile(name)), json] as const,
-)
-const libraryFiles = Object.fromEntries(
-  Object.entries(await packedLibraries()).map(([path, bytes]) => [relative('dist', path), bytes]),
-)
+const outlines = Object.entries(compiledSchemas()).map(([name, json]) => [compiledSchemaFile(name), json] as const)
 const page = packageRecorder()
-const inspector = compressPage(await bundlePage([page.plugin]))
-/** What is made for the executable, by its name under `dist/`. */
+/** What is made for the executable, by its path. */
 const made: Record<string, Uint8Array | string> = {
   ...tables,
-  ...Object.fromEntries(emptyDatabases),
-  [basename(PLACES_FILE)]: NO_PLACES,
-  ...Object.fromEntries(outlineFiles),
-  ...libraryFiles,
-  [basename(SHIPPED)]: JSON.stringify(embeddedFixtures(fixtureSubjects)),
-  [basename(SEED_FILE)]: seedAsJson(),
-  [basename(SCENARIOS_FILE)]: scenariosAsJson(),
-  [basename(PAGE_FILE)]: inspector,
-  ...(site && { [basename(SITE_FILE)]: site }),
+  ...Object.fromEntries([...emptyDatabases, ...outlines]),
+  ...(await packedLibraries()),
+  [PLACES_FILE]: NO_PLACES,
+  [SHIPPED]: JSON.stringify(embeddedFixtures(fixtureSubjects)),
+  [SEED_FILE]: seedAsJson(),
+  [SCENARIOS_FILE]: scenariosAsJson(),
+  [PAGE_FILE]: compressPage(await bundlePage([page.plugin])),
+  ...(site && { [SITE_FILE]: site }),
 }
 /** Swagger UI's own files and ours behind it; everything the page loads comes from the executable. */
 const swaggerAssets = [
@@ -115,7 +108,7 @@ async function compile(platform: string, outfile: string): Promise<void> {
   const assets = [
     ...new Glob('{fixtures,scenarios}/**/*.{yaml,yml,json,md}').scanSync(root),
     ...swaggerAssets,
-    ...Object.keys(made).map((name) => `dist/${name}`),
+    ...Object.keys(made),
   ].sort()
   const result = await Bun.build({
     root,
@@ -140,10 +133,7 @@ async function compile(platform: string, outfile: string): Promise<void> {
   })
   if (!result.success) throw new AggregateError(result.logs, `building for ${platform} failed`)
   // Where a running program can read its own file, and no signature says what is in that.
-  if (platform.startsWith('linux')) {
-    const files = Object.entries(tables).map(([name, bytes]) => [`dist/${name}`, bytes] as const)
-    writePlaces(outfile, Object.fromEntries(files))
-  }
+  if (platform.startsWith('linux')) writePlaces(outfile, tables)
   if (platform === 'darwin-x64') {
     await Bun.write(outfile, withoutSignature(await Bun.file(outfile).bytes()))
     chmodSync(outfile, 0o755)
@@ -178,9 +168,9 @@ const documents = (): ArchiveEntry[] =>
     bytes: readFileSync(join(root, path)),
   }))
 
-made[basename(NOTICES_FILE)] = await notices()
+made[NOTICES_FILE] = await notices()
 mkdirSync(dist, { recursive: true })
-for (const [name, bytes] of Object.entries(made)) await Bun.write(join(dist, name), bytes)
+for (const [path, bytes] of Object.entries(made)) await Bun.write(join(root, path), bytes)
 const platform = platforms.find((known) => known === flags.platform)
 if (!flags.all) {
   if (!platform) throw new Error(`unknown --platform ${JSON.stringify(flags.platform)}; valid: ${platforms.join(', ')}`)

@@ -4,10 +4,10 @@ import cl100k from 'gpt-tokenizer/bpeRanks/cl100k_base'
 import o200k from 'gpt-tokenizer/bpeRanks/o200k_base'
 import { entryOf, firstPlaceOf, hashBytes, TABLE_SLOTS } from '../lib/token-hash.ts'
 
-/** Every table by the name of its file. Texts are only ever encoded with the first, so the second needs no slots. */
+/** Every table by the path of its file. Texts are only ever encoded with the first, so the second needs no slots. */
 export const tokenTables = (): Record<string, Uint8Array> => ({
-  'o200k.bin': tokenTable(o200k, TABLE_SLOTS),
-  'cl100k.bin': tokenTable(cl100k, 0),
+  'dist/o200k.bin': tokenTable(o200k, TABLE_SLOTS),
+  'dist/cl100k.bin': tokenTable(cl100k, 0),
 })
 
 /** Token count, slot count, end offset of every token, hash slots (lib/token-hash.ts), then all token bytes. */

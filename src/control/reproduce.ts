@@ -3,12 +3,12 @@
 
 import { z } from 'zod'
 import { asTemplate } from '../answers/template.ts'
-import { ApiError } from '../contract/core/error.ts'
 import type { Operation } from '../contract/core/operation.ts'
 import type { Route } from '../contract/core/route.ts'
 import type { AttemptRecord, StoredTrace } from '../contract/core/trace.ts'
 import { yaml } from '../lib/yaml.ts'
 import type { Scenario } from '../scenarios/engine.ts'
+import { unknownTrace } from './traces.ts'
 import { type ControlDeps, controlRoute } from './types.ts'
 
 const GeneratedFile = z.object({
@@ -40,11 +40,9 @@ export function reproduceRoute({ sessionOf, runs, operation }: ControlDeps): Rou
     response: GeneratedFiles,
     errors: [404],
     handle({ request, params: { id = '' } }): z.infer<typeof GeneratedFiles> {
-      const trace = sessionOf(request).traces.get(id)
-      if (!trace) {
-        const message = `there is no trace with the id ${JSON.stringify(id)} in this session`
-        throw new ApiError(404, 'trace_not_found', message)
-      }
+      const session = sessionOf(request)
+      const trace = session.traces.get(id)
+      if (!trace) throw unknownTrace(id, [session])
       const scenario = trace.scenario === null ? undefined : runs.all().find(({ name }) => name === trace.scenario)
       const source = { trace, operation: operation(trace.operation), scenario }
       return { fixture: generateFixture(source), scenario: generateScenario(source), test: generateTest(source) }

@@ -85,7 +85,7 @@ export function traceRoutes(deps: ControlDeps): Route[] {
           return { object: 'list', instance, ...sessions.overAll((every) => ofAll(every, query)) }
         const { traces, records } = query.session === undefined ? sessionOf(request) : sessions.find(query.session)
         if (query.starting_after !== undefined && !traces.has(query.starting_after))
-          throw unknown(query.starting_after, [{ traces }])
+          throw unknownTrace(query.starting_after, [{ traces }])
         const { data, hasMore, damaged } = traces.list({ ...query, after: query.starting_after })
         const damage = damaged.length > 0 && { damaged }
         return { object: 'list', instance, data, has_more: hasMore, ...damage, warnings: warningsOf(records) }
@@ -121,10 +121,7 @@ export function traceRoutes(deps: ControlDeps): Route[] {
       description:
         'The exact bytes of the request and the response in the API that was called, the time of each chunk, and how the connection ended. Secrets are masked. Internal calls of evaluators and agents, and turns of tasks, have no connection and therefore no wire data.',
       response: Exchange,
-      show({ traces }, trace) {
-        const path = deps.operation(trace.operation)?.path
-        return exchangeOf({ trace, stored: traces.exchange(trace.id), path })
-      },
+      show: ({ traces }, trace) => exchangeOf(trace, { traces, operation: deps.operation }),
     }),
   ]
 }
@@ -141,7 +138,7 @@ function wantedTrace({ request, params, query }: TraceRequest, { sessions, sessi
     const session = meant.find(({ traces }) => traces.has(id))
     const trace = session?.traces.get(id)
     if (session && trace) return { session, trace }
-    throw unknown(id, meant)
+    throw unknownTrace(id, meant)
   }
   return query.all === 'true' ? sessions.overAll(find) : find([sessionOf(request)])
 }
@@ -150,7 +147,7 @@ function wantedTrace({ request, params, query }: TraceRequest, { sessions, sessi
 const MAX_HINTED = 10
 
 /** The 404 for an unknown trace, which may be that of a row whose id cannot be read. */
-function unknown(id: string, meant: readonly Pick<Session, 'traces'>[]): ApiError {
+export function unknownTrace(id: string, meant: readonly Pick<Session, 'traces'>[]): ApiError {
   const rows = meant.slice(0, MAX_HINTED).flatMap(({ traces }) => traces.nameless())
   const hint = `; it may be that of a damaged row, whose id cannot be read: there ${rows.length === 1 ? 'is row' : 'are rows'} ${rows.join(', ')} of trace_rows`
   const message = `there is no trace with the id ${JSON.stringify(id)} in this session${rows.length === 0 ? '' : hint}`
@@ -180,7 +177,7 @@ function ofAll(sessions: readonly Session[], { starting_after: after, limit, ...
 
 function arrivalOf(id: string, sessions: readonly Session[]): number {
   const owner = sessions.find(({ traces }) => traces.has(id))
-  if (!owner) throw unknown(id, sessions)
+  if (!owner) throw unknownTrace(id, sessions)
   for (const { trace, times } of owner.traces.since(0)) if (trace.id === id) return times?.arrived ?? 0
   return 0
 }

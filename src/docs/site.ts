@@ -1,6 +1,7 @@
 // The documentation site at /docs, every byte of it from the executable.
 import { ApiError } from '../contract/core/error.ts'
 import { readAsset } from '../lib/assets.ts'
+import { gzipResponse } from '../lib/gzip-response.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
 import type { Site } from './site-file.ts'
@@ -39,8 +40,8 @@ export function siteHandlers(
   return new Map(SITE_PATHS.map((path) => [path, serve]))
 }
 
-function answer({ url, headers }: Request, received: string, site: () => Site): Response {
-  const { pathname } = new URL(url)
+function answer(request: Request, received: string, site: () => Site): Response {
+  const { pathname } = new URL(request.url)
   // The pages have one URL, independent of the session.
   if (pathname === SITE || new URL(received).pathname !== pathname)
     return redirect(pathname === SITE ? `${SITE}/` : pathname)
@@ -49,18 +50,12 @@ function answer({ url, headers }: Request, received: string, site: () => Site): 
   const found = find(path === '' ? 'index.html' : path) ?? find(`${path}.html`)
   const file = found ?? find('404.html')
   if (!file) throw new ApiError(404, 'unknown_path', `there is no page ${pathname}`)
-  const small = /\bgzip\b/.test(headers.get('accept-encoding') ?? '')
-  return new Response(small ? file.compressed : file.bytes(), {
+  return gzipResponse(request, file, {
     status: found ? 200 : 404,
     headers: {
       'content-type': file.type,
       'content-security-policy': policy,
-      'x-content-type-options': 'nosniff',
-      'referrer-policy': 'no-referrer',
-      // Another version of the program may use the same address next.
-      'cache-control': path.startsWith(FINGERPRINTED) ? 'public, max-age=31536000, immutable' : 'no-cache',
-      vary: 'accept-encoding',
-      ...(small && { 'content-encoding': 'gzip' }),
+      ...(path.startsWith(FINGERPRINTED) && { 'cache-control': 'public, max-age=31536000, immutable' }),
     },
   })
 }

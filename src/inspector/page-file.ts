@@ -1,6 +1,7 @@
 // The page: embedded when the executable is built, built on first use from source; over HTTP, and as a file.
 import { constants, gunzipSync, gzipSync } from 'node:zlib'
 import { isCompiled, readAsset } from '../lib/assets.ts'
+import { gzipResponse } from '../lib/gzip-response.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
 import type { Sessions } from '../sessions/sessions.ts'
@@ -45,19 +46,18 @@ export const firstCalls = (sessions: Sessions): Response =>
   Response.json(sessions.overAll((list) => callsPage(list, { limit: FIRST_CALLS })))
 
 /** The page, compressed if the client accepts that. */
-export async function pageResponse({ headers }: Request): Promise<Response> {
+export async function pageResponse(request: Request): Promise<Response> {
   const { compressed, policy } = await pageFile()
-  const small = /\bgzip\b/.test(headers.get('accept-encoding') ?? '')
-  return new Response(small ? compressed : gunzipSync(compressed), {
-    headers: {
-      'content-type': 'text/html; charset=utf-8',
-      'content-security-policy': `${policy}; frame-ancestors 'none'`,
-      'x-content-type-options': 'nosniff',
-      'referrer-policy': 'no-referrer',
-      // Another version of the program may use the same address next.
-      'cache-control': 'no-cache',
-      vary: 'accept, accept-encoding',
-      ...(small && { 'content-encoding': 'gzip' }),
+  const bytes = () => new Uint8Array(gunzipSync(compressed))
+  return gzipResponse(
+    request,
+    { compressed, bytes },
+    {
+      headers: {
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': `${policy}; frame-ancestors 'none'`,
+        vary: 'accept, accept-encoding',
+      },
     },
-  })
+  )
 }

@@ -2,14 +2,12 @@
 
 import type { CallRow } from '../contract/core/call-row.ts'
 import type { ExplorationData } from '../contract/core/exploration.ts'
-import type { Operation } from '../contract/core/operation.ts'
 import type { Verification } from '../contract/core/verification.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
-import type { TraceStore } from '../db/trace-store.ts'
 import { realClock } from '../lib/clock.ts'
 import { VERSION } from '../version.ts'
 import { rowOf } from '../views/calls-page.ts'
-import { exchangeOf } from '../views/exchange.ts'
+import { type CallReader, exchangeOf } from '../views/exchange.ts'
 import { REQUEST_HEAD } from '../views/sayings.ts'
 import { callWaterfall } from '../views/waterfall.ts'
 import type { ReportCall, ReportData, ReportedExecution } from './report-data.ts'
@@ -68,12 +66,6 @@ export async function inFull(entries: readonly ReportEntry[]) {
   return found
 }
 
-/** The source of a report's calls, and the registry of their operations. */
-interface CallReader {
-  traces: TraceStore
-  operation(name: string): Operation | undefined
-}
-
 /** The calls of a session's traces, newest first; `session` selects one of several in a file. */
 export function entriesOf(source: CallReader, session?: string): ReportEntry[] {
   const { traces } = source
@@ -103,13 +95,13 @@ export function entriesOfRun(source: CallReader, ids: readonly string[], run: st
 }
 
 /** `own` are the calls of its session among which other attempts of the client are searched; default: its neighbors. */
-function fullCall({ traces, operation }: CallReader, id: string, own?: readonly TraceEvidence[]): ReportCall {
+function fullCall(source: CallReader, id: string, own?: readonly TraceEvidence[]): ReportCall {
+  const { traces } = source
   const trace = traces.get(id)
   if (!trace) throw new Error(`the trace ${id} is gone`)
   const calls = own ?? traces.around(id, AROUND).filter((one) => one.trace.session === trace.session)
   const waterfall = callWaterfall(trace, { calls, find: (one) => traces.get(one) })
-  const path = operation(trace.operation)?.path
-  return { trace, waterfall, exchange: exchangeOf({ trace, stored: traces.exchange(id), path }) }
+  return { trace, waterfall, exchange: exchangeOf(trace, source) }
 }
 
 /** The entries and verdicts of one of several runs, whose sessions and traces may have equal names. */

@@ -2,23 +2,23 @@
 import type { Bytes, Exchange, SentChunk } from '../contract/core/exchange.ts'
 import type { ExchangeNote, KeptBytes } from '../contract/core/exchange-note.ts'
 import { NO_TIME } from '../contract/core/exchange-note.ts'
+import type { Operation } from '../contract/core/operation.ts'
 import type { StoredTrace } from '../contract/core/trace.ts'
-import type { StoredExchange } from '../db/trace-store.ts'
+import type { TraceStore } from '../db/trace-store.ts'
 import { frontDecoded } from '../lib/front-coding.ts'
 import { keptBytes } from '../lib/kept-text.ts'
 import { sumOf } from '../lib/values.ts'
 import { bytesIn, joinedBytes, toBase64 } from './wire-text.ts'
 
-/** The call. */
-interface ExchangedCall {
-  trace: StoredTrace
-  stored: StoredExchange | undefined
-  /** The path of its operation. */
-  path: string | undefined
+/** A store of traces, and the registry of their operations. */
+export interface CallReader {
+  traces: TraceStore
+  operation(name: string): Operation | undefined
 }
 
-/** The wire data, byte by byte. */
-export function exchangeOf({ trace, stored, path }: ExchangedCall): Exchange {
+/** The wire data of a call, byte by byte. */
+export function exchangeOf(trace: StoredTrace, { traces, operation }: CallReader): Exchange {
+  const stored = traces.exchange(trace.id)
   if (!stored) return { object: 'exchange', request: null, response: null, ended: null }
   const { note, request, answer } = stored
   const body = note.request ? kept(note.request, request) : whole([request])
@@ -26,7 +26,7 @@ export function exchangeOf({ trace, stored, path }: ExchangedCall): Exchange {
     object: 'exchange',
     request: {
       method: 'POST',
-      address: note.address ?? path ?? '',
+      address: note.address ?? operation(trace.operation)?.path ?? '',
       headers: note.received ?? trace.request_headers,
       body: joined(body.texts),
       bytes: body.bytes,

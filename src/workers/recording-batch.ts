@@ -36,7 +36,12 @@ export function packBatch({ begun, ended }: AttemptBatch): PackedBatch {
       attempt: { response: response && withoutBytes(response, frames), end, endedAt, reason },
     })),
   })
-  return { attempts, bodies: packTexts(bodies), bytes: joined(frames) }
+  // A buffer of its own, since it is handed over.
+  return {
+    attempts,
+    bodies: packTexts(bodies),
+    bytes: new Uint8Array(Buffer.concat(frames.map((frame) => frame.bytes))),
+  }
 }
 
 function withoutBytes(response: NonNullable<RecordedAttempt['response']>, all: Frame[]) {
@@ -47,18 +52,6 @@ function withoutBytes(response: NonNullable<RecordedAttempt['response']>, all: F
     frames.push(frame.at, frame.bytes.length)
   }
   return { status, headers, at, omitted, frames }
-}
-
-function joined(frames: readonly Frame[]): Uint8Array<ArrayBuffer> {
-  let size = 0
-  for (const { bytes } of frames) size += bytes.length
-  const all = new Uint8Array(size)
-  let at = 0
-  for (const { bytes } of frames) {
-    all.set(bytes, at)
-    at += bytes.length
-  }
-  return all
 }
 
 /** Unpacks them. */

@@ -3,7 +3,6 @@
 import { afterEach, expect, test } from 'bun:test'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { headers } from '../../bench/headers.ts'
 import { sendsOf } from '../../bench/sends.ts'
 import { createTestApp, type TestApp } from '../support/app.ts'
 import { startProvider } from '../support/forward.ts'
@@ -82,7 +81,7 @@ async function sendsWith(options: readonly string[], { config = '' }: { config?:
   writeFileSync(join(folder.path, 'settings.yaml'), config)
   const server = await startServer(['--db', 'sends.db', ...options], { cwd: folder.path })
   try {
-    const counts = await sendsOf(`${server.url}${PATH}`, { body: JSON.stringify(bodyOf(true)), headers, calls: 20 })
+    const counts = await sendsOf(`${server.url}${PATH}`, { body: JSON.stringify(bodyOf(true)), calls: 20 })
     return counts && Math.min(...counts)
   } finally {
     await server.stop()

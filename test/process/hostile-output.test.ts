@@ -188,7 +188,6 @@ test("hostile text in the action's summary: is Markdown text on one line", () =>
       code: 0,
       verdict: 'inconclusive',
       inconclusive: [name],
-      took_ms: 1,
       findings: [finding],
       sessions: [session],
     },
@@ -210,7 +209,6 @@ test("hostile text in the action's summary: is Markdown text on one line", () =>
     problems: [{ kind: name, severity: 'error', message: name, calls: [name], failure_modes: [name], command: name }],
     injection_points: [{ id: name, label: name }],
     cases: [cell],
-    coverage: {},
   })
   expect(explored).toContain(`| ${shown} | ❌ lost |`)
   expect(explored).toContain(`- p1: ${shown} (${shown})`)

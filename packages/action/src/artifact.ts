@@ -2,15 +2,25 @@
 // which brings a client for a whole cloud's storage that is four times as large as all the rest of the action.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { info, setSecret } from '@actions/core'
+import { info, setSecret, warning } from '@actions/core'
 
 const SERVICE = 'twirp/github.actions.results.api.v1.ArtifactService'
 const MIME_TYPE = 'text/html'
 /** The version of the protocol in which a file need not be a zip. */
 const PROTOCOL = 7
 
+/** Uploads the report under a name, and says what happened: what cannot be uploaded is no reason to fail. */
+export async function uploadReport(path: string, name: string | undefined): Promise<void> {
+  if (name === undefined) return
+  try {
+    if (!(await uploadPage(path, name))) info(`the report is ${path}: this runner does not support artifacts`)
+  } catch (error) {
+    warning(`the report ${path} could not be uploaded as ${name}: ${(error as Error).message}`)
+  }
+}
+
 /** Uploads a file; gives false where the runner offers no artifacts, throws when it fails. */
-export async function uploadPage(path: string, name: string): Promise<boolean> {
+async function uploadPage(path: string, name: string): Promise<boolean> {
   const { ACTIONS_RUNTIME_TOKEN: token, ACTIONS_RESULTS_URL: results } = process.env
   if (!token || !results) return false
   const call = async (method: string, body: Record<string, unknown>): Promise<Record<string, unknown>> => {

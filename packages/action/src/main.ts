@@ -2,10 +2,10 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { exportVariable, info, saveState, setFailed, setOutput, summary } from '@actions/core'
+import { uploadReport } from './artifact.ts'
 import { type Inputs, readInputs, workFolder } from './inputs.ts'
 import { install } from './install.ts'
 import { leaveServer, runShown } from './process.ts'
-import { uploadReport } from './report.ts'
 import { type ExecRun, type ExploreReport, execSummary, exploreSummary, exploreVerdict, wrongLines } from './verdict.ts'
 
 /** Runs the step. */

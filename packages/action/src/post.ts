@@ -1,9 +1,9 @@
 // When the job ends: prints the calls of one that has failed, writes the report of a server that was left running, and stops it.
 import { join } from 'node:path'
 import { endGroup, getInput, getState, info, startGroup } from '@actions/core'
+import { uploadReport } from './artifact.ts'
 import { reportName, workFolder } from './inputs.ts'
 import { runProgram } from './process.ts'
-import { uploadReport } from './report.ts'
 
 /** Calls that are drawn. */
 const MAX_DRAWN = 10

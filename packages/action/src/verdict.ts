@@ -21,7 +21,6 @@ export interface ExecRun {
   code: number
   verdict: 'pass' | 'fail' | 'inconclusive'
   inconclusive: readonly string[]
-  took_ms: number
   findings: readonly Finding[]
   sessions: readonly SessionVerdict[]
 }
@@ -42,11 +41,8 @@ export interface ExploreReport {
     injection_point: string
     failure_mode: string
     result: string
-    reason: string
-    scenario: string | null
     derived: boolean
   }[]
-  coverage: Record<string, { done?: number; of: number } & Record<string, unknown>>
 }
 
 /** Lines of a list that are still read. */
@@ -117,14 +113,10 @@ export function wrongLines({ name, findings, sessions }: ExecRun, text: (given: 
   ]
 }
 
-/** The problems that make an exploration fail. */
-export const errorsOf = ({ problems }: Pick<ExploreReport, 'problems'>): ExploreReport['problems'] =>
-  problems.filter(({ severity }) => severity === 'error')
-
 /** The verdict on an exploration in a few words. */
 export function exploreVerdict({ verdict, inconclusive, problems }: ExploreReport): string {
   if (verdict === 'inconclusive') return `INCONCLUSIVE: ${inconclusive.join('; ')}`
-  const failed = errorsOf({ problems }).length
+  const failed = problems.filter(({ severity }) => severity === 'error').length
   return failed > 0 ? `FAIL: ${counted(failed, 'problem')}` : 'no problem'
 }
 

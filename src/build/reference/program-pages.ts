@@ -2,28 +2,19 @@
 import type { Command } from 'commander'
 import { allCommands } from '../../cli/index.ts'
 import { processIo } from '../../cli/io.ts'
-import { flagOf, isFileOnly, isList, SETTINGS, variableOf } from '../../config.ts'
+import { flagOf, isFileOnly, isList, SETTINGS, variableOf, writtenDefault } from '../../config.ts'
 import { block, code, meanings, page, sentence, table } from './markdown.ts'
-
-/** A size or a duration as a file writes it. */
-function shownDefault(value: unknown, takes: string | undefined): string {
-  if (value === undefined || value === '' || (Array.isArray(value) && value.length === 0)) return ''
-  if (typeof value === 'object') return ''
-  if (takes === 'SIZE') return `${Number(value) / 2 ** 20}MiB`
-  if (takes === 'DURATION') return `${Number(value) / 1_000}s`
-  return String(value)
-}
 
 /** One setting. */
 function settingSection(key: keyof typeof SETTINGS): string {
   const setting: { help: string; valid: string; fallback: unknown; takes?: string } = SETTINGS[key]
-  const { help, valid, fallback, takes } = setting
+  const { help, valid, takes } = setting
   const isListed = isList(key)
   const facts = [
     ['key of the file', key],
     ['flag', isFileOnly(key) ? '' : `${flagOf(key)}${takes === undefined ? '' : ` ${takes}`}`],
     ['variable', isFileOnly(key) ? '' : variableOf(key)],
-    ['default', shownDefault(fallback, takes)],
+    ['default', writtenDefault(setting)],
   ].flatMap(([name, value = '']) => (value === '' ? [] : [`- ${name}: ${code(value)}`]))
   return [
     `## ${key}`,

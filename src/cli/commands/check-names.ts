@@ -1,6 +1,5 @@
 // Finds unknown names in fixtures and scenarios: providers, those of models, and operations; and models that are probably
 // misspelled. Any model name is valid, so that is only a warning.
-import type { FixtureFile } from '../../backends/fixture/load.ts'
 import type { Problem } from '../../contract/core/problem.ts'
 import { suggestion } from '../../lib/likely-name.ts'
 import { globRegex } from '../../lib/match.ts'
@@ -30,9 +29,7 @@ function problemAt(path: Path, name: unknown, problemOf: (name: string) => strin
 }
 
 /** A line, with its position, for each model of a fixture file with an unknown provider. */
-export function fixtureNameProblems(file: FixtureFile, known: KnownNames): string[] {
-  const source = sourceOf(file.path, file.text)
-  if (!source) return []
+export function fixtureNameProblems(source: SourceFile, known: KnownNames): string[] {
   const { value } = source
   const many = Array.isArray(value)
   const problems = (many ? value : [value]).flatMap((one: unknown, index): Problem[] => {
@@ -44,9 +41,7 @@ export function fixtureNameProblems(file: FixtureFile, known: KnownNames): strin
 }
 
 /** A line, with its position, for each unknown name in a valid scenario. */
-export function scenarioNameProblems(file: FixtureFile, scenario: Scenario, known: KnownNames): string[] {
-  const source = sourceOf(file.path, file.text)
-  if (!source) return []
+export function scenarioNameProblems(source: SourceFile, scenario: Scenario, known: KnownNames): string[] {
   const rules = scenario.rules.flatMap((rule, index) => {
     const path = ['rules', index, 'match']
     // Workspace operations have other names.

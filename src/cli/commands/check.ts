@@ -126,12 +126,16 @@ async function check({ files, seeds, knownFailures, cassettes }: CheckedFiles, n
     isScenario(file.path, file.text) ? 'scenario' : 'fixture',
   )
   const loaded = collect(() => loadFixtures(fixtureFiles, fixtureSubjects))
-  for (const file of fixtureFiles) problems.push(...fixtureNameProblems(file, names))
+  for (const file of fixtureFiles) {
+    const source = sourceOf(file.path, file.text)
+    if (source) problems.push(...fixtureNameProblems(source, names))
+  }
   const scenarios = scenarioFiles.flatMap((file) =>
     collect(() => {
       const scenario = parseScenario(file.path, file.text)
-      problems.push(...scenarioNameProblems(file, scenario, names))
-      return { scenario, source: parseSource(file.path, file.text) }
+      const source = parseSource(file.path, file.text)
+      problems.push(...scenarioNameProblems(source, scenario, names))
+      return { scenario, source }
     }),
   )
   const recorded = [...cassettes.values()]

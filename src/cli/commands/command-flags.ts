@@ -14,6 +14,7 @@ import {
   isList,
   readConfig,
   SETTINGS,
+  writtenDefault,
 } from '../../config.ts'
 import { parseDuration } from '../../lib/units.ts'
 import { FileError } from '../../schema/source.ts'
@@ -124,17 +125,6 @@ export function rejectUnwritable(files: Record<string, string | undefined>): voi
   }
 }
 
-/** Defaults with a unit, as people write them. */
-const AS_WRITTEN: Record<string, string> = {
-  max_body: '32MiB',
-  max_response: '64MiB',
-  max_recorded: '8MiB',
-  client_timeout: '2m',
-  drain_timeout: '5s',
-  keep_trace_bytes: '256MiB',
-  keep_response_bytes: '128MiB',
-}
-
 /** Collects the values of a repeatable flag. */
 export const repeated = (value: string, all: string[] | undefined): string[] => [...(all ?? []), value]
 
@@ -143,8 +133,8 @@ export function addSettingFlags(command: Command, without: readonly string[] = [
   for (const [key, { takes, help, fallback }] of Object.entries(SETTINGS)) {
     if (isFileOnly(key) || without.includes(key)) continue
     const flag = takes ? `${flagOf(key)} <${takes}>` : flagOf(key)
-    const standard = fallback === undefined || fallback === false || (Array.isArray(fallback) && fallback.length === 0)
-    const text = standard ? help : `${help} (default: ${AS_WRITTEN[key] ?? fallback})`
+    const standard = fallback === false ? '' : writtenDefault(SETTINGS[key as keyof typeof SETTINGS])
+    const text = standard === '' ? help : `${help} (default: ${standard})`
     if (isList(key)) command.option(flag, text, repeated)
     else command.option(flag, text)
   }

@@ -7,7 +7,6 @@ import { join } from 'node:path'
 import { Command } from 'commander'
 import { type Config, ConfigError, type Environment } from '../../config.ts'
 import { caseName, FAILURE_MODES, type FailureModeName } from '../../contract/core/exploration.ts'
-import { FORMATS } from '../../contract/core/formats.ts'
 import { openRunFile } from '../../db/run-file.ts'
 import { MAX_TIMEOUT_MS } from '../../exploration/baseline.ts'
 import {
@@ -24,20 +23,12 @@ import { suggestion } from '../../lib/likely-name.ts'
 import { printableJson } from '../../lib/printable.ts'
 import type { CommandIo, Exiting } from '../io.ts'
 import { exploreLines } from '../print/explore-matrix.ts'
-import {
-  coverageAsJson,
-  exploreJunit,
-  RUNS,
-  reportAsJson,
-  writeExploration,
-  writeScenarios,
-} from '../print/explore-outputs.ts'
+import { exploreJunit, RUNS, reportAsJson, writeExploration, writeScenarios } from '../print/explore-outputs.ts'
 import { isJudgedAlone, repeater, scenarioRepeater, shellLine } from '../print/explore-repeat.ts'
 import { drawingWidth } from '../print/output.ts'
 import { writeOutputFile } from '../print/output-file.ts'
 import { exploreProgress } from '../print/progress.ts'
 import { fittedReport } from '../print/report.ts'
-import type { ExploreJson } from '../print/report-schemas.ts'
 import { addCoverage, readCoverage } from '../run/coverage-file.ts'
 import { keptState } from '../run/explore-state.ts'
 import { announceAddresses } from '../run/listen.ts'
@@ -148,12 +139,8 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   const progress = exploreProgress(io)
   const player = config.forwarding.upstreams.length > 0 ? undefined : routeRunner(io, config)
   const began = realClock.now()
-  const [over, ended] = [new AbortController(), new AbortController()]
-  if (budget !== undefined)
-    realClock.sleep(budget, ended.signal).then(
-      () => over.abort(),
-      () => {},
-    )
+  const over = new AbortController()
+  const limits = budget === undefined ? [] : [AbortSignal.timeout(budget)]
   // Between two runs there is no command that a signal could end.
   let interrupted = false
   const stopListening = io.signals.onStop(() => {
@@ -163,7 +150,7 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   const result = await explore({
     ...{ classes, only, depth, jobs, prune, limitMs, timeoutMs, before: state.before },
     isKnown: (result) => isKnownFailure(known, result),
-    over: over.signal,
+    over: AbortSignal.any([over.signal, ...limits]),
     run: observer({ io, program: commandProgram(io, command, config, { leaveEnv, notEmulated }), config, file }),
     runRoute: only === undefined ? player?.play : undefined,
     hasTime: (ms = 0) => budget === undefined || realClock.now() - began + ms < budget,
@@ -172,14 +159,13 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
       if (one.isNew) progress.show(one)
     },
   }).finally(() => {
-    ended.abort()
     stopListening()
     progress.end()
     player?.close()
     file.close()
   })
   const found: Exploration = { ...result, stopped: result.stopped || interrupted }
-  if (found.failedBaseline) return refuseRed(io, found.failedBaseline, found.baselines, json === true)
+  if (found.failedBaseline) return refuseRed(io, found.failedBaseline, found, json === true)
   if (only !== undefined && found.cases.length === 0 && !found.stopped) throw new ConfigError(unknownCase(only, found))
   const isWhole = classes.length === 0 && only === undefined && found.skipped.length === 0
   const { cases, fixed } = acceptKnownFailures(found.cases, known, isWhole)
@@ -246,37 +232,21 @@ function classOf(text: string): FailureModeName {
 const readKnown = (named: string | undefined) =>
   named !== undefined || existsSync(KNOWN_FILE) ? readKnownFailures(named ?? KNOWN_FILE) : []
 
-const NONE = { of: 0, all: 0 }
-const NOTHING_EXPLORED: ExploreJson = {
-  format_version: FORMATS.reports,
-  verdict: 'fail',
-  ...{
-    inconclusive: [],
-    problems: [],
-    injection_points: [],
-    cases: [],
-    recovery_paths: {},
-    routes: [],
-    not_run: [],
-    not_emulated: [],
-    dropped: 0,
-    runs: 0,
-    runs_saved: 0,
-    serial_reason: null,
-    left_processes: false,
-  },
-  coverage: coverageAsJson({ delivered: NONE, tolerated: NONE, recoveryPaths: NONE }),
-}
-
 /** A command that fails without a fault proves nothing. */
 function refuseRed(
   { stdout, stderr, log }: CommandIo,
   { code, stopped, output }: NonNullable<Exploration['failedBaseline']>,
-  { runs, failed }: Exploration['baselines'],
+  found: Exploration,
   json: boolean,
 ): number {
+  const { runs, failed } = found.baselines
   stderr.raw(output)
-  if (json) stdout.json({ ...NOTHING_EXPLORED, baseline_failure: { code, output, runs, failed } } satisfies ExploreJson)
+  if (json) {
+    const coverage = coverageOf([], found, {})
+    const judgement: ExplorationVerdict = { verdict: 'fail', inconclusive: [] }
+    const report = { found, coverage, judgement, cases: [], problems: [], fixed: [], notEmulated: [], repeat: () => '' }
+    stdout.json({ ...reportAsJson(report, new Map()), baseline_failure: { code, output, runs, failed } })
+  }
   log.line(
     'error',
     stopped

@@ -2,6 +2,7 @@
 import { Command } from 'commander'
 import { serverAddress } from '../../config.ts'
 import { directFetch } from '../../lib/direct-fetch.ts'
+import { counted } from '../../lib/units.ts'
 import { asObject } from '../../lib/values.ts'
 import { ServerError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
@@ -35,5 +36,5 @@ async function healthOf(url: string): Promise<string> {
     )
   const sessions = asObject(counts)?.sessions
   if (sessions === undefined) throw new ServerError(`the server at ${url} is not an Understudy server`)
-  return `${instance} is ${status}, with ${sessions} ${sessions === 1 ? 'session' : 'sessions'}`
+  return `${instance} is ${status}, with ${counted(Number(sessions), 'session')}`
 }

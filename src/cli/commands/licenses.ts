@@ -1,5 +1,5 @@
 // understudy licenses: the licenses of everything inside the executable.
-import { Argument, Command } from 'commander'
+import { Command } from 'commander'
 import { ConfigError } from '../../config.ts'
 import { suggestion } from '../../lib/likely-name.ts'
 import type { CommandIo } from '../io.ts'
@@ -14,7 +14,7 @@ interface Options {
 export function licensesCommand({ stdout }: CommandIo): Command {
   return new Command('licenses')
     .description('print the licenses of everything inside the executable')
-    .addArgument(new Argument('[NAME...]', 'packages whose license texts to print (default: a list of all)'))
+    .argument('[NAME...]', 'packages whose license texts to print (default: a list of all)')
     .option('--text', 'print all license texts')
     .option('--json', 'print name, version, license and text of each as JSON')
     .action((names: string[], { text, json }: Options) => {

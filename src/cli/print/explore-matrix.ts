@@ -26,7 +26,7 @@ import {
 import type { NotEmulatedCalls } from '../run/not-emulated.ts'
 import { paint, wrapText } from './output.ts'
 import { lengthOf } from './overview.ts'
-import { notEmulatedLines } from './report.ts'
+import { notEmulatedLines, verdictText } from './report.ts'
 
 const COLOURS: Readonly<Record<CaseStyle['tone'], Parameters<typeof paint>[0]>> = {
   good: 'green',
@@ -74,12 +74,11 @@ export function exploreLines(report: ExploreReport): string[] {
 }
 
 /** The verdict in a few words. Cases that were not run do not count as passed. */
-function verdictLine({ found, cases, problems, judgement: { verdict, inconclusive } }: ExploreReport): string {
-  const sentence = explorationSentence({ problems, cases })
-  if (verdict === 'fail') return `${paint('red', 'FAIL')}: ${sentence}`
-  if (verdict === 'inconclusive') return `${paint('yellow', 'INCONCLUSIVE')}: ${inconclusive.join('; ')}`
-  const partly = found.skipped.length > 0 || found.dropped > 0 ? '; other cases were not run' : ''
-  return `${paint('green', 'PASS')}: ${sentence}${partly}`
+function verdictLine({ found, cases, problems, judgement }: ExploreReport): string {
+  if (judgement.verdict === 'inconclusive') return verdictText(judgement)
+  const isPart = judgement.verdict === 'pass' && (found.skipped.length > 0 || found.dropped > 0)
+  const partly = isPart ? '; other cases were not run' : ''
+  return `${verdictText(judgement)}: ${explorationSentence({ problems, cases })}${partly}`
 }
 
 /** Rows are failure modes, columns injection points; as many columns side by side as fit. */

@@ -105,7 +105,7 @@ export const reportAsJson = (
 })
 
 /** The three coverage numbers as `--json` prints them. */
-export const coverageAsJson = ({ delivered, tolerated, recoveryPaths }: CoverageNumbers) => ({
+const coverageAsJson = ({ delivered, tolerated, recoveryPaths }: CoverageNumbers) => ({
   faults: shareAsJson(delivered),
   tolerance: shareAsJson(tolerated),
   recovery_paths: shareAsJson(recoveryPaths),

@@ -7,12 +7,11 @@ import { fixtureSubjects } from '../../endpoints/index.ts'
 import { SeedSchema } from '../../resources/seeds/seed-file.ts'
 import { ScenarioFile } from '../../scenarios/schema.ts'
 import { DriftJson, ExecJson, ExploreJson, RehearseJson } from './report-schemas.ts'
-import type { SchemaKind } from './schema-kinds.ts'
 
 const files = (title: string, schema: z.ZodType) => () => schemaOf(`Understudy ${title}`, schema, 'input')
 const reports = (title: string, schema: z.ZodType) => () => schemaOf(`Understudy ${title}`, schema, 'output')
 /** Each by the name of its file format or report. */
-export const jsonSchemas: Record<SchemaKind, () => object> = {
+export const jsonSchemas = {
   fixture: () => schemaOf('Understudy fixture file, version 1', fixtureFile(), 'input'),
   seed: files('seed file, version 1', SeedSchema),
   scenario: files('scenario file, version 1', ScenarioFile),

@@ -95,10 +95,10 @@ export const fittedReport = (lines: readonly string[], width: number | undefined
   })
 
 /** The report on one session, as lines. */
-export const reportLines = (report: Verification, strict = false): string[] => [
-  ...wrongLines(report, strict),
+export const reportLines = (report: Verification): string[] => [
+  ...wrongLines(report, false),
   ...togetherLines([report]),
-  ...rightLines(report, strict),
+  ...rightLines(report, false),
 ]
 
 /** Names the part of a session, if it is not the whole. */

@@ -1,7 +1,7 @@
 // The file in which runs accumulate the coverage of recovery paths: --coverage of exec and explore.
 import { existsSync, readFileSync } from 'node:fs'
 import { mergeRecoveryPaths, type RecoveryPathCounts } from '../../exploration/recovery-paths.ts'
-import { asObject, isObject } from '../../lib/values.ts'
+import { asObject, isObject, parsedJson } from '../../lib/values.ts'
 import { FileError } from '../../schema/source.ts'
 import { writeOutputFile } from '../print/output-file.ts'
 
@@ -14,17 +14,9 @@ const isCounts = (value: unknown): value is RecoveryPathCounts => isObject(value
  */
 export function readCoverage(file: string): RecoveryPathCounts {
   if (!existsSync(file)) return {}
-  const { recovery_paths: counts, ...others } = asObject(parsed(file)) ?? {}
+  const { recovery_paths: counts, ...others } = asObject(parsedJson(readFileSync(file, 'utf8'))) ?? {}
   if (isCounts(counts) && Object.keys(others).length === 0) return counts
   throw new FileError(`--coverage ${JSON.stringify(file)} is not a coverage file: choose another file, or delete it`)
-}
-
-function parsed(file: string): unknown {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'))
-  } catch {
-    return undefined
-  }
 }
 
 /** Adds the counts of runs to the earlier ones, and returns all of them. */

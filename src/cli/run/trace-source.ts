@@ -155,10 +155,7 @@ function fileSource(file: string, only: string | undefined): TraceSource {
       if (!trace) throw new ServerError(`there is no trace with the id ${JSON.stringify(id)} in ${file}`)
       return trace
     },
-    async exchange(trace) {
-      const path = operationNamed(trace.operation)?.path
-      return exchangeOf({ trace, stored: store.exchange(trace.id), path })
-    },
+    exchange: async (trace) => exchangeOf(trace, { traces: store, operation: operationNamed }),
     follow: () => undefined,
   }
 }

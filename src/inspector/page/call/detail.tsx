@@ -160,15 +160,9 @@ function RequestTab({ trace: { request, rendered, route }, exchange }: ReportCal
         </Block>
       )}
       {received && typeof request === 'string' ? null : (
-        <Block title={received ? 'Client request (parsed)' : 'Request'} copy={indented(request)}>
-          <Json value={request} label="Request" />
-        </Block>
+        <JsonBlock title={received ? 'Client request (parsed)' : 'Request'} value={request} label="Request" />
       )}
-      {rendered !== null && (
-        <Block title={UNDERSTOOD[route]} copy={indented(rendered)}>
-          <Json value={rendered} label="Rendered request" />
-        </Block>
-      )}
+      {rendered !== null && <JsonBlock title={UNDERSTOOD[route]} value={rendered} label="Rendered request" />}
     </>
   )
 }
@@ -450,14 +444,19 @@ function ParsedResponse({ trace: { response: answer, error, stream }, note }: { 
       ) : (
         <>
           <Sayings title="Response text" sayings={responseSayings(answer)} />
-          <Block title={stream ? 'Response (assembled)' : 'Response'} copy={indented(answer)}>
-            <Json value={answer} label="Response" />
-          </Block>
+          <JsonBlock title={stream ? 'Response (assembled)' : 'Response'} value={answer} label="Response" />
         </>
       )}
     </>
   )
 }
+
+/** A value as JSON, with a title and a button that copies it. */
+const JsonBlock = ({ title, value, label }: { title: string; value: unknown; label: string }) => (
+  <Block title={title} copy={indented(value)}>
+    <Json value={value} label={label} />
+  </Block>
+)
 
 /** A value as formatted text. */
 const indented = (value: unknown) => () => JSON.stringify(value, null, 2)

@@ -347,7 +347,7 @@ function Repeat({ cell: { scenario, repeat, repeatScenario } }: { cell: Reported
         <section class="block">
           <header>
             <h3>Scenario</h3>
-            <button type="button" class="quiet" onClick={() => saveFile(`${file}.yaml`, scenario, 'application/yaml')}>
+            <button type="button" class="quiet" onClick={() => saveFile(`${file}.yaml`, scenario)}>
               <Icon name="save" />
               <span>Save</span>
             </button>

@@ -20,7 +20,6 @@ export const ICON_PATHS = {
   help: 'M6 6a2 2 0 1 1 2.5 2c-.4.2-.5.5-.5 1v.5M8 12h.01',
   save: 'M8 2v8M5 7l3 3 3-3M3 13h10',
   compare: 'M8 2v12M5 5 2 8l3 3M11 5l3 3-3 3',
-  next: 'm4 6 4 4 4-4',
 } as const
 
 /** Name of an icon. */

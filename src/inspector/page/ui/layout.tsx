@@ -39,9 +39,9 @@ async function copyText(text: string): Promise<void> {
 }
 
 /** Saves a text as a file. */
-export function saveFile(name: string, text: string, type = 'text/plain'): void {
+export function saveFile(name: string, text: string): void {
   const link = document.createElement('a')
-  link.href = URL.createObjectURL(new Blob([text], { type }))
+  link.href = URL.createObjectURL(new Blob([text], { type: 'text/plain' }))
   link.download = name
   link.click()
   setTimeout(() => URL.revokeObjectURL(link.href), 1_000)
