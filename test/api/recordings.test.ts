@@ -123,16 +123,28 @@ test('recording: numbers no value as an earlier recording has numbered one of a 
   expect(numbers).toEqual(['<secret:email:1>', '<secret:email:3>', '<secret:email:4>'])
 })
 
-test('recording: writes responses while others follow without a pause', async () => {
+test('recording: writes in a pause, and after five seconds without one', async () => {
   jest.useFakeTimers()
   try {
     const { recorder, call } = recording('busy')
-    for (let calls = 0; calls < 100; calls++) {
-      await call('a', 'b')
-      jest.advanceTimersByTime(10)
+    const pass = async (ms: number) => {
+      jest.advanceTimersByTime(ms)
+      await nextTurn()
     }
-    jest.advanceTimersByTime(50)
-    while (recorder.recorded()[0]?.attempts !== 100) await nextTurn()
+    const callFor = async (calls: number) => {
+      for (let made = 0; made < calls; made++) {
+        await call('a', 'b')
+        await pass(10)
+      }
+    }
+    const written = () => recorder.recorded()[0]?.attempts
+    await callFor(400)
+    expect(written()).toBe(0)
+    await callFor(200)
+    while (!written()) await nextTurn()
+    expect(written()).toBeLessThan(600)
+    for (let ticks = 0; ticks < 4; ticks++) await pass(20)
+    while (written() !== 600) await nextTurn()
   } finally {
     jest.useRealTimers()
   }

@@ -41,8 +41,16 @@ export class Backlog {
     return this.#room.promise
   }
 
+  get isHalfFull(): boolean {
+    return this.#reaches(2)
+  }
+
   get #isFull(): boolean {
-    return this.#count >= this.#max.count || this.#bytes >= this.#max.bytes
+    return this.#reaches(1)
+  }
+
+  #reaches(part: number): boolean {
+    return this.#count >= this.#max.count / part || this.#bytes >= this.#max.bytes / part
   }
 
   #letThrough(): void {

@@ -53,12 +53,14 @@ export interface Recorder {
   finish(end?: RunEnd): Promise<void>
 }
 
-/** Attempts that have ended are handed over so many ms later, together. */
+/** Attempts that have ended are packed so many ms later, together. */
 const BATCH_MS = 20
+/** They are handed over when as long nothing has begun or ended, and after so many ms in any case: at full load, the worker would take time from calls. */
+const MAX_HELD_MS = 5_000
 /** So many ms an attempt waits for those that were sent before it: the order of placeholders and of the file is that of sending. */
 const MAX_WAIT_MS = 1_000
-/** Responses and their bytes that may wait to be written. With more, further attempts wait. */
-const MAX_WAITING = { count: 10_000, bytes: 64 * 2 ** 20 }
+/** Responses and their bytes that may wait to be written. With more, further attempts wait; with half of it, they are handed over. */
+const MAX_WAITING = { count: 50_000, bytes: 64 * 2 ** 20 }
 
 /** Creates a recorder. */
 export const createRecorder = (options: RecorderOptions): Recorder => new WorkerRecorder(options)
@@ -69,6 +71,12 @@ interface Session {
   /** Attempts that are not handed over, in the order in which they were sent; with a number, the worker knows that they were sent. */
   readonly attempts: Map<NotedAttempt, number | undefined>
   isOpened: boolean
+}
+
+/** Attempts that are packed for the worker. */
+interface Batch {
+  request: RecordingRequest
+  size: BacklogSize
 }
 
 /** Why nothing more is recorded, and whether the cassettes are complete. */
@@ -89,6 +97,11 @@ class WorkerRecorder implements Recorder, AttemptSink {
   #end: RecordingEnd | undefined
   #isEnding = false
   #isScheduled = false
+  /** How many attempts have begun or ended since the last batch was packed. */
+  #events = 0
+  /** Batches that wait for a pause, and since when. */
+  #held: Batch[] = []
+  #heldSince = 0
   #sending = Promise.resolve()
   /** What has ended and is not written: in all, and by request to the worker. */
   readonly #backlog = new Backlog(MAX_WAITING)
@@ -114,6 +127,7 @@ class WorkerRecorder implements Recorder, AttemptSink {
     const session = this.#sessionOf(attempt)
     session.attempts.set(attempt, undefined)
     this.#active.add(session)
+    this.#events++
   }
 
   ended(attempt: NotedAttempt): void {
@@ -123,6 +137,7 @@ class WorkerRecorder implements Recorder, AttemptSink {
       return
     }
     this.#backlog.add({ count: 1, bytes: attempt.size })
+    this.#events++
     this.#schedule()
   }
 
@@ -130,6 +145,7 @@ class WorkerRecorder implements Recorder, AttemptSink {
     this.#isEnding = true
     for (const { attempts } of this.#active) for (const attempt of attempts.keys()) attempt.left()
     await this.#send()
+    this.#release()
     if (this.#worker) {
       this.#finished = Promise.withResolvers()
       this.#worker.hold()
@@ -159,13 +175,14 @@ class WorkerRecorder implements Recorder, AttemptSink {
 
   #send(): Promise<void> {
     this.#sending = this.#sending
-      .then(() => this.#sendBatch())
+      .then(() => this.#pack())
+      .then(() => this.#releaseIfDue())
       .catch(({ message }: Error) => this.#stop({ isComplete: false, reason: message }))
     return this.#sending
   }
 
-  /** Hands over the attempts whose turn it is. */
-  async #sendBatch(): Promise<void> {
+  /** Packs the attempts whose turn it is. */
+  async #pack(): Promise<void> {
     const begun: BegunAttempt[] = []
     const forms: Promise<unknown>[] = []
     const ended: EndedAttempt[] = []
@@ -205,7 +222,21 @@ class WorkerRecorder implements Recorder, AttemptSink {
     if (begun.length + ended.length === 0) return
     begun.sort((one, other) => one.number - other.number)
     const batch = packBatch({ begun, ended })
-    this.#request({ type: 'record', opened, learned, batch }, { count: ended.length, bytes })
+    if (this.#held.length === 0) this.#heldSince = now
+    this.#held.push({ request: { type: 'record', opened, learned, batch }, size: { count: ended.length, bytes } })
+  }
+
+  /** Hands over what is packed, in a pause or when it has waited for long. */
+  #releaseIfDue(): void {
+    const isPause = this.#events === 0
+    this.#events = 0
+    if (this.#held.length === 0) return
+    if (isPause || this.#backlog.isHalfFull || monotonicMs() - this.#heldSince >= MAX_HELD_MS) this.#release()
+    else this.#schedule()
+  }
+
+  #release(): void {
+    for (const { request, size } of this.#held.splice(0)) this.#request(request, size)
   }
 
   #newRecording(session: string): NewRecording {
@@ -241,6 +272,7 @@ class WorkerRecorder implements Recorder, AttemptSink {
     this.#end = end
     this.#worker?.end()
     this.#worker = undefined
+    this.#held = []
     this.#backlog.clear()
     this.#finished?.resolve()
     if (!end.isComplete) for (const session of this.#sessions.values()) this.#lose(session, end)
