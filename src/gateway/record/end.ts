@@ -1,7 +1,6 @@
 // Ends every call. The trace is queued before anything else can fail, and a bug on the way is reported and recorded.
 // The end is outside of everything that changes a response, including faults.
 
-import type { Redactor } from '../../cassettes/redact.ts'
 import { ApiError, bugError, envelope } from '../../contract/core/error.ts'
 import type { ExchangeNote } from '../../contract/core/exchange-note.ts'
 import type { KeyValueEntry, KeyValueStore } from '../../contract/core/key-value.ts'
@@ -19,11 +18,11 @@ import type { Call } from '../call.ts'
 import { bugOf, errorOf, type Failure, failureOf, NOT_RECEIVED } from '../outcome.ts'
 import { sentWhole } from '../stream/sent-body.ts'
 import { endOfAborted } from '../stream/sent-end.ts'
-import type { CallEnd, CallResult } from '../types.ts'
+import type { CallEnd, CallResult, GatewayParts } from '../types.ts'
 import { clientNote } from './client-mark.ts'
 import { exchangeNote } from './exchange-note.ts'
-import { headersOf } from './recorder.ts'
-import type { SentResponse, TraceRecorder } from './recording.ts'
+import { headersOf, type TraceRecorder } from './recorder.ts'
+import type { SentResponse } from './recording.ts'
 import type { TraceRedaction } from './redaction.ts'
 import { shownHeaders } from './request-headers.ts'
 import {
@@ -40,13 +39,9 @@ import {
 const redactions = lazy<typeof import('./redaction.ts')>(() => require('./redaction.ts'))
 
 /** What the end of a call needs besides its recording. */
-export interface CallEnding {
-  /** Reports a bug. */
-  report(error: unknown): void
+export interface CallEnding extends Pick<GatewayParts, 'report' | 'redactorOf'> {
   /** Limits how often the headers of successful calls are kept. */
   headers: Allowance
-  /** The redactor of a session; absent while no cassettes are recorded or replayed. */
-  redactorOf?: ((session: string) => Redactor) | undefined
 }
 
 /** Creates the end of a recorded call. */
@@ -99,7 +94,7 @@ async function save(
   { report, headers, redactorOf }: CallEnding,
 ): Promise<ApiError | undefined> {
   const { observers, seq, call, endedSteps: steps } = recording
-  const redaction = redactorOf && redactions().traceRedaction(redactorOf(call.session.name))
+  const redaction = redactorOf && new (redactions().TraceRedaction)(redactorOf(call.session.name))
   let saved: TraceRecord | undefined
   let value: unknown
   let { request } = recording
