@@ -2,9 +2,9 @@
 import { ApiError } from '../contract/core/error.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { realClock } from '../lib/clock.ts'
-import { NestedTooDeep, parseInSlices, TooManyValues } from '../lib/json-reading.ts'
+import { parseInSlices, TooManyValues } from '../lib/json-reading.ts'
 import { lazy } from '../lib/lazy.ts'
-import { mayNestTooDeep, nestingProblem } from '../lib/nesting.ts'
+import { NestedTooDeep, parseNested } from '../lib/nesting.ts'
 import { isLarge } from '../lib/slices.ts'
 import { type TimeoutErrors, within } from '../lib/timeout.ts'
 import { halfCharacterIn, halfCharacterProblem, mayHoldHalf } from '../lib/well-formed.ts'
@@ -83,14 +83,14 @@ const decoder = new TextDecoder()
 /** Reads a JSON body at once; throws 415 for another content type. */
 export function readJson(bytes: Uint8Array, type: string | null): RequestBody {
   const text = bodyText(bytes, type)
-  let value: unknown
   try {
-    value = JSON.parse(text)
+    return wholeBody(text, parseNested(text))
   } catch (error) {
-    return rejected(text, notJson(error as Error))
+    return rejected(text, toBodyError(error))
   }
-  const nested = mayNestTooDeep(text) ? nestingProblem(value) : undefined
-  if (nested) return rejected(text, invalidJson(`the body ${nested}`))
+}
+
+function wholeBody(text: string, value: unknown): RequestBody {
   const half = mayHoldHalf(text) ? halfCharacter(value) : undefined
   return half ? rejected(text, half) : { text, value }
 }
@@ -119,8 +119,7 @@ export async function readLargeJson(bytes: Uint8Array, type: string | null, maxV
   try {
     const value = await parseInSlices(text, { most: maxValues })
     await nextTurn()
-    const half = mayHoldHalf(text) ? halfCharacter(value) : undefined
-    return half ? rejected(text, half) : { text, value }
+    return wholeBody(text, value)
   } catch (error) {
     return rejected(text, toBodyError(error))
   }
@@ -129,8 +128,8 @@ export async function readLargeJson(bytes: Uint8Array, type: string | null, maxV
 function toBodyError(error: unknown): ApiError {
   if (error instanceof TooManyValues) return new ApiError(400, 'too_many_values', `the body ${error.message}`)
   if (error instanceof NestedTooDeep) return invalidJson(`the body ${error.message}`)
-  if (error instanceof SyntaxError) return notJson(error)
-  throw error
+  if (!(error instanceof SyntaxError)) throw error
+  return invalidJson(`the body is not valid JSON: ${error.message.replace(/^JSON Parse error: /, '')}`)
 }
 
 function bodyText(bytes: Uint8Array, type: string | null): string {
@@ -142,9 +141,6 @@ function bodyText(bytes: Uint8Array, type: string | null): string {
 /** A body that is not JSON is kept as text. */
 const rejected = (text: string, error: ApiError): RequestBody => ({ text: JSON.stringify(text), refused: error })
 const invalidJson = (message: string) => new ApiError(400, 'invalid_json', message)
-
-const notJson = ({ message }: Error) =>
-  invalidJson(`the body is not valid JSON: ${message.replace(/^JSON Parse error: /, '')}`)
 
 /** Reads a form; its fields are texts or `File`s. Throws 415 for another content type. */
 export async function readForm(bytes: Uint8Array, type: string | null, operation: FormOf): Promise<RequestBody> {
