@@ -67,7 +67,11 @@ const TOPICS: Record<string, readonly ModerationCategory[]> = {
 }
 const OF_MINORS = 'the sexual abuse of minors'
 
-function compose(request: ModerationRequest, script: ModerationScript, { id, model }: AttemptContext): RenderedAnswer {
+function compose(
+  request: ModerationRequest,
+  script: ModerationScript,
+  { model, answerContext: { id } }: AttemptContext,
+): RenderedAnswer {
   const texts = textsOf(request)
   const tokens = sumTokens(texts, countCached)
   const body = (): ModerationList => ({
