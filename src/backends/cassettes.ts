@@ -13,7 +13,7 @@ import { realClock } from '../lib/clock.ts'
 import { FileError } from '../schema/source.ts'
 import { VERSION } from '../version.ts'
 import type { Transport } from './forward/transport.ts'
-import { createRecorder, type Recorder } from './record/recorder.ts'
+import { Recorder } from './record/recorder.ts'
 import { upstreamRequest } from './record/upstream-request.ts'
 import { replayAttempt } from './replay/replayed-response.ts'
 import { ReplayMiss, Tape } from './replay/tape.ts'
@@ -82,9 +82,9 @@ export function createCassettes(options: CassetteOptions) {
       const cassette = openTape(folder, replayedOf(session))
       return new Tape({ session, cassette, rules, redactor: redactorOf(session), allow })
     })
-  const recorder: Recorder | undefined =
+  const recorder =
     record !== undefined || onMiss === 'record'
-      ? createRecorder({
+      ? new Recorder({
           folder,
           header: (session) => ({
             session,

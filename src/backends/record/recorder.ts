@@ -22,7 +22,7 @@ import { type AttemptSink, type NotedAttempt, tapped } from './tap.ts'
 import { notedRequest } from './upstream-request.ts'
 
 /** How is recorded. */
-export interface RecorderOptions {
+interface RecorderOptions {
   folder: string
   /** The header of a new cassette with this name. */
   header(cassette: string): NewHeader
@@ -40,28 +40,12 @@ export interface RecorderOptions {
   report(line: string): void
 }
 
-/** Records what providers send. */
-export interface Recorder {
-  /** A transport that records. */
-  recording(transport: Transport): Transport
-  /** What was recorded so far. */
-  recorded(): RecordedSession[]
-  /**
-   * Records what is in progress as left by its client, and writes everything.
-   * @param end how the run ended, if badly: older cassettes then stay in place, and those of an interrupted run incomplete
-   */
-  finish(end?: RunEnd): Promise<void>
-}
-
 /** Attempts that have ended are handed over so many ms later, together. */
 const BATCH_MS = 20
 /** So many ms an attempt waits for those that were sent before it: the order of placeholders and of the file is that of sending. */
 const MAX_WAIT_MS = 1_000
 /** Responses and their bytes that may wait to be written. With more, further attempts wait. */
 const MAX_WAITING = { count: 10_000, bytes: 64 * 2 ** 20 }
-
-/** Creates a recorder. */
-export const createRecorder = (options: RecorderOptions): Recorder => new WorkerRecorder(options)
 
 /** A session that is recorded. */
 interface Session {
@@ -77,7 +61,8 @@ interface RecordingEnd {
   reason: string
 }
 
-class WorkerRecorder implements Recorder, AttemptSink {
+/** Records what providers send. */
+export class Recorder implements AttemptSink {
   readonly #options: RecorderOptions
   readonly #sessions = new Map<string, Session>()
   /** Sessions with attempts that are not handed over. */
@@ -98,10 +83,12 @@ class WorkerRecorder implements Recorder, AttemptSink {
     this.#options = options
   }
 
+  /** A transport that records. */
   recording(transport: Transport): Transport {
     return tapped(transport, this, this.#options.limit)
   }
 
+  /** What was recorded so far. */
   recorded(): RecordedSession[] {
     return [...this.#sessions.values()].map(({ recorded }) => recorded)
   }
@@ -126,6 +113,10 @@ class WorkerRecorder implements Recorder, AttemptSink {
     this.#schedule()
   }
 
+  /**
+   * Records what is in progress as left by its client, and writes everything.
+   * @param end how the run ended, if badly: older cassettes then stay in place, and those of an interrupted run incomplete
+   */
   async finish(end?: RunEnd): Promise<void> {
     this.#isEnding = true
     for (const { attempts } of this.#active) for (const attempt of attempts.keys()) attempt.left()
