@@ -80,8 +80,7 @@ const unsupported = (type: string | null, expected: string) =>
   new ApiError(415, 'unsupported_media_type', `content-type ${quote(type)} is not supported; send ${expected}`)
 
 const decoder = new TextDecoder()
-/** Reads a JSON body at once; throws 415 for another content type. */
-export function readJson(bytes: Uint8Array, type: string | null): RequestBody {
+function readSmallJson(bytes: Uint8Array, type: string | null): RequestBody {
   const text = bodyText(bytes, type)
   try {
     return wholeBody(text, parseNested(text))
@@ -103,17 +102,18 @@ export const CALL_VALUES = 400_000
 /** Maximum number of values in any other body: 5,000 datapoints of 20 values each. */
 export const RECORD_VALUES = 100_000
 
-/** Reads a JSON body of any size, a large one in slices; 400 when it has more than `most` values. */
-export function readAnyJson(
+/**
+ * Reads a JSON body, a large one in slices; 400 when that has more than `maxValues` values. Throws 415 for another
+ * content type.
+ */
+export const readJson = (
   bytes: Uint8Array,
   type: string | null,
   maxValues: number,
-): RequestBody | Promise<RequestBody> {
-  return isLarge(bytes) ? readLargeJson(bytes, type, maxValues) : readJson(bytes, type)
-}
+): RequestBody | Promise<RequestBody> =>
+  isLarge(bytes) ? readLargeJson(bytes, type, maxValues) : readSmallJson(bytes, type)
 
-/** Reads a large JSON body in slices; 400 when it has more than `maxValues` values. */
-export async function readLargeJson(bytes: Uint8Array, type: string | null, maxValues: number): Promise<RequestBody> {
+async function readLargeJson(bytes: Uint8Array, type: string | null, maxValues: number): Promise<RequestBody> {
   await nextTurn()
   const text = bodyText(bytes, type)
   try {
