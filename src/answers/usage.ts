@@ -1,6 +1,7 @@
 // The token counts in a response.
 import type { Usage } from '../contract/router/chat.ts'
 import type { TextScript } from '../contract/router/script.ts'
+import { sumOf } from '../lib/values.ts'
 import type { TextAnswer } from './text-answer.ts'
 
 /** Details of the token counts that only some calls have. */
@@ -11,9 +12,6 @@ interface UsageDetails {
   audioOut?: number
 }
 
-const plusTokens = (total: number, answer: TextAnswer) => total + answer.tokens
-const plusReasoning = (total: number, answer: TextAnswer) => total + answer.reasoningTokens
-
 /** The usage object of the responses to one prompt; a script's own counts take precedence. */
 export function usageOf(
   script: TextScript,
@@ -22,7 +20,7 @@ export function usageOf(
   details: UsageDetails = {},
 ): Usage {
   const { cached = 0, cacheCreation = 0, audioIn = 0, audioOut = 0 } = details
-  const spoken = answers.reduce(plusTokens, audioOut)
+  const spoken = audioOut + sumOf(answers, ({ tokens }) => tokens)
   const prompt = script.usage?.prompt_tokens ?? promptTokens
   const completion = script.usage?.completion_tokens ?? spoken
   return {
@@ -31,7 +29,7 @@ export function usageOf(
     total_tokens: prompt + completion,
     prompt_tokens_details: { cached_tokens: cached, cache_creation_tokens: cacheCreation, audio_tokens: audioIn },
     completion_tokens_details: {
-      reasoning_tokens: answers.reduce(plusReasoning, 0),
+      reasoning_tokens: sumOf(answers, ({ reasoningTokens }) => reasoningTokens),
       accepted_prediction_tokens: 0,
       rejected_prediction_tokens: 0,
       audio_tokens: audioOut,

@@ -10,7 +10,7 @@ import { suggestion } from '../lib/likely-name.ts'
 import { globRegex } from '../lib/match.ts'
 import { once } from '../lib/once.ts'
 import { FileError, parseSource, problemsIn, type SourceFile } from '../schema/source.ts'
-import { problemsOf, safeParse } from '../schema/validation.ts'
+import { problemsOf, problemsWith, safeParse } from '../schema/validation.ts'
 import type { Scenario } from './engine.ts'
 import { isOfRouter, pointOf } from './rule-match.ts'
 import type { Rule, ScenarioFile } from './schema.ts'
@@ -36,27 +36,19 @@ export const isIncident = ({ location }: Pick<Scenario, 'location'>): boolean =>
  */
 export const parseScenario = (path: string, text: string): Scenario => scenarioIn(parseSource(path, text), text)
 
-/** Maximum number of problems to report. */
-const MAX_PROBLEMS = 100
-
 /**
  * The scenario in a parsed file.
  * @throws FileError with all problems.
  */
 export function scenarioIn(source: SourceFile, text: string): Scenario {
   const result = safeParse(format().ScenarioFile, source.value)
-  if (!result.success) {
-    const problems = problemsOf(result.error, source.value)
-    throw new FileError(problems.slice(0, MAX_PROBLEMS).map((problem) => source.line(problem, 'the scenario')))
-  }
+  if (!result.success)
+    throw new FileError(problemsOf(result.error, source.value).map((problem) => source.line(problem, 'the scenario')))
   return { ...result.data, location: source.path, text }
 }
 
 /** The problems in the value of a scenario file. */
-export function scenarioProblems(value: unknown): Problem[] {
-  const result = safeParse(format().ScenarioFile, value)
-  return result.success ? [] : problemsOf(result.error, value)
-}
+export const scenarioProblems = (value: unknown): Problem[] => problemsWith(format().ScenarioFile, value)
 
 /** Whether a file is a scenario and not a fixture: by its folder, or by its rules or expectations. */
 export function isScenario(path: string, text: string): boolean {
