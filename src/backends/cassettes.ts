@@ -123,9 +123,10 @@ export function createCassettes(options: CassetteOptions) {
         if (!only) throw new Error('no backend')
         return only
       }
-      const orForward = async <Result>(session: string, replaying: Promise<Result>, forward: () => Promise<Result>) => {
+      const routed = async <R>(session: string, replay: () => Promise<R>, forward: () => Promise<R>): Promise<R> => {
+        if (isRecorded(session)) return forward()
         try {
-          return await replaying
+          return await replay()
         } catch (error) {
           if (!(error instanceof ReplayMiss) || onMiss === 'error') throw error
           tapes.get(session)?.forward(error.miss)
@@ -136,17 +137,21 @@ export function createCassettes(options: CassetteOptions) {
       const { passing } = replayed
       return {
         answer: (call) =>
-          isRecorded(call.session)
-            ? real.answer(call)
-            : orForward(call.session, replayed.answer(call), () => real.answer(call)),
+          routed(
+            call.session,
+            () => replayed.answer(call),
+            () => real.answer(call),
+          ),
         ...(passing &&
           realPassing && {
             passing: {
               takes: passing.takes,
               pass: (call, request) =>
-                isRecorded(call.session)
-                  ? realPassing.pass(call, request)
-                  : orForward(call.session, passing.pass(call, request), () => realPassing.pass(call, request)),
+                routed(
+                  call.session,
+                  () => passing.pass(call, request),
+                  () => realPassing.pass(call, request),
+                ),
             },
           }),
       }

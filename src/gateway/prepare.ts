@@ -52,11 +52,12 @@ export function planCall(
   recording.settings = settings
   recording.direct = call.wire !== undefined && !needsGateway(settings)
   const scenario = gateway.runs.ofCall(session, call.headers.get(SCENARIO))
-  recording.scenario(scenario)
+  const { steps } = recording
+  steps.scenario = scenario?.name ?? null
   const balanceKey = { session, key: call.inner?.key ?? recording.seq }
   const targets = planOf(operation.model(parsed), settings, balanceKey, call.inner?.fallbacks)
   for (const { model, param } of targets) gateway.providers.check(model, param)
-  recording.plan(targets)
+  steps.plan = targets.map(({ model }) => model)
   const answerContext = new CallAnswerContext(call, recording)
   return { call, recording, gateway, parsed, settings, targets, answerContext, scenario }
 }

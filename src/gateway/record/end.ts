@@ -112,7 +112,7 @@ async function save(
     const connection = guard.take(connectionOf, about, {})
     const { bugs } = guard
     if (bugs.length > 0) record.error ??= envelope(bugOf(bugs[0])).error
-    const committed = commit(recording, record, { answer, texts, answerHeaders: result.headers, connection })
+    const committed = commit(about, connection)
     reportBugs([result.failure, recording.answer?.failure], bugs, report)
     await committed
     saved = record
@@ -138,15 +138,12 @@ async function save(
   return undefined
 }
 
-const isBug = (failure: Failure | undefined) => failure?.kind === 'internal_error'
-
 /** Reports each bug once: those of the steps, and failures that are bugs. */
 function reportBugs(
   failures: readonly (Failure | undefined)[],
   bugs: readonly unknown[],
   report: CallEnding['report'],
 ) {
-  if (bugs.length === 0 && !failures.some(isBug)) return
   const all = new Set(bugs)
   for (const failure of failures) if (failure?.kind === 'internal_error') all.add(failure.cause)
   for (const bug of all) report(bug)
@@ -200,7 +197,6 @@ function redactedAnswer(answer: StoredAnswer, redaction: TraceRedaction): Stored
   const { usage, keep } = answer
   const text = redaction.text(answer.text)
   const value = text === answer.text ? answer.value : JSON.parse(text)
-  if (keep.length === 0) return value === answer.value ? answer : { text, value, usage, keep }
   return {
     text,
     value,
@@ -233,22 +229,14 @@ function connectionOf({ recording, record, answer, texts, result, redaction, all
   return { exchange, headers: redaction?.headers(shown) ?? shown }
 }
 
-interface CommitOptions {
-  answer: StoredAnswer
-  texts: RequestTexts
-  answerHeaders: Record<string, string>
-  connection: KeptConnection
-}
-
 /** Queues the trace and the entries of the response in one turn, so that they are committed together. */
 function commit(
-  recording: TraceRecorder,
-  record: TraceRecord,
-  { answer: { text, keep }, texts, answerHeaders, connection }: CommitOptions,
+  { recording, record, answer: { text, keep }, texts, result }: EndedCall,
+  connection: KeptConnection,
 ): Promise<void> {
   const { arrived, call, seq, stores } = recording
   const left = realClock.now()
-  const client = clientNote(call, { headers: answerHeaders, succeeded: record.outcome === 'succeeded' })
+  const client = clientNote(call, { headers: result.headers, succeeded: record.outcome === 'succeeded' })
   if (connection.headers) client.headers = connection.headers
   const { exchange } = connection
   const recorded = call.retained

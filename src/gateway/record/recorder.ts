@@ -1,7 +1,6 @@
 // Records a call and its attempts, and describes them in response headers.
 import type { Redactor } from '../../cassettes/redact.ts'
 import { FAULTS, INSTANCE, REQUEST_ID, TRACE_ID } from '../../contract/core/answer-headers.ts'
-import type { ActiveScenario } from '../../contract/core/fault.ts'
 import type { HistoryRecord } from '../../contract/core/history.ts'
 import type { EndedStep, Observers } from '../../contract/core/observation.ts'
 import type { CallSequences } from '../../contract/core/sequence.ts'
@@ -14,7 +13,6 @@ import type { Session } from '../../sessions/sessions.ts'
 import type { Call } from '../call.ts'
 import type { Failure } from '../outcome.ts'
 import type { PassedRequest } from '../passing.ts'
-import type { Target } from '../plan.ts'
 import type { Settings } from '../settings.ts'
 import {
   type AnswerRecord,
@@ -112,11 +110,6 @@ export class TraceRecorder {
     return this.call.session.clock.passed() - this.#begun
   }
 
-  plan(targets: readonly Target[]): void {
-    const { plan } = this.steps
-    for (const { model } of targets) plan.push(model)
-  }
-
   attempt(tried: AttemptInfo): AttemptRecorder {
     const attempt = new AttemptRecording(tried, this)
     this.steps.attempts.push(attempt.record)
@@ -148,11 +141,6 @@ export class TraceRecorder {
   retrieval(found: RetrievalRecord): void {
     this.#ended('retrieval')
     this.steps.retrievals.push(found)
-  }
-
-  /** Records the active scenario. */
-  scenario(active: ActiveScenario | undefined): void {
-    this.steps.scenario = active?.name ?? null
   }
 
   #ended(kind: EndedStep['kind']): void {
