@@ -7,8 +7,8 @@ import { lazy } from '../lib/lazy.ts'
 import { NestedTooDeep, parseNested } from '../lib/nesting.ts'
 import { isLarge } from '../lib/slices.ts'
 import { type TimeoutErrors, within } from '../lib/timeout.ts'
-import { halfCharacterIn, halfCharacterProblem, mayHoldHalf } from '../lib/well-formed.ts'
-import { formatPath, quote } from '../schema/validation.ts'
+import { mayHoldHalf } from '../lib/well-formed.ts'
+import { halfCharacterError, quote } from '../schema/validation.ts'
 import type { FormOf } from './form.ts'
 
 /** The limits for reading a body. */
@@ -90,7 +90,7 @@ function readSmallJson(bytes: Uint8Array, type: string | null): RequestBody {
 }
 
 function wholeBody(text: string, value: unknown): RequestBody {
-  const half = mayHoldHalf(text) ? halfCharacter(value) : undefined
+  const half = mayHoldHalf(text) ? halfCharacterError(value) : undefined
   return half ? rejected(text, half) : { text, value }
 }
 
@@ -153,13 +153,4 @@ export async function readForm(bytes: Uint8Array, type: string | null, operation
     const message = `the body is not valid multipart/form-data: ${(error as Error).message}`
     return { text: 'null', refused: new ApiError(operation.invalidStatus ?? 400, 'invalid_form', message) }
   }
-}
-
-/** The error for a value that contains half of a surrogate pair, with its path; undefined when it has none. */
-function halfCharacter(value: unknown): ApiError | undefined {
-  const found = halfCharacterIn(value)
-  if (!found) return undefined
-  const param = formatPath(found.path)
-  const message = `${param === '' ? 'the body' : `'${param}'`} ${halfCharacterProblem(found.half)}`
-  return new ApiError(400, 'invalid_text', message, { param: param === '' ? null : param })
 }

@@ -220,16 +220,11 @@ const MAX_VARIABLES = 10_000
  * @throws ApiError with the field and the limit
  */
 function rejectManyVariables(body: unknown, status = 400): void {
-  const fields = asObject(body)
-  if (!fields) return
-  refuseMany('variables', fields.variables, status)
-  refuseMany('svc.inputs', asObject(fields.svc)?.inputs, status)
-}
-
-function refuseMany(param: string, variables: unknown, status: number): void {
-  if (typeof variables !== 'object' || variables === null) return
-  const count = Array.isArray(variables) ? variables.length : Object.keys(variables).length
-  if (count <= MAX_VARIABLES) return
-  const message = `'${param}' must have at most ${MAX_VARIABLES} variables, got ${count}`
-  throw new ApiError(status, 'invalid_value', message, { param })
+  const { variables, svc } = asObject(body) ?? {}
+  for (const [param, given] of [['variables', variables] as const, ['svc.inputs', asObject(svc)?.inputs] as const]) {
+    const count = Array.isArray(given) ? given.length : Object.keys(asObject(given) ?? {}).length
+    if (count <= MAX_VARIABLES) continue
+    const message = `'${param}' must have at most ${MAX_VARIABLES} variables, got ${count}`
+    throw new ApiError(status, 'invalid_value', message, { param })
+  }
 }

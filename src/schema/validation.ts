@@ -4,7 +4,7 @@ import { ApiError } from '../contract/core/error.ts'
 import type { Problem } from '../contract/core/problem.ts'
 import { presentName } from '../lib/former-names.ts'
 import { suggestion } from '../lib/likely-name.ts'
-import { cutWhole } from '../lib/well-formed.ts'
+import { cutWhole, halfCharacterIn, halfCharacterProblem } from '../lib/well-formed.ts'
 
 type Issue = z.core.$ZodIssue
 /**
@@ -317,9 +317,24 @@ export function parseRequest<T>(
 ): T {
   const result = safeParse(schema, value)
   if (result.success) return result.data
-  const [problem = { path: [], message: 'is not valid' }] = problemsOf(result.error, value, 1)
-  const param = formatPath([...(under ? [under] : []), ...problem.path])
-  throw new ApiError(status, 'invalid_value', `${param === '' ? whole : `'${param}'`} ${problem.message}`, {
-    param: param === '' ? null : param,
-  })
+  const [{ path, message } = { path: [], message: 'is not valid' }] = problemsOf(result.error, value, 1)
+  const place = { path: [...(under ? [under] : []), ...path], whole }
+  throw errorAt(place, message, { status, code: 'invalid_value' })
+}
+
+/** The error for a value that contains half of a surrogate pair, with its path; undefined if it has none. */
+export function halfCharacterError(value: unknown, status = 400): ApiError | undefined {
+  const found = halfCharacterIn(value)
+  if (!found) return undefined
+  const place = { path: found.path, whole: 'the body' }
+  return errorAt(place, halfCharacterProblem(found.half), { status, code: 'invalid_text' })
+}
+
+function errorAt(
+  { path, whole }: { path: readonly PropertyKey[]; whole: string },
+  message: string,
+  { status, code }: Pick<ApiError, 'status' | 'code'>,
+): ApiError {
+  const param = formatPath(path)
+  return new ApiError(status, code, `${param === '' ? whole : `'${param}'`} ${message}`, { param: param || null })
 }
