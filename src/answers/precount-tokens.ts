@@ -88,12 +88,12 @@ async function splitLong(text: string, signal: AbortSignal): Promise<void> {
   const split = await runBatches(parts, signal, (part) => inWorker('splitTokens', { text: part, each }, { signal }))
   const found: TextChunk[] = []
   await inSlices(parts.entries(), ([index, part]) => {
-    for (const piece of byteChunks(part, split[index])) found.push(piece)
+    for (const piece of chunksIn(part, split[index])) found.push(piece)
   })
   cacheTokenChunks(text, found)
 }
 
-function* byteChunks(text: string, { ends, tokens }: SplitText = { ends: NONE, tokens: NONE }): Generator<TextChunk> {
+function* chunksIn(text: string, { ends, tokens }: SplitText = { ends: NONE, tokens: NONE }): Generator<TextChunk> {
   let begin = 0
   for (let piece = 0; piece < ends.length; piece++) {
     const end = ends[piece] ?? begin

@@ -1,7 +1,7 @@
 // The inverse of a text response: the script that reproduces it.
 import type { TextScript } from '../contract/router/script.ts'
 import { lazy } from '../lib/lazy.ts'
-import { asObject, type JsonObject } from '../lib/values.ts'
+import { asObject, type JsonObject, parsedJson } from '../lib/values.ts'
 
 // Needed for recordings and explorations, not for calls.
 const scripts = lazy<typeof import('../contract/router/script.ts')>(() => require('../contract/router/script.ts'))
@@ -53,10 +53,6 @@ export function usageScriptOf({
 
 /** The object of which a text is the exact JSON; otherwise the text. */
 function argumentsOf(text: string): JsonObject | string {
-  try {
-    const value = asObject(JSON.parse(text))
-    return value && !text.includes('__proto__') && JSON.stringify(value) === text ? value : text
-  } catch {
-    return text
-  }
+  const value = asObject(parsedJson(text))
+  return value && !text.includes('__proto__') && JSON.stringify(value) === text ? value : text
 }

@@ -10,7 +10,7 @@ import { AGENT_TASK } from '../contract/workspace/task-record.ts'
 import { controlGroups } from '../control/index.ts'
 import type { ControlDeps } from '../control/types.ts'
 import { isSitePath, SITE, SITE_PATHS, siteHandlers } from '../docs/site.ts'
-import { type BodyLimits, RECORD_VALUES, readAnyJson, readBody, readForm } from '../endpoints/body.ts'
+import { type BodyLimits, RECORD_VALUES, readBody, readForm, readJson } from '../endpoints/body.ts'
 import { toNamespace } from '../endpoints/deployment-names.ts'
 import { typedFields } from '../endpoints/form.ts'
 import { allOperations, endpoints, operationNamed, operationNames } from '../endpoints/index.ts'
@@ -282,7 +282,7 @@ async function bodyOf(request: Request, route: Route, { maxBody, clientTimeout }
   const form = route.bodyType === 'multipart' && route.body ? { request: route.body } : undefined
   const read = form
     ? await readForm(bytes, type, form)
-    : await readAnyJson(bytes, type, anySize ? Number.POSITIVE_INFINITY : RECORD_VALUES)
+    : await readJson(bytes, type, anySize ? Number.POSITIVE_INFINITY : RECORD_VALUES)
   if ('refused' in read) throw read.refused
   return form ? typedFields(read.value as object, form) : read.value
 }

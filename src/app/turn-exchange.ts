@@ -3,6 +3,7 @@
 import type { ExchangeNote } from '../contract/core/exchange-note.ts'
 import { keptExchange } from '../gateway/record/exchange-note.ts'
 import { SentBody, sentWhole } from '../gateway/stream/sent-body.ts'
+import { streamOf } from '../lib/byte-stream.ts'
 import { sinceInstant } from '../lib/clock.ts'
 import type { BegunTurn, TurnCalls } from '../observers/task-readers.ts'
 
@@ -51,7 +52,7 @@ export const withTurnExchange =
 async function* piecesOf(
   stream: ReadableStream<Uint8Array>,
   { turn, note }: { turn: BegunTurn; note(body: SentBody, ended?: ExchangeNote['ended']): Promise<void> },
-): AsyncGenerator<Uint8Array> {
+): AsyncGenerator<Uint8Array, undefined> {
   const body = new SentBody()
   let ended: ExchangeNote['ended'] = 'left'
   try {
@@ -68,26 +69,3 @@ async function* piecesOf(
     await note(body, ended)
   }
 }
-
-/**
- * A stream of a generator's values without reading ahead: an error errors the stream, and canceling the stream ends the
- * generator.
- */
-const streamOf = (source: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> =>
-  new ReadableStream(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await source.next()
-          if (done) controller.close()
-          else controller.enqueue(value)
-        } catch (error) {
-          controller.error(error)
-        }
-      },
-      async cancel() {
-        await source.return(undefined)
-      },
-    },
-    { highWaterMark: 0 },
-  )

@@ -13,7 +13,7 @@ import { realClock } from '../lib/clock.ts'
 import { FileError } from '../schema/source.ts'
 import { VERSION } from '../version.ts'
 import type { Transport } from './forward/transport.ts'
-import { createRecorder, type Recorder } from './record/recorder.ts'
+import { Recorder } from './record/recorder.ts'
 import { upstreamRequest } from './record/upstream-request.ts'
 import { replayAttempt } from './replay/replayed-response.ts'
 import { ReplayMiss, Tape } from './replay/tape.ts'
@@ -82,9 +82,9 @@ export function createCassettes(options: CassetteOptions) {
       const cassette = openTape(folder, replayedOf(session))
       return new Tape({ session, cassette, rules, redactor: redactorOf(session), allow })
     })
-  const recorder: Recorder | undefined =
+  const recorder =
     record !== undefined || onMiss === 'record'
-      ? createRecorder({
+      ? new Recorder({
           folder,
           header: (session) => ({
             session,
@@ -123,9 +123,10 @@ export function createCassettes(options: CassetteOptions) {
         if (!only) throw new Error('no backend')
         return only
       }
-      const orForward = async <Result>(session: string, replaying: Promise<Result>, forward: () => Promise<Result>) => {
+      const routed = async <R>(session: string, replay: () => Promise<R>, forward: () => Promise<R>): Promise<R> => {
+        if (isRecorded(session)) return forward()
         try {
-          return await replaying
+          return await replay()
         } catch (error) {
           if (!(error instanceof ReplayMiss) || onMiss === 'error') throw error
           tapes.get(session)?.forward(error.miss)
@@ -136,17 +137,21 @@ export function createCassettes(options: CassetteOptions) {
       const { passing } = replayed
       return {
         answer: (call) =>
-          isRecorded(call.session)
-            ? real.answer(call)
-            : orForward(call.session, replayed.answer(call), () => real.answer(call)),
+          routed(
+            call.session,
+            () => replayed.answer(call),
+            () => real.answer(call),
+          ),
         ...(passing &&
           realPassing && {
             passing: {
               takes: passing.takes,
               pass: (call, request) =>
-                isRecorded(call.session)
-                  ? realPassing.pass(call, request)
-                  : orForward(call.session, passing.pass(call, request), () => realPassing.pass(call, request)),
+                routed(
+                  call.session,
+                  () => passing.pass(call, request),
+                  () => realPassing.pass(call, request),
+                ),
             },
           }),
       }

@@ -2,13 +2,13 @@
 import { ApiError } from '../contract/core/error.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { realClock } from '../lib/clock.ts'
-import { NestedTooDeep, parseInSlices, TooManyValues } from '../lib/json-reading.ts'
+import { parseInSlices, TooManyValues } from '../lib/json-reading.ts'
 import { lazy } from '../lib/lazy.ts'
-import { mayNestTooDeep, nestingProblem } from '../lib/nesting.ts'
+import { NestedTooDeep, parseNested } from '../lib/nesting.ts'
 import { isLarge } from '../lib/slices.ts'
 import { type TimeoutErrors, within } from '../lib/timeout.ts'
-import { halfCharacterIn, halfCharacterProblem, mayHoldHalf } from '../lib/well-formed.ts'
-import { formatPath, quote } from '../schema/validation.ts'
+import { mayHoldHalf } from '../lib/well-formed.ts'
+import { halfCharacterError, quote } from '../schema/validation.ts'
 import type { FormOf } from './form.ts'
 
 /** The limits for reading a body. */
@@ -80,18 +80,17 @@ const unsupported = (type: string | null, expected: string) =>
   new ApiError(415, 'unsupported_media_type', `content-type ${quote(type)} is not supported; send ${expected}`)
 
 const decoder = new TextDecoder()
-/** Reads a JSON body at once; throws 415 for another content type. */
-export function readJson(bytes: Uint8Array, type: string | null): RequestBody {
+function readSmallJson(bytes: Uint8Array, type: string | null): RequestBody {
   const text = bodyText(bytes, type)
-  let value: unknown
   try {
-    value = JSON.parse(text)
+    return wholeBody(text, parseNested(text))
   } catch (error) {
-    return rejected(text, notJson(error as Error))
+    return rejected(text, toBodyError(error))
   }
-  const nested = mayNestTooDeep(text) ? nestingProblem(value) : undefined
-  if (nested) return rejected(text, invalidJson(`the body ${nested}`))
-  const half = mayHoldHalf(text) ? halfCharacter(value) : undefined
+}
+
+function wholeBody(text: string, value: unknown): RequestBody {
+  const half = mayHoldHalf(text) ? halfCharacterError(value) : undefined
   return half ? rejected(text, half) : { text, value }
 }
 
@@ -103,24 +102,24 @@ export const CALL_VALUES = 400_000
 /** Maximum number of values in any other body: 5,000 datapoints of 20 values each. */
 export const RECORD_VALUES = 100_000
 
-/** Reads a JSON body of any size, a large one in slices; 400 when it has more than `most` values. */
-export function readAnyJson(
+/**
+ * Reads a JSON body, a large one in slices; 400 when that has more than `maxValues` values. Throws 415 for another
+ * content type.
+ */
+export const readJson = (
   bytes: Uint8Array,
   type: string | null,
   maxValues: number,
-): RequestBody | Promise<RequestBody> {
-  return isLarge(bytes) ? readLargeJson(bytes, type, maxValues) : readJson(bytes, type)
-}
+): RequestBody | Promise<RequestBody> =>
+  isLarge(bytes) ? readLargeJson(bytes, type, maxValues) : readSmallJson(bytes, type)
 
-/** Reads a large JSON body in slices; 400 when it has more than `maxValues` values. */
-export async function readLargeJson(bytes: Uint8Array, type: string | null, maxValues: number): Promise<RequestBody> {
+async function readLargeJson(bytes: Uint8Array, type: string | null, maxValues: number): Promise<RequestBody> {
   await nextTurn()
   const text = bodyText(bytes, type)
   try {
     const value = await parseInSlices(text, { most: maxValues })
     await nextTurn()
-    const half = mayHoldHalf(text) ? halfCharacter(value) : undefined
-    return half ? rejected(text, half) : { text, value }
+    return wholeBody(text, value)
   } catch (error) {
     return rejected(text, toBodyError(error))
   }
@@ -129,8 +128,8 @@ export async function readLargeJson(bytes: Uint8Array, type: string | null, maxV
 function toBodyError(error: unknown): ApiError {
   if (error instanceof TooManyValues) return new ApiError(400, 'too_many_values', `the body ${error.message}`)
   if (error instanceof NestedTooDeep) return invalidJson(`the body ${error.message}`)
-  if (error instanceof SyntaxError) return notJson(error)
-  throw error
+  if (!(error instanceof SyntaxError)) throw error
+  return invalidJson(`the body is not valid JSON: ${error.message.replace(/^JSON Parse error: /, '')}`)
 }
 
 function bodyText(bytes: Uint8Array, type: string | null): string {
@@ -143,9 +142,6 @@ function bodyText(bytes: Uint8Array, type: string | null): string {
 const rejected = (text: string, error: ApiError): RequestBody => ({ text: JSON.stringify(text), refused: error })
 const invalidJson = (message: string) => new ApiError(400, 'invalid_json', message)
 
-const notJson = ({ message }: Error) =>
-  invalidJson(`the body is not valid JSON: ${message.replace(/^JSON Parse error: /, '')}`)
-
 /** Reads a form; its fields are texts or `File`s. Throws 415 for another content type. */
 export async function readForm(bytes: Uint8Array, type: string | null, operation: FormOf): Promise<RequestBody> {
   if (type === null || !/^multipart\/form-data\s*(?:;|$)/i.test(type)) throw unsupported(type, 'multipart/form-data')
@@ -157,13 +153,4 @@ export async function readForm(bytes: Uint8Array, type: string | null, operation
     const message = `the body is not valid multipart/form-data: ${(error as Error).message}`
     return { text: 'null', refused: new ApiError(operation.invalidStatus ?? 400, 'invalid_form', message) }
   }
-}
-
-/** The error for a value that contains half of a surrogate pair, with its path; undefined when it has none. */
-function halfCharacter(value: unknown): ApiError | undefined {
-  const found = halfCharacterIn(value)
-  if (!found) return undefined
-  const param = formatPath(found.path)
-  const message = `${param === '' ? 'the body' : `'${param}'`} ${halfCharacterProblem(found.half)}`
-  return new ApiError(400, 'invalid_text', message, { param: param === '' ? null : param })
 }

@@ -238,7 +238,11 @@ function generate(request: CompletionRequest): CompletionScript {
   return { content: readTexts(request).map(continued) }
 }
 
-function compose(request: CompletionRequest, script: CompletionScript, answerContext: AttemptContext): RenderedAnswer {
+function compose(
+  request: CompletionRequest,
+  script: CompletionScript,
+  { model, answerContext: { id, now } }: AttemptContext,
+): RenderedAnswer {
   const prompts = readTexts(request)
   const n = request.n ?? 1
   const answers = answersOf(request, script, prompts.length)
@@ -255,11 +259,11 @@ function compose(request: CompletionRequest, script: CompletionScript, answerCon
     return Array<CompletionParts>(n).fill({ pieces, finish: answer.finish as CompletionChoice['finish_reason'] })
   })
   const frame: CompletionFrame = {
-    id: `cmpl-${answerContext.id}`,
+    id: `cmpl-${id}`,
     object: 'text_completion',
-    created: Math.floor(answerContext.now / 1000),
-    model: answerContext.model,
-    system_fingerprint: systemFingerprint(answerContext.model),
+    created: Math.floor(now / 1000),
+    model,
+    system_fingerprint: systemFingerprint(model),
   }
   return {
     usage,

@@ -7,11 +7,10 @@ import type { Wire } from '../contract/core/wire.ts'
 import type { Call, RawFields } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/types.ts'
 import { lazy } from '../lib/lazy.ts'
-import { isLarge } from '../lib/slices.ts'
 import { asObject, asText } from '../lib/values.ts'
 import { parseCall } from '../schema/parse.ts'
 import type { Activity, Session } from '../sessions/session.ts'
-import { type BodyLimits, CALL_VALUES, type RequestBody, readBody, readForm, readJson, readLargeJson } from './body.ts'
+import { type BodyLimits, CALL_VALUES, type RequestBody, readBody, readForm, readJson } from './body.ts'
 import { fromNamespace, STANDARD_NAMESPACE, toNamespace, withProviders } from './deployment-names.ts'
 
 // Loaded late, since few calls need them.
@@ -43,8 +42,8 @@ export async function serveOperation(
   const { request } = client
   const bytes = await readBody(request, deps)
   const type = request.headers.get('content-type')
-  const reading = slowBody(operation, bytes, type)
-  const read = reading ? await reading : readJson(bytes, type)
+  const reading = operation.body === 'multipart' ? readForm(bytes, type, operation) : readJson(bytes, type, CALL_VALUES)
+  const read = reading instanceof Promise ? await reading : reading
   const call = new ClientCall(operation, client, { bytes, read, deps })
   try {
     const beginning = client.hold?.begins?.(new URL(call.url).pathname, bytes)
@@ -55,12 +54,6 @@ export async function serveOperation(
     call.onEnd()
     throw error
   }
-}
-
-/** A body that takes several turns to read: a form or a large one; undefined for any other. */
-function slowBody(operation: Operation, bytes: Uint8Array, type: string | null): Promise<RequestBody> | undefined {
-  if (operation.body === 'multipart') return readForm(bytes, type, operation)
-  return isLarge(bytes) ? readLargeJson(bytes, type, CALL_VALUES) : undefined
 }
 
 /** The body of a call, and the settings for parsing it. */
@@ -227,16 +220,11 @@ const MAX_VARIABLES = 10_000
  * @throws ApiError with the field and the limit
  */
 function rejectManyVariables(body: unknown, status = 400): void {
-  const fields = asObject(body)
-  if (!fields) return
-  refuseMany('variables', fields.variables, status)
-  refuseMany('svc.inputs', asObject(fields.svc)?.inputs, status)
-}
-
-function refuseMany(param: string, variables: unknown, status: number): void {
-  if (typeof variables !== 'object' || variables === null) return
-  const count = Array.isArray(variables) ? variables.length : Object.keys(variables).length
-  if (count <= MAX_VARIABLES) return
-  const message = `'${param}' must have at most ${MAX_VARIABLES} variables, got ${count}`
-  throw new ApiError(status, 'invalid_value', message, { param })
+  const { variables, svc } = asObject(body) ?? {}
+  for (const [param, given] of [['variables', variables] as const, ['svc.inputs', asObject(svc)?.inputs] as const]) {
+    const count = Array.isArray(given) ? given.length : Object.keys(asObject(given) ?? {}).length
+    if (count <= MAX_VARIABLES) continue
+    const message = `'${param}' must have at most ${MAX_VARIABLES} variables, got ${count}`
+    throw new ApiError(status, 'invalid_value', message, { param })
+  }
 }

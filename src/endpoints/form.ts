@@ -2,8 +2,7 @@
 import { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
 import { onceFor } from '../lib/once.ts'
-import { halfCharacterIn, halfCharacterProblem } from '../lib/well-formed.ts'
-import { formatPath } from '../schema/validation.ts'
+import { halfCharacterError } from '../schema/validation.ts'
 
 type Fields = Record<string, string | File>
 /** How a form is read: the schema of its fields, and the status for invalid ones. */
@@ -59,10 +58,9 @@ export function typedFields(fields: object, { request, invalidStatus = 400 }: Fo
   })
   const result = Object.fromEntries(typedEntries)
   // Only JSON can contain half of a surrogate pair: the form itself is UTF-8.
-  const half = halfCharacterIn(result)
-  if (!half) return result
-  const param = formatPath(half.path)
-  throw new ApiError(invalidStatus, 'invalid_text', `'${param}' ${halfCharacterProblem(half.half)}`, { param })
+  const half = halfCharacterError(result, invalidStatus)
+  if (half) throw half
+  return result
 }
 
 const FILE = 'file'

@@ -61,7 +61,7 @@ function drawing<Form extends ImageEditForm | ImageVariationForm>(
     promptTokens: (form, count = countCached) => count(promptOf(form)),
     attachments: (form) => [{ kind: 'image', name: nameIn(form) }],
     resolve: (form) => resolvePictures(form, promptOf(form)),
-    compose(request, imageScript, answerContext) {
+    compose(request, imageScript, attempt) {
       const { picture, prompt } = request as DrawnRequest
       const own = imageScript.images || imageScript.prompt !== undefined
       return images.compose(
@@ -69,7 +69,7 @@ function drawing<Form extends ImageEditForm | ImageVariationForm>(
         own
           ? imageScript
           : { ...imageScript, prompt: `${prompt} (${picture})`, revised_prompt: imageScript.revised_prompt ?? prompt },
-        answerContext,
+        attempt,
       )
     },
   }

@@ -152,9 +152,8 @@ function checkModel(request: ImageRequest, model: string): void {
 async function compose(
   request: ImageRequest,
   script: ImageScript,
-  answerContext: AttemptContext,
+  { model, answerContext, signal }: AttemptContext,
 ): Promise<RenderedAnswer> {
-  const { model } = answerContext
   // A fallback model may not support every option of the primary one.
   checkModel(request, model)
   const chosen = choicesOf(request, model)
@@ -166,7 +165,7 @@ async function compose(
   const pictures =
     chosen.response_format === 'url' && !request.stream
       ? await addresses(sources, answerContext, lifeOf(request))
-      : await encoded(sources, answerContext)
+      : await encoded(sources, signal)
   const revised = imageRules(model).revises && {
     revised_prompt: script.revised_prompt ?? revise(prompt, chosen.style),
   }
@@ -177,9 +176,7 @@ async function compose(
     ...settingsEcho(chosen),
     ...(usage && { usage }),
   })
-  const partial = request.stream
-    ? await encoded(unfinished(sources[0], request.partial_images ?? 0), answerContext)
-    : []
+  const partial = request.stream ? await encoded(unfinished(sources[0], request.partial_images ?? 0), signal) : []
   return {
     usage: usage ?? { images: n, size: chosen.size, quality: chosen.quality },
     tokens: usage?.output_tokens ?? 0,
@@ -247,7 +244,7 @@ const ROUTED = { name: 'images.generations', request: ImageRequest }
 /** A cached response repeats the URL until it expires, so the file lives longer. */
 const lifeOf = (request: ImageRequest): number => FILE_LIFE + (settingsOf(ROUTED, request).cacheTtl ?? 0) * 1_000
 
-const encoded = (sources: readonly ImageSource[], { signal }: AttemptContext) =>
+const encoded = (sources: readonly ImageSource[], signal: AbortSignal) =>
   Promise.all(
     sources.map(async (source) => ({ b64_json: Buffer.from(await imageFile(source, signal)).toString('base64') })),
   )

@@ -65,28 +65,27 @@ export const operationNamed = (name: string): Operation | undefined =>
 /** All operations, loaded. */
 export const allOperations = once((): readonly Operation[] => endpoints.map(({ operation }) => operation()))
 
-/** A subject of fixtures, loaded when a fixture for it is read. */
-function subject(name: string, load: () => FixtureSubject): FixtureSubject {
-  return {
-    name,
-    get script() {
-      return load().script
-    },
-    get errorScript() {
-      return load().errorScript
-    },
-    get match() {
-      return load().match
-    },
-    get templateNames() {
-      return load().templateNames
-    },
-  }
-}
 const toolCalls = () => modules.toolFixture().toolCalls
 
-/** Everything that fixtures respond to. */
+/** Everything that fixtures respond to, each loaded when a fixture for it is read. */
 export const fixtureSubjects: readonly FixtureSubject[] = [
-  ...endpoints.map(({ name, operation }) => subject(name, operation)),
-  subject(TOOL_CALLS, toolCalls),
+  ...endpoints.map(({ name, operation }) => ({
+    name,
+    get script() {
+      return operation().script
+    },
+  })),
+  {
+    name: TOOL_CALLS,
+    get script() {
+      return toolCalls().script
+    },
+    get errorScript() {
+      return toolCalls().errorScript
+    },
+    get match() {
+      return toolCalls().match
+    },
+    templateNames: [],
+  },
 ]

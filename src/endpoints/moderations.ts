@@ -1,6 +1,6 @@
 // POST /v2/router/moderations: flags harmful texts, using the word lists of the built-in guardrails.
 import { countCached } from '../answers/text-answer.ts'
-import type { AttemptContext, CountTokens, Operation, RenderedAnswer } from '../contract/core/operation.ts'
+import type { AttemptContext, Operation, RenderedAnswer } from '../contract/core/operation.ts'
 import {
   MODERATION_CATEGORIES,
   type ModerationCategory,
@@ -11,7 +11,7 @@ import {
 import { harmfulModeration } from '../guardrails/harmful-moderation.ts'
 import { sexualModeration } from '../guardrails/sexual-moderation.ts'
 import { chance } from '../lib/chance.ts'
-import { asObject, objectsIn } from '../lib/values.ts'
+import { asObject, objectsIn, sumOf } from '../lib/values.ts'
 import { userPrompt, wholeAnswer, wholeOperation } from './common.ts'
 
 /** The operation "Moderate texts", an extension, by the word lists of the built-in guardrails. */
@@ -32,7 +32,7 @@ export const moderations: Operation<ModerationRequest, ModerationScript> = {
   response: ModerationList,
   script: ModerationScript,
   prompt: (request) => userPrompt(textsOf(request).join('\n')),
-  promptTokens: (request, count = countCached) => sumTokens(textsOf(request), count),
+  promptTokens: (request, count = countCached) => sumOf(textsOf(request), count),
   compose,
   wrongWith: (value) => (objectsIn(asObject(value)?.results).length > 0 ? undefined : "it has no 'results'"),
   scriptOf(answer) {
@@ -53,9 +53,6 @@ function textsOf({ input }: ModerationRequest): string[] {
   return [input.flatMap((part) => (typeof part !== 'string' && part.type === 'text' ? [part.text] : [])).join('\n')]
 }
 
-const sumTokens = (texts: readonly string[], count: CountTokens): number =>
-  texts.reduce((sum, text) => sum + count(text), 0)
-
 /** Categories by topic of the word lists. */
 const TOPICS: Record<string, readonly ModerationCategory[]> = {
   violence: ['violence'],
@@ -67,9 +64,13 @@ const TOPICS: Record<string, readonly ModerationCategory[]> = {
 }
 const OF_MINORS = 'the sexual abuse of minors'
 
-function compose(request: ModerationRequest, script: ModerationScript, { id, model }: AttemptContext): RenderedAnswer {
+function compose(
+  request: ModerationRequest,
+  script: ModerationScript,
+  { model, answerContext: { id } }: AttemptContext,
+): RenderedAnswer {
   const texts = textsOf(request)
-  const tokens = sumTokens(texts, countCached)
+  const tokens = sumOf(texts, countCached)
   const body = (): ModerationList => ({
     id: `modr-${id}`,
     model,

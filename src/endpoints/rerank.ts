@@ -5,7 +5,7 @@ import { DIMENSIONS, vectorsOf } from '../answers/vectors.ts'
 import type { AttemptContext, CountTokens, Operation, RenderedAnswer } from '../contract/core/operation.ts'
 import { RerankList, RerankRequest, RerankScript } from '../contract/router/rerank.ts'
 import { cosine, embed } from '../lib/embedding.ts'
-import { asObject, objectsIn } from '../lib/values.ts'
+import { asObject, objectsIn, sumOf } from '../lib/values.ts'
 import { userPrompt, wholeAnswer, wholeOperation } from './common.ts'
 
 /** The operation "Rerank documents", an extension, by the words that query and document share. */
@@ -51,27 +51,27 @@ const MAX_MAIN_THREAD_LENGTH = 20_000
 function compose(
   request: RerankRequest,
   script: RerankScript,
-  context: AttemptContext,
+  attempt: AttemptContext,
 ): RenderedAnswer | Promise<RenderedAnswer> {
   const texts = request.documents.map((document) => (typeof document === 'string' ? document : document.text))
-  const length = texts.reduce((sum, text) => sum + text.length, request.query.length)
-  if (length <= MAX_MAIN_THREAD_LENGTH) return composed({ request, texts }, script, context)
+  const length = request.query.length + sumOf(texts, (text) => text.length)
+  if (length <= MAX_MAIN_THREAD_LENGTH) return composed({ request, texts }, script, attempt)
   // The tokens and vectors of long documents come from workers.
-  return precountTokens((count) => void countAll(request, texts, count), context.signal)
-    .then(() => (script.scores ? undefined : vectorsOf([request.query, ...texts], context)))
-    .then((vectors) => composed({ request, texts }, script, { ...context, vectors }))
+  return precountTokens((count) => void countAll(request, texts, count), attempt.signal)
+    .then(() => (script.scores ? undefined : vectorsOf([request.query, ...texts], attempt)))
+    .then((vectors) => composed({ request, texts }, script, { ...attempt, vectors }))
 }
 
 const countAll = ({ query }: RerankRequest, texts: readonly string[], count: CountTokens): number =>
-  texts.reduce((sum, text) => sum + count(text), count(query))
+  count(query) + sumOf(texts, count)
 
 /** The context of a response; the precomputed vectors are those of the query and of each text. */
-type Composing = Pick<AttemptContext, 'id' | 'model'> & { vectors?: readonly Float32Array[] | undefined }
+type Composing = Pick<AttemptContext, 'answerContext' | 'model'> & { vectors?: readonly Float32Array[] | undefined }
 
 function composed(
   { request, texts }: { request: RerankRequest; texts: readonly string[] },
   { scores }: RerankScript,
-  { id, model, vectors }: Composing,
+  { model, answerContext: { id }, vectors }: Composing,
 ): RenderedAnswer {
   const { query, top_n: limit, return_documents: withDocuments } = request
   const tokens = countAll(request, texts, countCached)

@@ -4,6 +4,7 @@ import { ApiError } from '../contract/core/error.ts'
 import type { CountTokens, Prompt } from '../contract/core/operation.ts'
 import type { TextInput } from '../contract/core/texts.ts'
 import { decodeTokens, VOCABULARIES } from '../lib/tokens.ts'
+import { sumOf } from '../lib/values.ts'
 import { vocabularyOf } from '../providers/catalogue.ts'
 import { formatPath } from '../schema/validation.ts'
 import { userPrompt } from './common.ts'
@@ -53,7 +54,7 @@ function decoded(ids: readonly number[], path: PropertyKey[], model: string): In
 
 /** Returns the total number of tokens, which is billed. */
 export const totalTokens = (texts: readonly InputText[]): number =>
-  texts.reduce((total, { text, tokens = countCached(text) }) => total + tokens, 0)
+  sumOf(texts, ({ text, tokens = countCached(text) }) => tokens)
 
 /** Returns the tokens of the longest text, since a model reads each text separately; `count` counts the texts. */
 export const longestTokens = (texts: readonly InputText[], count: CountTokens = countCached): number =>

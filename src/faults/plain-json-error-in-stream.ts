@@ -1,7 +1,7 @@
 // plain-json-error-in-stream: a plain JSON error body replaces the rest of a stream.
 import { changeAt } from './change.ts'
 import { defineFault } from './define.ts'
-import { errorBody, problemOf, streamErrorOptions } from './refusal.ts'
+import { errorShape, problemOf, streamErrorOptions } from './refusal.ts'
 
 /** Tests that a client notices an error that is not an event of the stream. */
 export const plainJsonErrorInStream = defineFault({
@@ -14,7 +14,7 @@ export const plainJsonErrorInStream = defineFault({
       ...options,
       async *change() {
         context.triggered()
-        yield `${JSON.stringify(errorBody(context, problemOf(status), options))}\n`
+        yield `${JSON.stringify(errorShape(context, problemOf(status), options).body)}\n`
       },
     }),
 })

@@ -4,7 +4,7 @@ import { envelope } from '../contract/core/error.ts'
 import type { FaultContext, FaultKind } from '../contract/core/fault.ts'
 import { jsonReply, type Reply } from '../contract/core/reply.ts'
 import { lowerCaseNames } from '../lib/header-text.ts'
-import type { ProviderRefusal } from '../providers/error-messages.ts'
+import type { ErrorShape, ProviderRefusal } from '../providers/error-messages.ts'
 import { providerNamed } from '../providers/index.ts'
 import { PLACE } from './change.ts'
 import { defineFault } from './define.ts'
@@ -60,11 +60,8 @@ type About = Omit<ProviderRefusal, 'model' | 'id' | 'message'>
 
 /** Creates the error reply of a provider or the gateway. */
 export function refusal(context: FaultContext, about: About, options: RefusalOptions): Reply {
-  const more = lowerCaseNames(options.headers)
-  const provider = errorFormatOf(context, options.shape)
-  const shaped = shapeOf(provider, context, { about, options })
-  if (provider === '') return jsonReply(shaped.status, ownError(context, about, options), more)
-  return jsonReply(shaped.status, shaped.body, { ...shaped.headers, ...more })
+  const { status, headers, body } = errorShape(context, about, options)
+  return jsonReply(status, body, { ...headers, ...lowerCaseNames(options.headers) })
 }
 
 /** Defines a fault type that always rejects the call, with the error of its name. */
@@ -86,17 +83,18 @@ export function ownError(context: FaultContext, about: About, options: RefusalOp
   return envelope({ status, message, param, code: code ?? type })
 }
 
-/** The error body in the format of the provider or the gateway. */
-export const errorBody = (context: FaultContext, about: About, options: RefusalOptions): object => {
+/** The error in the format of the provider or the gateway. */
+export function errorShape(context: FaultContext, about: About, options: RefusalOptions): ErrorShape {
   const provider = errorFormatOf(context, options.shape)
-  return provider === '' ? ownError(context, about, options) : shapeOf(provider, context, { about, options }).body
+  const shape = shapeOf(provider, context, { about, options })
+  return provider === '' ? { ...shape, headers: {}, body: ownError(context, about, options) } : shape
 }
 
 function shapeOf(
   provider: string,
   { model, random }: FaultContext,
   { about, options }: { about: About; options: RefusalOptions },
-) {
+): ErrorShape {
   const name = model.slice(model.indexOf('/') + 1)
   return providerNamed(provider).error({ ...about, message: options.message, model: name, id: requestId(random) })
 }

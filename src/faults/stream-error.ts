@@ -4,7 +4,14 @@ import type { FaultContext } from '../contract/core/fault.ts'
 import { type EventData, encodeEvent, eventOfType, type StreamEvent } from '../lib/sse.ts'
 import { changeAt } from './change.ts'
 import { defineFault } from './define.ts'
-import { errorBody, type errorStatus, ownError, problemOf, type RefusalOptions, streamErrorOptions } from './refusal.ts'
+import {
+  errorShape,
+  type errorStatus,
+  ownError,
+  problemOf,
+  type RefusalOptions,
+  streamErrorOptions,
+} from './refusal.ts'
 
 /** Tests that a client notices an error event in a stream whose status was 200. */
 export const streamError = defineFault({
@@ -30,5 +37,5 @@ function errorEvents(
 ): StreamEvent[] {
   const about = problemOf(status)
   const own = context.operation.events?.failed?.(ownError(context, about, options), sent)
-  return own ?? [eventOfType(errorBody(context, about, options))]
+  return own ?? [eventOfType(errorShape(context, about, options).body)]
 }

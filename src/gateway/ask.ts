@@ -4,7 +4,7 @@ import type { CallOrigin } from './call.ts'
 import type { Gateway } from './types.ts'
 
 /** A question for a model. */
-export interface ModelQuestion {
+interface ModelQuestion {
   model: string
   system: string
   user: string
@@ -13,22 +13,14 @@ export interface ModelQuestion {
   /** Identifies the call in its session, so that its ids do not depend on concurrent calls. */
   key?: string | undefined
 }
-/** The model's response. */
-export interface ModelAnswer {
-  text: string
-  fixture: string | null
-  generated: boolean
-  /** Id of the trace of the call. */
-  trace: string
-}
 
 /** Asks a model on behalf of a call; throws `ApiError` when the call fails. */
-export type AskModel = (origin: CallOrigin, question: ModelQuestion) => Promise<ModelAnswer>
+export type AskModel = ReturnType<typeof askThrough>
 
-/** Sends questions through the chat operation, which is loaded at the first question. */
+/** Sends questions through the chat operation, which is loaded at the first question. Returns the response and its trace. */
 export const askThrough =
-  (call: Gateway['call'], chat: () => Operation): AskModel =>
-  async (origin, { model, system, user, schema, key }) => {
+  (call: Gateway['call'], chat: () => Operation) =>
+  async (origin: CallOrigin, { model, system, user, schema, key }: ModelQuestion) => {
     const operation = chat()
     const request = {
       model,

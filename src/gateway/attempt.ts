@@ -199,14 +199,11 @@ const withoutTimes = (text: string): string => text.replace(TIMES, '#').replace(
 const inTime = <T>(step: T | Promise<T>, deadline: Deadline | undefined): T | Promise<T> =>
   deadline ? unlessAborted(deadline.signal, Promise.resolve(step)) : step
 
-/** Whether a stream may begin with an event. */
-type Begins = (event: StreamEvent) => boolean
-
 /** The same stream, read up to the first event that it may begin with; throws any failure before that event. */
 async function prefetch(
   stream: Exclude<EventStream, readonly EventBatch[]>,
   deadline: Deadline | undefined,
-  begins: Begins,
+  begins: (event: StreamEvent) => boolean,
 ): Promise<EventStream> {
   const source = stream[Symbol.asyncIterator]()
   const buffered: StreamEvent[] = []

@@ -105,20 +105,14 @@ export interface InnerAnswer {
 
 /** Turns an internal call into a call of the gateway, in the session of its origin. It is aborted with its origin. */
 export function innerCall({ operation, request, origin, key, agent, fallbacks }: InnerCall): Call {
-  const { session, caller, headers, url, retained, signal, trace } = origin
-  const text = JSON.stringify(request)
+  const { trace, ...shared } = origin
   const parse = () => parseCall(operation, request)
   return {
+    ...shared,
     operation,
-    session,
-    caller,
-    text,
-    retained,
-    url,
-    headers,
-    signal,
+    text: JSON.stringify(request),
     get aborted() {
-      return signal.aborted
+      return origin.signal.aborted
     },
     inner: { parent: trace, key, agent, fallbacks },
     parse,

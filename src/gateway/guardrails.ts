@@ -26,39 +26,21 @@ export function guardsOf(
 }
 
 /**
- * Checks everything the user wrote.
+ * Checks everything the user wrote, or the response, if there is one; for a stream, records that it was not checked.
  * @throws ApiError 422 `guardrail_violation` with guardrail, stage and reason.
  */
-export function guardInput(callContext: CallContext, guards: readonly CallGuardrail[]): Promise<void> {
-  const { operation, request, prompt } = callContext
-  return guard(callContext, guards, { stage: 'input', texts: () => operation.inputTexts?.(request) ?? [prompt.user] })
-}
-
-/**
- * Checks the response; for a stream, records that it was not checked.
- * @throws ApiError 422 `guardrail_violation` with guardrail, stage and reason.
- */
-export function guardOutput(
-  callContext: CallContext,
+export async function guard(
+  { call, operation, request, prompt, recording }: CallContext,
   guards: readonly CallGuardrail[],
-  content: ReplyContent,
+  response?: ReplyContent,
 ): Promise<void> {
-  const { operation } = callContext
-  const texts = () => (content.kind === 'whole' ? (operation.outputTexts?.(content.value as object) ?? []) : undefined)
-  return guard(callContext, guards, { stage: 'output', texts })
-}
-
-async function guard(
-  callContext: CallContext,
-  guards: readonly CallGuardrail[],
-  { stage, texts: readTexts }: { stage: CallGuardrail['stage']; texts(): readonly string[] | undefined },
-): Promise<void> {
+  const stage = response ? 'output' : 'input'
   const selected = guards.filter((one) => one.stage === stage)
   if (selected.length === 0) return
-  const texts = readTexts()
+  const answered = response?.kind === 'whole' ? (operation.outputTexts?.(response.value as object) ?? []) : undefined
+  const texts = response ? answered : (operation.inputTexts?.(request) ?? [prompt.user])
   for (const { id, param, check } of selected) {
-    const { call, prompt, recording } = callContext
-    const of = recording.call.inner?.key
+    const of = call.inner?.key
     const key = of === undefined ? undefined : `${of}:${param}`
     const started_ms = recording.elapsed()
     const verdict: GuardrailVerdict = texts

@@ -7,12 +7,12 @@ import { isLarge } from '../lib/slices.ts'
 import { isComplete } from '../lib/sse.ts'
 import { cachedAnswer } from './cache.ts'
 import { type Call, type InnerAnswer, innerCall } from './call.ts'
-import { guardInput, guardOutput } from './guardrails.ts'
+import { guard } from './guardrails.ts'
 import { parseBody, parseLargeBody, passedOn } from './passing.ts'
 import { plain, planCall, prepared, type ReadyCall, SCENARIO } from './prepare.ts'
 import { type CallEnding, callEndOf } from './record/end.ts'
-import { startTrace } from './record/recorder.ts'
-import type { AttemptAnswer, TraceRecorder } from './record/recording.ts'
+import { startTrace, type TraceRecorder } from './record/recorder.ts'
+import type { AttemptAnswer } from './record/recording.ts'
 import { headerAllowance } from './record/request-headers.ts'
 import { route } from './route.ts'
 import { toResponse } from './stream/respond.ts'
@@ -135,10 +135,10 @@ const answerTo = (ready: ReadyCall): Promise<AttemptAnswer> =>
 
 /** The response to a call, from the cache or from its targets, with the guardrails before and after. */
 async function checkedAnswer({ callContext, targets, cacheKey, guards }: ReadyCall): Promise<AttemptAnswer> {
-  if (guards.length > 0) await guardInput(callContext, guards)
+  if (guards.length > 0) await guard(callContext, guards)
   const stored = cacheKey === undefined ? undefined : cachedAnswer(callContext, cacheKey)
   const answer = stored ?? (await route(callContext, targets))
-  if (guards.length > 0) await guardOutput(callContext, guards, answer.content)
+  if (guards.length > 0) await guard(callContext, guards, answer.content)
   return answer
 }
 

@@ -11,7 +11,7 @@ import { guardsOf } from './guardrails.ts'
 import { historyMode } from './history.ts'
 import { type ParsedBody, promptIn } from './passing.ts'
 import { planOf, type Target } from './plan.ts'
-import type { TraceRecorder } from './record/recording.ts'
+import type { TraceRecorder } from './record/recorder.ts'
 import { needsGateway, settingsOf } from './settings.ts'
 import type { CallContext, CallGuardrail, GatewayParts } from './types.ts'
 import { hasVariables, renderVariables } from './variables.ts'
@@ -52,11 +52,12 @@ export function planCall(
   recording.settings = settings
   recording.direct = call.wire !== undefined && !needsGateway(settings)
   const scenario = gateway.runs.ofCall(session, call.headers.get(SCENARIO))
-  recording.scenario(scenario)
+  const { steps } = recording
+  steps.scenario = scenario?.name ?? null
   const balanceKey = { session, key: call.inner?.key ?? recording.seq }
   const targets = planOf(operation.model(parsed), settings, balanceKey, call.inner?.fallbacks)
   for (const { model, param } of targets) gateway.providers.check(model, param)
-  recording.plan(targets)
+  steps.plan = targets.map(({ model }) => model)
   const answerContext = new CallAnswerContext(call, recording)
   return { call, recording, gateway, parsed, settings, targets, answerContext, scenario }
 }

@@ -1,17 +1,7 @@
 // The routing settings of a call: top-level fields merged with the service options, and defaults.
 import type { z } from 'zod'
 import type { Operation } from '../contract/core/operation.ts'
-import type {
-  Cache,
-  Fallbacks,
-  Guardrails,
-  Identity,
-  KnowledgeBases,
-  LoadBalancer,
-  Retry,
-  Thread,
-  Timeout,
-} from '../contract/router/shared.ts'
+import type { Guardrails, PromptServiceOptions, Retry, ServiceOptions } from '../contract/router/shared.ts'
 import { fieldsOf } from '../schema/parse.ts'
 
 /** The settings of a call; absent fields were not requested. */
@@ -27,9 +17,9 @@ export interface Settings {
   /** Time limit of an attempt in ms: for the whole response, or for each pause of a stream. */
   callTimeout?: number
   guardrails: readonly { id: string; execute_on: 'input' | 'output' }[]
-  knowledge: z.infer<typeof KnowledgeBases>
-  identity?: z.infer<typeof Identity>
-  thread?: z.infer<typeof Thread>
+  knowledge: NonNullable<PromptOptions['knowledge_bases']>
+  identity?: NonNullable<RoutingFields['identity']>
+  thread?: NonNullable<RoutingFields['thread']>
   name?: string
 }
 
@@ -47,23 +37,14 @@ const NOTHING: readonly never[] = []
 const RETRY = { count: 3, on_codes: [429] }
 const CACHE_TTL_S = 1800
 
-interface RoutingFields {
-  name?: string | null
-  retry?: z.infer<typeof Retry> | null
-  fallbacks?: z.infer<typeof Fallbacks> | null
-  load_balancer?: z.infer<typeof LoadBalancer> | null
-  cache?: z.infer<typeof Cache> | null
-  timeout?: z.infer<typeof Timeout> | null
-  identity?: z.infer<typeof Identity> | null
-  contact?: z.infer<typeof Identity> | null
-  thread?: z.infer<typeof Thread> | null
-}
+type RoutingFields = z.infer<z.ZodObject<(typeof ServiceOptions)['shape']>>
+type PromptOptions = z.infer<z.ZodObject<(typeof PromptServiceOptions)['shape']>>
 interface TopFields extends RoutingFields {
   guardrails?: z.infer<typeof Guardrails> | null
-  svc?: (RoutingFields & { knowledge_bases?: z.infer<typeof KnowledgeBases> | null }) | null
+  svc?: PromptOptions | null
 }
 
-const NO_FIELDS: NonNullable<TopFields['svc']> = {}
+const NO_FIELDS: PromptOptions = {}
 const NO_BASES: Settings['knowledge'] = []
 const modelOf = ({ model }: { model: string }) => model
 

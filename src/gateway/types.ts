@@ -1,10 +1,8 @@
 // What the steps of a call share, and the services that they use.
-import type { Redactor } from '../cassettes/redact.ts'
 import type { Backend } from '../contract/core/backend.ts'
 import type { ApiError } from '../contract/core/error.ts'
 import type { ActiveScenario, FaultFacts } from '../contract/core/fault.ts'
 import type { HistoryMode } from '../contract/core/history-mode.ts'
-import type { Observers } from '../contract/core/observation.ts'
 import type { AnswerContext, Operation, Prompt } from '../contract/core/operation.ts'
 import type { GuardrailRecord } from '../contract/core/trace.ts'
 import type { ProviderNames } from '../providers/names.ts'
@@ -12,7 +10,7 @@ import type { ScenarioRuns } from '../scenarios/runs.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { Call, CallOrigin, InnerAnswer, InnerCall } from './call.ts'
 import type { Failure } from './outcome.ts'
-import type { TraceRecorder } from './record/recording.ts'
+import type { RecorderParts, TraceRecorder } from './record/recorder.ts'
 import type { Settings } from './settings.ts'
 
 /** The people on whose behalf calls are made. */
@@ -22,7 +20,7 @@ export interface People {
 }
 
 /** What the gateway is composed of. */
-export interface GatewayParts {
+export interface GatewayParts extends RecorderParts {
   backend: Backend
   guardrails: GuardrailDirectory
   knowledge: KnowledgeDirectory
@@ -32,12 +30,9 @@ export interface GatewayParts {
   clientTimeout: number
   /** Reports a bug. */
   report(error: unknown): void
-  observers: Observers
   /** Knows the valid provider names. */
   providers: ProviderNames
   history: HistorySettings
-  /** The redactor of a session, for what is stored of its calls; absent while no cassettes are recorded or replayed. */
-  redactorOf?: ((session: string) => Redactor) | undefined
 }
 
 /** How conversations that their providers would reject are handled. */

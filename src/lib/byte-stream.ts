@@ -16,6 +16,20 @@ export function byteChunks(bytes: Uint8Array | AsyncIterable<Uint8Array>): Async
   }
 }
 
+/** The pieces of a source as a stream, which reads each on demand. Canceling it ends the source. */
+export const streamOf = (source: AsyncIterator<Uint8Array, undefined>): ReadableStream<Uint8Array> =>
+  new ReadableStream(
+    {
+      async pull(controller) {
+        const { done, value } = await source.next()
+        if (done) controller.close()
+        else controller.enqueue(value)
+      },
+      cancel: async () => void (await source.return?.()),
+    },
+    { highWaterMark: 0 },
+  )
+
 async function* onePiece(bytes: Uint8Array): AsyncGenerator<Uint8Array, undefined> {
   yield bytes
   return undefined

@@ -1,6 +1,6 @@
 // Parses large JSON in slices, so that other calls are answered in between. The runtime parses short runs, which are
 // found by the positions of lists and objects, so the runtime decides what is valid JSON.
-import { MAX_DEPTH } from './nesting.ts'
+import { MAX_DEPTH, NestedTooDeep } from './nesting.ts'
 import { inSlices } from './slices.ts'
 
 /** Characters that the runtime parses at once. */
@@ -20,9 +20,6 @@ interface ReadingOptions {
 
 /** A JSON text has more values than allowed. The message continues a sentence about the text. */
 export class TooManyValues extends Error {}
-
-/** A JSON text is nested too deep. The message continues a sentence about the text. */
-export class NestedTooDeep extends Error {}
 
 /**
  * The value of a JSON text, as `JSON.parse` returns it, with a limit on the number of values (texts, numbers, lists,

@@ -3,8 +3,21 @@
 /** Levels of arrays and objects: far more than anyone needs, far fewer than exhaust the stack. */
 export const MAX_DEPTH = 500
 
-/** Whether a JSON text may be nested too deep: each level takes at least two characters. */
-export const mayNestTooDeep = (text: string): boolean => text.length > 2 * MAX_DEPTH
+/** A JSON text is nested too deep. The message continues a sentence about the text. */
+export class NestedTooDeep extends Error {}
+
+/**
+ * The value of a JSON text.
+ * @throws SyntaxError if the text is not JSON
+ * @throws NestedTooDeep
+ */
+export function parseNested(text: string): unknown {
+  const value: unknown = JSON.parse(text)
+  // Each level takes at least two characters.
+  const problem = text.length > 2 * MAX_DEPTH ? nestingProblem(value) : undefined
+  if (problem) throw new NestedTooDeep(problem)
+  return value
+}
 
 /** The problem of a value that is nested too deep, as the continuation of a sentence; undefined if it is not. */
 export const nestingProblem = (value: unknown): string | undefined =>

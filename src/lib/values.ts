@@ -1,5 +1,5 @@
 // Type guards and readers for values of unknown origin.
-import { mayNestTooDeep, nestingProblem } from './nesting.ts'
+import { parseNested } from './nesting.ts'
 
 /** A JSON object whose values are not checked yet. */
 export type JsonObject = Record<string, unknown>
@@ -29,8 +29,7 @@ export const asObject = (value: unknown): JsonObject | undefined => (isObject(va
  */
 export function parsedJson(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text)
-    return mayNestTooDeep(text) && nestingProblem(value) ? undefined : value
+    return parseNested(text)
   } catch {
     return undefined
   }

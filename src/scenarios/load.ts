@@ -10,7 +10,7 @@ import { suggestion } from '../lib/likely-name.ts'
 import { globRegex } from '../lib/match.ts'
 import { once } from '../lib/once.ts'
 import { FileError, parseSource, problemsIn, type SourceFile } from '../schema/source.ts'
-import { problemsOf, safeParse } from '../schema/validation.ts'
+import { problemsOf, problemsWith, safeParse } from '../schema/validation.ts'
 import type { Scenario } from './engine.ts'
 import { isOfRouter, pointOf } from './rule-match.ts'
 import type { Rule, ScenarioFile } from './schema.ts'
@@ -36,27 +36,19 @@ export const isIncident = ({ location }: Pick<Scenario, 'location'>): boolean =>
  */
 export const parseScenario = (path: string, text: string): Scenario => scenarioIn(parseSource(path, text), text)
 
-/** Maximum number of problems to report. */
-const MAX_PROBLEMS = 100
-
 /**
  * The scenario in a parsed file.
  * @throws FileError with all problems.
  */
 export function scenarioIn(source: SourceFile, text: string): Scenario {
   const result = safeParse(format().ScenarioFile, source.value)
-  if (!result.success) {
-    const problems = problemsOf(result.error, source.value)
-    throw new FileError(problems.slice(0, MAX_PROBLEMS).map((problem) => source.line(problem, 'the scenario')))
-  }
+  if (!result.success)
+    throw new FileError(problemsOf(result.error, source.value).map((problem) => source.line(problem, 'the scenario')))
   return { ...result.data, location: source.path, text }
 }
 
 /** The problems in the value of a scenario file. */
-export function scenarioProblems(value: unknown): Problem[] {
-  const result = safeParse(format().ScenarioFile, value)
-  return result.success ? [] : problemsOf(result.error, value)
-}
+export const scenarioProblems = (value: unknown): Problem[] => problemsWith(format().ScenarioFile, value)
 
 /** Whether a file is a scenario and not a fixture: by its folder, or by its rules or expectations. */
 export function isScenario(path: string, text: string): boolean {
@@ -172,13 +164,6 @@ export function rulesWithoutEffect(
 }
 
 const MODELS_ONLY = ['provider', 'model', 'called_first', 'identity', 'thread', 'text'] as const
-/** The subjects of rules for agents, by fault point. */
-const AGENT_SUBJECTS: Record<string, string | undefined> = {
-  tool: 'tool calls',
-  task: 'task iterations',
-  approval: 'tool approvals',
-  cancel: 'calls of canceled tasks',
-}
 const NO_CALL = ['body', 'path', 'stream', 'target', 'attempt'] as const
 const AGENTS_ONLY = ['agent', 'task', 'iteration'] as const
 
@@ -210,11 +195,10 @@ function invalidCondition(rule: Rule): string | undefined {
     fields.find((field) => rule.match[field] !== undefined)
   const modelField = at === 'workspace' && firstUsed(MODELS_ONLY)
   if (modelField) return `workspace calls have no ${modelField}`
-  const subject = AGENT_SUBJECTS[at]
+  const subject = agentSubject(at)
   const invalid =
-    subject !== undefined &&
-    firstUsed(['provider', 'model', 'called_first', 'text', 'header', ...(at === 'tool' ? [] : NO_CALL)])
-  if (invalid) return `${subject} have no ${invalid}`
+    subject && firstUsed(['provider', 'model', 'called_first', 'text', 'header', ...(at === 'tool' ? [] : NO_CALL)])
+  if (invalid) return `${subject.noun} have no ${invalid}`
   const agentField = (at === 'workspace' || at === 'gateway') && firstUsed(AGENTS_ONLY)
   if (agentField) return `'${agentField}' only applies at 'provider', 'tool', 'task', 'approval' and 'cancel'`
   const allowsTool = at === 'tool' || at === 'cancel'
@@ -225,15 +209,13 @@ function unknownOperation(rule: Rule, operations: readonly string[]): string | u
   const { operation } = rule.match
   const at = pointOf(rule)
   const subject = agentSubject(at)
-  for (const [field, valid] of subject
-    ? ([
-        ['operation', subject.name],
-        ['path', subject.path],
-      ] as const)
-    : []) {
-    const pattern = rule.match[field]
-    if (pattern !== undefined && !globRegex(pattern).test(valid))
-      return `at '${at}', '${field}' must be omitted or ${JSON.stringify(valid)}, got ${JSON.stringify(pattern)}`
+  if (subject) {
+    const { name, path } = subject
+    for (const [field, valid] of Object.entries({ operation: name, path })) {
+      const pattern = rule.match[field as 'operation' | 'path']
+      if (pattern !== undefined && !globRegex(pattern).test(valid))
+        return `at '${at}', '${field}' must be omitted or ${JSON.stringify(valid)}, got ${JSON.stringify(pattern)}`
+    }
   }
   if (operation === undefined || !isOfRouter(rule)) return undefined
   if (operations.some((name) => globRegex(operation).test(name))) return undefined

@@ -4,7 +4,7 @@ import { ApiError } from '../contract/core/error.ts'
 import type { Problem } from '../contract/core/problem.ts'
 import { presentName } from '../lib/former-names.ts'
 import { suggestion } from '../lib/likely-name.ts'
-import { cutWhole } from '../lib/well-formed.ts'
+import { cutWhole, halfCharacterIn, halfCharacterProblem } from '../lib/well-formed.ts'
 
 type Issue = z.core.$ZodIssue
 /**
@@ -171,8 +171,6 @@ export function safeParse<T>(schema: z.ZodType<T>, value: unknown): z.ZodSafePar
   const isLarge = hasLongList(value)
   const tooLong = isLarge ? tooLongList(schema, value) : undefined
   if (tooLong) return failed(tooLong)
-  const found = isLarge ? mistakesAtTheBeginning(schema, value) : undefined
-  if (found) return found
   try {
     return parsed(schema, value, isLarge)
   } catch (error) {
@@ -200,10 +198,6 @@ const failed = <T>(issue: Issue): z.ZodSafeParseResult<T> => ({
 
 /** Length from which a list is long: zod collects every mistake in it, takes seconds for a million and fails then. */
 const LONG = 1_000
-/** Lengths of the beginnings of long lists that are checked first. */
-const BEGINNINGS = [100, 10_000]
-/** So many mistakes are those of items, and not of a list that is too short. */
-const MANY = 64
 
 /** Whether a value contains a long list. YAML aliases may repeat parts. */
 function hasLongList(value: unknown, seen = new Set<object>()): boolean {
@@ -271,41 +265,6 @@ const maximumOf = ({ checks = [] }: z.core.$ZodArrayDef): number =>
     ),
   )
 
-/** The mistakes in the beginnings of long lists, if nearly all of their items are invalid. */
-function mistakesAtTheBeginning<T>(schema: z.ZodType<T>, value: unknown): z.ZodSafeParseResult<T> | undefined {
-  for (const most of BEGINNINGS) {
-    try {
-      const result = parsed(schema, beginningsOf(value, most), false)
-      if (!result.success && result.error.issues.flatMap(mistakesIn).length >= MANY) return result
-    } catch {
-      // The rest of the value is validated by itself.
-    }
-  }
-  return undefined
-}
-
-/** A mistake, and those of the branches of a union. */
-const mistakesIn = (issue: Issue): readonly Issue[] =>
-  issue.code === 'invalid_union' && issue.errors.length > 0 ? issue.errors.flat().flatMap(mistakesIn) : [issue]
-
-/** A value with the beginnings of its lists. */
-function beginningsOf(value: unknown, most: number, made = new Map<object, unknown>()): unknown {
-  if (typeof value !== 'object' || value === null) return value
-  const before = made.get(value)
-  if (before !== undefined) return before
-  if (Array.isArray(value)) {
-    const list: unknown[] = []
-    made.set(value, list)
-    for (const part of value.slice(0, most)) list.push(beginningsOf(part, most, made))
-    return list
-  }
-  if (Object.getPrototypeOf(value) !== Object.prototype) return value
-  const beginning: Record<string, unknown> = {}
-  made.set(value, beginning)
-  const parts = Object.entries(value)
-  return Object.assign(beginning, Object.fromEntries(parts.map(([key, part]) => [key, beginningsOf(part, most, made)])))
-}
-
 // Checks of a length also read the `length` of objects, which may be neither a text nor a number.
 const isUnreadable = (error: unknown) => error instanceof TypeError && /default value|primitive/.test(error.message)
 const wholeIssue = (message: string): Issue => ({ code: 'custom', path: [], message, input: undefined })
@@ -358,9 +317,24 @@ export function parseRequest<T>(
 ): T {
   const result = safeParse(schema, value)
   if (result.success) return result.data
-  const [problem = { path: [], message: 'is not valid' }] = problemsOf(result.error, value, 1)
-  const param = formatPath([...(under ? [under] : []), ...problem.path])
-  throw new ApiError(status, 'invalid_value', `${param === '' ? whole : `'${param}'`} ${problem.message}`, {
-    param: param === '' ? null : param,
-  })
+  const [{ path, message } = { path: [], message: 'is not valid' }] = problemsOf(result.error, value, 1)
+  const place = { path: [...(under ? [under] : []), ...path], whole }
+  throw errorAt(place, message, { status, code: 'invalid_value' })
+}
+
+/** The error for a value that contains half of a surrogate pair, with its path; undefined if it has none. */
+export function halfCharacterError(value: unknown, status = 400): ApiError | undefined {
+  const found = halfCharacterIn(value)
+  if (!found) return undefined
+  const place = { path: found.path, whole: 'the body' }
+  return errorAt(place, halfCharacterProblem(found.half), { status, code: 'invalid_text' })
+}
+
+function errorAt(
+  { path, whole }: { path: readonly PropertyKey[]; whole: string },
+  message: string,
+  { status, code }: Pick<ApiError, 'status' | 'code'>,
+): ApiError {
+  const param = formatPath(path)
+  return new ApiError(status, code, `${param === '' ? whole : `'${param}'`} ${message}`, { param: param || null })
 }

@@ -77,10 +77,8 @@ const chunk = (index: number, text: string, reason: string | null, own?: string)
 })
 const ours = (
   completions.compose({ model: INSTRUCT, prompt: 'x', n: 2 } as CompletionRequest, { content: ' one two' }, {
-    id: '1',
-    now: 0,
-    secret: '',
     model: INSTRUCT,
+    answerContext: { id: '1', now: 0, secret: '' },
   } as never) as RenderedAnswer
 ).events()
 

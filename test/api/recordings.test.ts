@@ -3,7 +3,7 @@ import { afterAll, expect, jest, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { bounded } from '../../src/backends/forward/provider-response.ts'
 import type { Received, Transport } from '../../src/backends/forward/transport.ts'
-import { createRecorder } from '../../src/backends/record/recorder.ts'
+import { Recorder } from '../../src/backends/record/recorder.ts'
 import { readCassette } from '../../src/cassettes/read.ts'
 import { createRedactor } from '../../src/cassettes/redact.ts'
 import type { Interaction } from '../../src/contract/core/cassette.ts'
@@ -25,7 +25,7 @@ const mails = (first: number, size: number) =>
 function recording(session: string, earlier: readonly Interaction[] = []) {
   const reported: string[] = []
   const redactor = createRedactor(redaction)
-  const recorder = createRecorder({
+  const recorder = new Recorder({
     folder: folder.path,
     header: (name) => newHeader(name),
     redactorOf: () => redactor,

@@ -39,7 +39,7 @@ const requests = fc.record(
 )
 
 property('composed stream: has the whole response that reading its events gives', () => {
-  const answerContext = { id: 'ID', now: 0, model: 'openai/gpt-4o', keyValues: { get: () => undefined } }
+  const attempt = { model: 'openai/gpt-4o', answerContext: { id: 'ID', now: 0, keyValues: { get: () => undefined } } }
   let known = 0
   fc.assert(
     fc.property(requests, scripts, (given, script) => {
@@ -47,7 +47,7 @@ property('composed stream: has the whole response that reading its events gives'
       const composed = composeChat(
         request as ChatRequest,
         script as TextScript,
-        answerContext as unknown as AttemptContext,
+        attempt as unknown as AttemptContext,
       ) as RenderedAnswer
       const events = composed.events()
       for (const { text, data } of events) expect(text).toBe(JSON.stringify(data))
@@ -61,10 +61,10 @@ property('composed stream: has the whole response that reading its events gives'
 })
 
 property('composed choice: is the same alone and beside another, cached or not', () => {
-  const answerContext = { id: 'ID', now: 0, model: 'openai/gpt-4o', keyValues: { get: () => undefined } }
+  const attempt = { model: 'openai/gpt-4o', answerContext: { id: 'ID', now: 0, keyValues: { get: () => undefined } } }
   const firstChoice = (request: object, script: TextScript) => {
     const asked = { model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hi' }], stream: true, ...request }
-    const context = answerContext as unknown as AttemptContext
+    const context = attempt as unknown as AttemptContext
     const composed = composeChat(asked as ChatRequest, script, context) as RenderedAnswer
     const data = composed.events().map((event) => event.data as { choices: { index: number }[] })
     return data.filter(({ choices: [choice] }) => choice?.index === 0)
@@ -86,7 +86,7 @@ property('composed choice: is the same alone and beside another, cached or not',
 })
 
 test('composed text cut by a stop sequence: has the chunks of that text, whatever was answered before', () => {
-  const context = { id: 'ID', now: 0, model: 'openai/gpt-4o', keyValues: { get: () => undefined } }
+  const context = { model: 'openai/gpt-4o', answerContext: { id: 'ID', now: 0, keyValues: { get: () => undefined } } }
   const texts = (script: TextScript, given: object) => {
     const asked = { model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hi' }], stream: true, ...given }
     const composed = composeChat(asked as ChatRequest, script, context as unknown as AttemptContext) as RenderedAnswer

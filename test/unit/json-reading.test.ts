@@ -1,7 +1,8 @@
 // JSON that is read in slices equals the JSON that the runtime reads at once, and invalid JSON is invalid in both.
 import { describe, expect, spyOn } from 'bun:test'
 import fc from 'fast-check'
-import { NestedTooDeep, parseInSlices, TooManyValues } from '../../src/lib/json-reading.ts'
+import { parseInSlices, TooManyValues } from '../../src/lib/json-reading.ts'
+import { NestedTooDeep } from '../../src/lib/nesting.ts'
 import { property, runs, test } from '../support/property.ts'
 
 const NOT_VALID = Symbol('http_error')

@@ -1,7 +1,7 @@
 // The A2A routes: the card of each internal agent, and its methods. The library is loaded with the first call.
 import { z } from 'zod'
 import { asRoute, type Route } from '../../contract/core/route.ts'
-import { type BodyLimits, RECORD_VALUES, readAnyJson, readBody } from '../../endpoints/body.ts'
+import { type BodyLimits, RECORD_VALUES, readBody, readJson } from '../../endpoints/body.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { DEFAULT_SESSION } from '../../sessions/session.ts'
 import { fromOf, type TaskRouteDeps } from '../http/routes.ts'
@@ -90,7 +90,7 @@ export const a2aRoutes = (deps: A2aRouteDeps): readonly Route[] => [
     async handle({ request, params }) {
       const parts = await partsOf(deps, request, params)
       const bytes = await readBody(request, deps.limits)
-      const read = await readAnyJson(bytes, request.headers.get('content-type'), RECORD_VALUES)
+      const read = await readJson(bytes, request.headers.get('content-type'), RECORD_VALUES)
       return server().answerCall(request, read, parts)
     },
   }),

@@ -1,6 +1,6 @@
 // Responds to attempts by calling real providers. Created only when a provider is configured for forwarding.
 
-import type { Backend, BackendCall, PassedCall, PassingBackend } from '../../contract/core/backend.ts'
+import type { Backend, BackendCall, PassedCall } from '../../contract/core/backend.ts'
 import { MEANING_HEADERS } from '../../contract/core/cassette.ts'
 import { ApiError } from '../../contract/core/error.ts'
 import type { Reply } from '../../contract/core/reply.ts'
@@ -13,12 +13,6 @@ import { bounded, guarded, MAX_RESPONSE } from './provider-response.ts'
 import { createSpending, type Spending } from './spending.ts'
 import { maskedForms, type Received, type SentAttempt, type Transport } from './transport.ts'
 
-/** A backend whose response is always asynchronous. */
-interface ForwardBackend extends Backend {
-  answer(call: BackendCall): Promise<Reply>
-  readonly passing: PassingBackend
-}
-
 /** Limits of a backend: `spending` counts what is sent, and at most `maxResponse` bytes of a response are read. */
 interface ForwardLimits {
   spending?: Spending
@@ -30,7 +24,7 @@ export function forwardBackend(
   providers: readonly Upstream[],
   transport: Transport,
   { spending = createSpending({ calls: undefined, cost: undefined }), maxResponse = MAX_RESPONSE }: ForwardLimits = {},
-): ForwardBackend {
+): Backend {
   /** The reply, with a function that removes the provider's key from texts to be stored. */
   const redacting = ({ key }: Upstream, work: Promise<Reply>): Promise<Reply> => {
     const secrets = secretFormsOf(key)

@@ -10,7 +10,7 @@ import {
   createZstdDecompress,
 } from 'node:zlib'
 import { ConnectionFailure, Unreadable } from '../../contract/core/reply.ts'
-import { textOfBytes } from '../../lib/byte-stream.ts'
+import { streamOf, textOfBytes } from '../../lib/byte-stream.ts'
 import { secretFormsOf } from '../../lib/secret-forms.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { type BodyObserver, type ChunkReader, maskedForms, type Received, SecretMask } from './transport.ts'
@@ -31,7 +31,9 @@ const UNPACKERS: Record<string, (first: Uint8Array) => Transform> = {
 const MAX_ENCODINGS = 3
 
 /** The body of a provider's response; reading throws `Unreadable` for errors of the provider. */
-interface ProviderBody extends ChunkReader, AsyncIterable<Uint8Array> {}
+interface ProviderBody extends ChunkReader {
+  [Symbol.asyncIterator](): AsyncIterator<Uint8Array, undefined>
+}
 
 /** A provider's response that is safe to send to a client. */
 export class ProviderResponse {
@@ -111,7 +113,7 @@ export function guarded(upstream: Upstream, response: Received, maxBytes: number
   for (const [name, value] of bare) headers.append(name, value)
   headers.delete('content-encoding')
   if (length === undefined) headers.delete('content-length')
-  return new Response(body ? streamOf(body) : null, { status, headers })
+  return new Response(body ? streamOf(body[Symbol.asyncIterator]()) : null, { status, headers })
 }
 
 /** The encodings of a body, the last one first. */
@@ -191,20 +193,6 @@ class BoundedReader implements ProviderBody {
     }
   }
 }
-
-/** The pieces as a stream; each is read on demand. */
-const streamOf = (reader: ChunkReader) =>
-  new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await reader.read()
-        if (done || !value) controller.close()
-        else controller.enqueue(value)
-      },
-      cancel: () => reader.cancel(),
-    },
-    { highWaterMark: 0 },
-  )
 
 async function* piecesOf(reader: ChunkReader): AsyncGenerator<Uint8Array> {
   for (let step = await reader.read(); !step.done && step.value; step = await reader.read()) yield step.value

@@ -1,4 +1,5 @@
 // Converts responses of the model packages to chat completions and chunks.
+import { usageWith } from '../../answers/usage.ts'
 import type { ChatChunk, ChatCompletion, Usage } from '../../contract/router/chat.ts'
 import type { FinishReason } from '../../contract/router/script.ts'
 import { dataEvent, type EventBatch } from '../../lib/sse.ts'
@@ -39,26 +40,12 @@ const finishOf = ({ unified, raw }: GenerateResult['finishReason'], calls: numbe
 }
 
 /** Token counts in the format of the router; missing ones are 0. */
-function sdkUsage({ inputTokens, outputTokens }: GenerateResult['usage']): Usage {
-  const prompt = inputTokens.total ?? 0
-  const completion = outputTokens.total ?? 0
-  return {
-    prompt_tokens: prompt,
-    completion_tokens: completion,
-    total_tokens: prompt + completion,
-    prompt_tokens_details: {
-      cached_tokens: inputTokens.cacheRead ?? 0,
-      cache_creation_tokens: inputTokens.cacheWrite ?? 0,
-      audio_tokens: 0,
-    },
-    completion_tokens_details: {
-      reasoning_tokens: outputTokens.reasoning ?? 0,
-      accepted_prediction_tokens: 0,
-      rejected_prediction_tokens: 0,
-      audio_tokens: 0,
-    },
-  }
-}
+const sdkUsage = ({ inputTokens, outputTokens }: GenerateResult['usage']): Usage =>
+  usageWith(inputTokens.total ?? 0, outputTokens.total ?? 0, {
+    cached: inputTokens.cacheRead,
+    cacheCreation: inputTokens.cacheWrite,
+    reasoning: outputTokens.reasoning,
+  })
 
 /** The provider's signatures in a part. */
 const marksOf = (metadata: ProviderOptions | undefined, { key, marksOf: marks }: ModelPackage) => {

@@ -74,7 +74,7 @@ function toolsOf(request: ChatRequest): Pick<CallOptions, 'tools' | 'toolChoice'
       name,
       inputSchema: (parameters ?? { type: 'object', properties: {} }) as FunctionTool['inputSchema'],
       ...(description ? { description } : {}),
-      ...(strict === undefined ? {} : { strict }),
+      ...(strict == null ? {} : { strict }),
     })),
     toolChoice: typeof choice === 'object' ? { type: 'tool', toolName: choice.name } : { type: choice },
   }

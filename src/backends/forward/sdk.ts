@@ -4,6 +4,7 @@ import type { BackendCall } from '../../contract/core/backend.ts'
 import { ApiError } from '../../contract/core/error.ts'
 import { ConnectionFailure, type Reply, Unreadable } from '../../contract/core/reply.ts'
 import type { ChatRequest } from '../../contract/router/chat-request.ts'
+import type { EmbeddingsRequest } from '../../contract/router/embeddings.ts'
 import { asObject, asText } from '../../lib/values.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import type { EmbeddingModel, LanguageModel, ModelPackage, PackageModels } from '../../providers/model-package.ts'
@@ -121,12 +122,6 @@ async function* failing<T>(items: AsyncIterable<T>, upstream: Upstream, call: Ba
 function headersOf(response: { headers?: Record<string, string> } | undefined): Record<string, string> {
   const { 'content-type': _, ...headers } = keptHeaders(new Map(Object.entries(response?.headers ?? {})))
   return headers
-}
-
-interface EmbeddingsRequest {
-  input: string | string[] | number[] | number[][]
-  dimensions?: number | null
-  encoding_format?: 'float' | 'base64' | null
 }
 
 /** Embeds all inputs, in as many calls as the provider needs. Google returns no token counts, so they are computed here. */

@@ -22,7 +22,7 @@ import { type AttemptSink, type NotedAttempt, tapped } from './tap.ts'
 import { notedRequest } from './upstream-request.ts'
 
 /** How is recorded. */
-export interface RecorderOptions {
+interface RecorderOptions {
   folder: string
   /** The header of a new cassette with this name. */
   header(cassette: string): NewHeader
@@ -40,19 +40,6 @@ export interface RecorderOptions {
   report(line: string): void
 }
 
-/** Records what providers send. */
-export interface Recorder {
-  /** A transport that records. */
-  recording(transport: Transport): Transport
-  /** What was recorded so far. */
-  recorded(): RecordedSession[]
-  /**
-   * Records what is in progress as left by its client, and writes everything.
-   * @param end how the run ended, if badly: older cassettes then stay in place, and those of an interrupted run incomplete
-   */
-  finish(end?: RunEnd): Promise<void>
-}
-
 /** Attempts that have ended are packed so many ms later, together. */
 const BATCH_MS = 20
 /** They are handed over when as long nothing has begun or ended, and after so many ms in any case: at full load, the worker would take time from calls. */
@@ -61,9 +48,6 @@ const MAX_HELD_MS = 5_000
 const MAX_WAIT_MS = 1_000
 /** Responses and their bytes that may wait to be written. With more, further attempts wait; with half of it, they are handed over. */
 const MAX_WAITING = { count: 50_000, bytes: 64 * 2 ** 20 }
-
-/** Creates a recorder. */
-export const createRecorder = (options: RecorderOptions): Recorder => new WorkerRecorder(options)
 
 /** A session that is recorded. */
 interface Session {
@@ -85,7 +69,8 @@ interface RecordingEnd {
   reason: string
 }
 
-class WorkerRecorder implements Recorder, AttemptSink {
+/** Records what providers send. */
+export class Recorder implements AttemptSink {
   readonly #options: RecorderOptions
   readonly #sessions = new Map<string, Session>()
   /** Sessions with attempts that are not handed over. */
@@ -111,10 +96,12 @@ class WorkerRecorder implements Recorder, AttemptSink {
     this.#options = options
   }
 
+  /** A transport that records. */
   recording(transport: Transport): Transport {
     return tapped(transport, this, this.#options.limit)
   }
 
+  /** What was recorded so far. */
   recorded(): RecordedSession[] {
     return [...this.#sessions.values()].map(({ recorded }) => recorded)
   }
@@ -141,6 +128,10 @@ class WorkerRecorder implements Recorder, AttemptSink {
     this.#schedule()
   }
 
+  /**
+   * Records what is in progress as left by its client, and writes everything.
+   * @param end how the run ended, if badly: older cassettes then stay in place, and those of an interrupted run incomplete
+   */
   async finish(end?: RunEnd): Promise<void> {
     this.#isEnding = true
     for (const { attempts } of this.#active) for (const attempt of attempts.keys()) attempt.left()

@@ -6,24 +6,6 @@ import { guarded } from '../forward/provider-response.ts'
 import type { BodyObserver, Received, SentAttempt, Transport } from '../forward/transport.ts'
 import type { SentRequest } from './upstream-request.ts'
 
-/** An attempt as it was received, which is recorded later. */
-export interface NotedAttempt extends SentRequest {
-  /** Monotonic times in ms. */
-  readonly started: number
-  /** Absent while nothing was received. */
-  response?: ReceivedResponse
-  /** Absent while it is in progress. */
-  end?: AttemptEnd
-  /** Code of the connection error that ended it. */
-  reason?: string
-  /** Milliseconds from the request to the end. */
-  endedAt: number
-  /** Bytes of the response that it holds in memory. */
-  size: number
-  /** Ends it because nobody reads on. */
-  left(): void
-}
-
 /** The received part of a response. */
 interface ReceivedResponse {
   status: number
@@ -48,7 +30,7 @@ export function tapped(transport: Transport, sink: AttemptSink, limit: number): 
   return async (url, init, attempt) => {
     const room = sink.room()
     if (room) await room
-    const noted = new ReceivedAttempt(url, { init, attempt }, { sink, limit })
+    const noted = new NotedAttempt(url, { init, attempt }, { sink, limit })
     try {
       const sent = await transport(url, init, attempt)
       noted.received(sent.status, sent.headers)
@@ -71,15 +53,22 @@ export function tapped(transport: Transport, sink: AttemptSink, limit: number): 
 const readable = (received: Received, name: string): Received =>
   guarded({ name, keyOptional: true }, received, Number.POSITIVE_INFINITY)
 
-class ReceivedAttempt implements NotedAttempt, BodyObserver {
+/** An attempt as it was received, which is recorded later. */
+export class NotedAttempt implements SentRequest, BodyObserver {
   readonly url: string
   readonly init: SentRequest['init']
   readonly attempt: SentRequest['attempt']
+  /** Monotonic time in ms. */
   readonly started = monotonicMs()
+  /** Absent while nothing was received. */
   response?: ReceivedResponse
+  /** Absent while it is in progress. */
   end?: AttemptEnd
+  /** Code of the connection error that ended it. */
   reason?: string
+  /** Milliseconds from the request to the end. */
   endedAt = 0
+  /** Bytes of the response that it holds in memory. */
   size = 0
   readonly #sink: AttemptSink
   readonly #limit: number
@@ -148,6 +137,7 @@ class ReceivedAttempt implements NotedAttempt, BodyObserver {
     this.#close(this.response ? 'cut by provider' : 'reset')
   }
 
+  /** Ends it because nobody reads on. */
   left(): void {
     this.#close(this.#signal?.reason instanceof TimedOut ? 'timed out' : 'left by client')
   }

@@ -179,12 +179,12 @@ export class Tape {
       const made = new Map<string, TapeEntry[]>()
       for (const { entries } of this.#queues.values())
         for (const entry of entries)
-          for (const key of weakKey.recorded(kind, entry.interaction.request, this.#rules))
-            made.getOrInsertComputed(key, () => []).push(entry)
+          for (const request of recordedAs(kind, entry.interaction.request))
+            made.getOrInsertComputed(cassetteKey(request, this.#rules), () => []).push(entry)
       return made
     })
-    for (const key of weakKey.sent(kind, redacted, this.#rules)) {
-      for (const entry of queues.get(key) ?? []) {
+    for (const request of sentAs(kind, redacted)) {
+      for (const entry of queues.get(cassetteKey(request, this.#rules)) ?? []) {
         const { queue } = entry
         if (queue.entries[queue.used] !== entry) continue
         queue.used++
@@ -237,17 +237,11 @@ function nextIn(queue: Queue): TapeEntry | undefined {
 const SAMPLING: ReadonlySet<string> = new Set([
   ...['temperature', 'top_p', 'top_k', 'seed', 'min_p', 'top_a', 'repetition_penalty'],
   ...['presence_penalty', 'frequency_penalty', 'logit_bias'],
+  // In Google's API.
+  ...['topP', 'topK', 'presencePenalty', 'frequencyPenalty'],
 ])
 /** Where Google's API has such fields. */
 const GENERATION_CONFIG = 'generationConfig'
-const GOOGLE_SAMPLING: ReadonlySet<string> = new Set([
-  'temperature',
-  'topP',
-  'topK',
-  'seed',
-  'presencePenalty',
-  'frequencyPenalty',
-])
 const CONVERSATIONS = ['messages', 'input', 'contents']
 
 const withBody = (request: UpstreamRequest, value: JsonObject): UpstreamRequest => ({
@@ -255,17 +249,19 @@ const withBody = (request: UpstreamRequest, value: JsonObject): UpstreamRequest 
   body: { kind: 'json', value },
 })
 
-const without = (fields: JsonObject, names: ReadonlySet<string>): JsonObject =>
-  Object.fromEntries(Object.entries(fields).filter(([name]) => !names.has(name)))
+const unsampled = (fields: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => !SAMPLING.has(name)))
 
-function withoutSampling(request: UpstreamRequest): UpstreamRequest | undefined {
+/** The request without those fields; none if it is not JSON. */
+function withoutSampling(request: UpstreamRequest): UpstreamRequest[] {
   const { body } = request
-  if (body.kind !== 'json' || !isObject(body.value)) return undefined
+  if (body.kind !== 'json' || !isObject(body.value)) return []
   const { [GENERATION_CONFIG]: config, ...fields } = body.value
-  return withBody(request, {
-    ...without(fields, SAMPLING),
-    ...(config !== undefined && { [GENERATION_CONFIG]: isObject(config) ? without(config, GOOGLE_SAMPLING) : config }),
+  const compared = withBody(request, {
+    ...unsampled(fields),
+    ...(config !== undefined && { [GENERATION_CONFIG]: isObject(config) ? unsampled(config) : config }),
   })
+  return [compared]
 }
 
 /** The request with each beginning of its conversation that ends with a message of the user, the longest first. */
@@ -282,17 +278,10 @@ function beginnings(request: UpstreamRequest): UpstreamRequest[] {
     .map((length) => withBody(request, { ...fields, [name]: messages.slice(0, length) }))
 }
 
-/** Keys under which requests are found by weak matching. */
-const weakKey = {
-  /** Those of a recorded request. */
-  recorded(kind: WeakMatching, request: UpstreamRequest, rules: readonly VolatileRule[]): string[] {
-    const compared = kind === 'sampling' ? withoutSampling(request) : request
-    return compared ? [cassetteKey(compared, rules)] : []
-  },
-  /** Those of a sent request, the closest first. */
-  sent(kind: WeakMatching, request: UpstreamRequest, rules: readonly VolatileRule[]): string[] {
-    const sampled = withoutSampling(request)
-    const compared = kind === 'prefix' ? beginnings(request) : sampled ? [sampled] : []
-    return compared.map((one) => cassetteKey(one, rules))
-  },
-}
+/** The request whose key a recorded request has in weak matching. */
+const recordedAs = (kind: WeakMatching, request: UpstreamRequest): UpstreamRequest[] =>
+  kind === 'sampling' ? withoutSampling(request) : [request]
+
+/** The requests whose keys a sent request is looked up by, the closest first. */
+const sentAs = (kind: WeakMatching, request: UpstreamRequest): UpstreamRequest[] =>
+  kind === 'sampling' ? withoutSampling(request) : beginnings(request)

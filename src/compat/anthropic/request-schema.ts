@@ -20,6 +20,8 @@ export const HOSTED_BLOCKS = [
   'fallback',
 ] as const
 
+/** A text, or blocks. */
+const textOr = <Block extends z.ZodType>(block: Block) => z.union([z.string(), z.array(block)])
 /** An object of a type. Further fields are kept. */
 const typed = <Type extends string, Shape extends z.ZodRawShape>(type: Type, shape: Shape) =>
   z.looseObject({ type: z.literal(type), ...shape })
@@ -54,27 +56,24 @@ const DocumentBlock = typed('document', {
       UploadedFile,
       typed('text', { data: z.string().describe('The text.') }),
       typed('content', {
-        content: z
-          .union([z.string(), z.array(z.discriminatedUnion('type', [TextBlock, ImageBlock]))])
-          .describe('The text, or blocks: texts and images.'),
+        content: textOr(z.discriminatedUnion('type', [TextBlock, ImageBlock])).describe(
+          'The text, or blocks: texts and images.',
+        ),
       }),
     ])
     .describe('The document, its URL, or its file.'),
   title: z.string().nullish().describe('Title.'),
   ...Cached,
 })
-const ResultContent = z.union([
-  z.string(),
-  z.array(
-    z.discriminatedUnion('type', [
-      TextBlock,
-      ImageBlock,
-      DocumentBlock,
-      SearchResultBlock,
-      typed('tool_reference', { tool_name: z.string().describe('Name of a tool that a search found.') }),
-    ]),
-  ),
-])
+const ResultContent = textOr(
+  z.discriminatedUnion('type', [
+    TextBlock,
+    ImageBlock,
+    DocumentBlock,
+    SearchResultBlock,
+    typed('tool_reference', { tool_name: z.string().describe('Name of a tool that a search found.') }),
+  ]),
+)
 const ToolResultBlock = typed('tool_result', {
   tool_use_id: z.string().describe('Id of the call.'),
   content: ResultContent.optional().describe('Result of the tool.'),
@@ -101,7 +100,7 @@ const ToolChangeBlock = z.looseObject({
   ...Cached,
 })
 
-const Texts = z.union([z.string(), z.array(TextBlock)])
+const Texts = textOr(TextBlock)
 const Message = z.discriminatedUnion('role', [
   z.looseObject({
     role: z.literal('user'),
@@ -125,17 +124,13 @@ const Message = z.discriminatedUnion('role', [
   }),
   z.looseObject({
     role: z.literal('assistant'),
-    content: z
-      .union([
-        z.string(),
-        z.array(z.discriminatedUnion('type', [TextBlock, ToolUseBlock, ThinkingBlock, RedactedBlock, HostedBlock])),
-      ])
-      .describe('A string, or blocks: text, tool calls, reasoning, and what provider tools added.'),
+    content: textOr(
+      z.discriminatedUnion('type', [TextBlock, ToolUseBlock, ThinkingBlock, RedactedBlock, HostedBlock]),
+    ).describe('A string, or blocks: text, tool calls, reasoning, and what provider tools added.'),
   }),
   z.looseObject({
     role: z.literal('system'),
-    content: z
-      .union([z.string(), z.array(z.discriminatedUnion('type', [TextBlock, ToolChangeBlock]))])
+    content: textOr(z.discriminatedUnion('type', [TextBlock, ToolChangeBlock]))
       .nullish()
       .describe('System instructions within the conversation. Changes of the tools are accepted, and not applied.'),
   }),

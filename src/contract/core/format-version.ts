@@ -2,11 +2,8 @@
 import { z } from 'zod'
 import { FORMATS } from './formats.ts'
 
-/** The formats of files that people write, which may state their version. */
-type WrittenFormat = 'scenario_file' | 'fixture_file' | 'seed_file'
-
-/** The key with which a file states the version of its format. */
-export const statedVersion = (format: WrittenFormat) =>
+/** The key with which a file that people write may state the version of its format. */
+export const statedVersion = (format: 'scenario_file' | 'fixture_file' | 'seed_file') =>
   z
     .literal(FORMATS[format], {
       error: `must be ${FORMATS[format]}, the version of the format that this understudy reads`,

@@ -70,9 +70,12 @@ export interface AnswerContext {
 }
 
 /** What the response of one attempt depends on. */
-export interface AttemptContext extends AnswerContext {
+export interface AttemptContext {
   /** The responding `<provider>/<model>`. */
   model: string
+  answerContext: AnswerContext
+  /** Aborts when the client disconnects or the time of the attempt is up. */
+  readonly signal: AbortSignal
 }
 
 /** A response in both of its forms. Each is created on demand. */
@@ -209,7 +212,7 @@ export interface Operation<Request = unknown, Script = unknown> {
    * The response when no fixture matches: a function of the request and the options alone, unless the call is canceled.
    */
   generate(request: Request, options: GenerationOptions, call: GenerationCall): Script | Promise<Script>
-  compose(request: Request, script: Script, answerContext: AttemptContext): RenderedAnswer | Promise<RenderedAnswer>
+  compose(request: Request, script: Script, attempt: AttemptContext): RenderedAnswer | Promise<RenderedAnswer>
   /** Assembles the client's whole response from the events of a stream; absent if the operation never streams. */
   assembly?(): AnswerAssembly
   /** Why a value is not a response of this operation; undefined if it is one. */

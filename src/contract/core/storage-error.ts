@@ -2,18 +2,7 @@
 import { ApiError } from './error.ts'
 
 /** Codes of SQLite and of the system, also as a prefix of a longer one (`SQLITE_CANTOPEN_ISDIR`). */
-const TROUBLE = [
-  ...[
-    'SQLITE_NOTADB',
-    'SQLITE_CORRUPT',
-    'SQLITE_FULL',
-    'SQLITE_IOERR',
-    'SQLITE_READONLY',
-    'SQLITE_CANTOPEN',
-    'SQLITE_PERM',
-  ],
-  ...['ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS'],
-]
+const TROUBLE = /^(?:SQLITE_(?:NOTADB|CORRUPT|FULL|IOERR|READONLY|CANTOPEN|PERM)|ENOSPC|EDQUOT|EFBIG|EROFS)(?:_|$)/
 const NO_FILES_LEFT = ['EMFILE', 'ENFILE']
 
 /** The code of an error of SQLite or of the system; empty for any other error. */
@@ -40,7 +29,7 @@ export function storageError(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error
   const code = errorCode(error)
   if (isOutOfFiles(error)) return tooManyFiles(code)
-  if (!TROUBLE.some((known) => code === known || code.startsWith(`${known}_`))) return undefined
+  if (!TROUBLE.test(code)) return undefined
   return new ApiError(
     507,
     'storage_failed',

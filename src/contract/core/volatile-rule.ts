@@ -1,5 +1,5 @@
 // Named rules for fields of a request that change from run to run: their paths, and how they are applied.
-import { isObject, type JsonObject, mapTexts } from '../../lib/values.ts'
+import { asText, isObject, type JsonObject, mapTexts, parsedJson } from '../../lib/values.ts'
 import type { FormField, UpstreamBody, VolatileRule } from './cassette.ts'
 
 /** A step of a path: the name of a field, the index of an item, or null for every item of a list. */
@@ -24,19 +24,11 @@ export function parseFieldPath(path: string): FieldStep[] | undefined {
     if (!found) return undefined
     const [, dot, name, index, quoted] = found
     if (dot === '' && steps.length > 0) return undefined
-    const step = name ?? (index === '*' ? null : index === undefined ? unquoted(quoted) : Number(index))
+    const step = name ?? (index === '*' ? null : index === undefined ? asText(parsedJson(quoted ?? '')) : Number(index))
     if (step === undefined) return undefined
     steps.push(step)
   }
   return steps.length > 0 ? steps : undefined
-}
-
-function unquoted(text = ''): string | undefined {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /**

@@ -1,16 +1,17 @@
 // The tools of a chat request and the calls in its messages, in one form whatever the client uses: functions, custom
 // tools with a text input, or the `functions` of old clients. The rules between the fields of such a request.
+import { asObject, asText } from '../../lib/values.ts'
 
 /** A tool that may be called. */
 export interface ChatTool {
   kind: 'function' | 'custom'
   name: string
-  description: string | undefined
+  description?: string | null | undefined
   /** JSON Schema of a function's arguments. */
-  parameters: object | undefined
-  strict: boolean | undefined
+  parameters?: object | null | undefined
+  strict?: boolean | null | undefined
   /** The format of a custom tool's text. */
-  grammar: { syntax: 'lark' | 'regex'; definition: string } | undefined
+  grammar?: { syntax: 'lark' | 'regex'; definition: string } | undefined
   /** JSON path of the schema in the request. */
   param: string
 }
@@ -33,33 +34,23 @@ interface ToolFields {
   functions?: readonly FunctionFields[] | null | undefined
   function_call?: 'none' | 'auto' | { name: string } | null | undefined
 }
-interface FunctionFields {
-  name: string
-  description?: string | null | undefined
-  parameters?: object | null | undefined
-  strict?: boolean | null | undefined
-}
-interface CustomFields {
-  name: string
-  description?: string | null | undefined
+type FunctionFields = Pick<ChatTool, 'name' | 'description' | 'parameters' | 'strict'>
+interface CustomFields extends Pick<ChatTool, 'name' | 'description'> {
   format?: { type: string; grammar?: ChatTool['grammar'] } | null | undefined
 }
 
 const functionTool = ({ name, description, parameters, strict }: FunctionFields, param: string): ChatTool => ({
   kind: 'function',
   name,
-  description: description ?? undefined,
-  parameters: parameters ?? undefined,
-  strict: strict ?? undefined,
-  grammar: undefined,
+  description,
+  parameters,
+  strict,
   param: `${param}.parameters`,
 })
 const customTool = ({ name, description, format }: CustomFields, param: string): ChatTool => ({
   kind: 'custom',
   name,
-  description: description ?? undefined,
-  parameters: undefined,
-  strict: undefined,
+  description,
   grammar: format?.grammar,
   param: `${param}.format.grammar.definition`,
 })
@@ -121,12 +112,15 @@ interface MessageCall {
   text: string
   /** Its path in the message. */
   param: string
-  thoughtSignature: string | undefined
+  thoughtSignature?: string | undefined
 }
 
 interface CallFields {
   id: string
   type: 'function' | 'custom'
+  function?: unknown
+  custom?: unknown
+  thought_signature?: unknown
 }
 
 /** The calls of an assistant's message. A call of an old client has no id, and is identified by its name. */
@@ -135,30 +129,21 @@ export function callsOf(message: {
   function_call?: { name?: string | undefined; arguments?: string | undefined } | null | undefined
 }): MessageCall[] {
   const calls = (message.tool_calls ?? []).map((call, index): MessageCall => {
-    const { id, type } = call
-    const {
-      function: called,
-      custom,
-      thought_signature: signature,
-    } = call as {
-      function?: { name?: string; arguments?: string }
-      custom?: { name: string; input: string }
-      thought_signature?: unknown
-    }
+    const { id, type: kind } = call
+    const { name, arguments: json, input } = asObject(call[kind]) ?? {}
     return {
       id,
-      kind: type,
-      name: (called?.name ?? custom?.name) || '',
-      text: (called?.arguments ?? custom?.input) || '',
+      kind,
+      name: asText(name) ?? '',
+      text: asText(kind === 'custom' ? input : json) ?? '',
       param: `tool_calls[${index}].function.arguments`,
-      thoughtSignature: typeof signature === 'string' ? signature : undefined,
+      thoughtSignature: asText(call.thought_signature),
     }
   })
   const old = message.function_call
   if (!old) return calls
   const { name = '', arguments: text = '' } = old
-  const param = 'function_call.arguments'
-  return [...calls, { id: name, kind: 'function', name, text, param, thoughtSignature: undefined }]
+  return [...calls, { id: name, kind: 'function', name, text, param: 'function_call.arguments' }]
 }
 
 /** The fields that the rules use. */

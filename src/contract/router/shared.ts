@@ -142,7 +142,7 @@ export const SamplingFields = {
     .max(2)
     .nullish()
     .meta({ default: 1 })
-    .describe('SamplingFields temperature: 0 is the least random.'),
+    .describe('Sampling temperature: 0 is the least random.'),
   top_p: z
     .number()
     .min(0)

@@ -23,29 +23,27 @@ const AUDIO_LIFETIME_S = 3600
 export function composeChat(
   request: ChatRequest,
   script: TextScript,
-  answerContext: AttemptContext,
+  attempt: AttemptContext,
 ): RenderedAnswer | Promise<RenderedAnswer> {
   const { audio, modalities } = request
   const answer = answerOf(request, script)
-  if (!audio || !modalities?.includes('audio') || !answer.content)
-    return composed(request, script, answerContext, { answer })
+  if (!audio || !modalities?.includes('audio') || !answer.content) return composed(request, script, attempt, { answer })
   const speaking =
-    script.audio === undefined
-      ? speech(joinTokenChunks(answer.content), audio, answerContext)
-      : fixtureAudio(script.audio)
-  return composedWithSound(request, script, answerContext, { answer, speaking })
+    script.audio === undefined ? speech(joinTokenChunks(answer.content), audio, attempt) : fixtureAudio(script.audio)
+  return composedWithSound(request, script, attempt, { answer, speaking })
 }
 
 async function composedWithSound(
   request: ChatRequest,
   script: TextScript,
-  answerContext: AttemptContext,
+  attempt: AttemptContext,
   { answer, speaking }: { answer: TextAnswer; speaking: Promise<SpokenText> },
 ): Promise<RenderedAnswer> {
   const { bytes, seconds } = await speaking
-  const expiresAt = Math.floor(answerContext.now / 1000) + AUDIO_LIFETIME_S
-  const sound = { id: `audio_${answerContext.id}`, expiresAt, bytes }
-  return composed(request, script, answerContext, { answer, sound, seconds })
+  const { id, now } = attempt.answerContext
+  const expiresAt = Math.floor(now / 1000) + AUDIO_LIFETIME_S
+  const sound = { id: `audio_${id}`, expiresAt, bytes }
+  return composed(request, script, attempt, { answer, sound, seconds })
 }
 
 function answerOf(request: ChatRequest, script: TextScript): TextAnswer {
@@ -91,17 +89,18 @@ interface ChatParts {
 function composed(
   request: ChatRequest,
   script: TextScript,
-  answerContext: AttemptContext,
+  { model, answerContext }: AttemptContext,
   { answer, sound, seconds = 0 }: ChatParts,
 ): RenderedAnswer {
+  const { id, now } = answerContext
   const count = request.n ?? 1
   const { legacy } = offerOf(request)
   const signature =
     answer.reasoning.length > 0 && effortOf(request) ? signThought(joinTokenChunks(answer.reasoning)) : undefined
-  const logprobs = request.logprobs ? logprobsIn(request, answerContext.model) : undefined
+  const logprobs = request.logprobs ? logprobsIn(request, model) : undefined
   const choices: ChoiceParts[] = []
   for (let index = 0; index < count; index++)
-    choices.push({ answer, callIds: callIdsOf(answer, answerContext.id, index), signature, logprobs, sound, legacy })
+    choices.push({ answer, callIds: callIdsOf(answer, id, index), signature, logprobs, sound, legacy })
   const usage = usageOf(script, chatPromptTokens(request), choices.map(answerIn), {
     ...cachedTokens(request, answerContext),
     audioIn: audioInputTokens(request),
@@ -109,10 +108,10 @@ function composed(
   })
   return new ComposedChat(
     {
-      id: `chatcmpl-${answerContext.id}`,
-      created: Math.floor(answerContext.now / 1000),
-      model: answerContext.model,
-      system_fingerprint: systemFingerprint(answerContext.model),
+      id: `chatcmpl-${id}`,
+      created: Math.floor(now / 1000),
+      model,
+      system_fingerprint: systemFingerprint(model),
     },
     choices,
     { usage, counted: request.stream_options?.include_usage === true },

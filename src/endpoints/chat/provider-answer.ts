@@ -6,7 +6,7 @@ import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/
 import type { TokenLogprob, Usage } from '../../contract/router/chat.ts'
 import type { ChatRequest, Message } from '../../contract/router/chat-request.ts'
 import type { TextScript } from '../../contract/router/script.ts'
-import { asIndex, asList, asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
+import { asIndex, asList, asObject, asText, type JsonObject, objectsIn, sumOf } from '../../lib/values.ts'
 import { type ChatFrame, type ChoiceParts, chatChunks } from './chunks.ts'
 import {
   chatFrame,
@@ -228,7 +228,7 @@ function inOrder(stored: readonly TokenLogprob[]): (tokenChunks: readonly TextCh
   return (chunks) =>
     remaining.splice(
       0,
-      chunks.reduce((total, piece) => total + piece.tokens, 0),
+      sumOf(chunks, ({ tokens }) => tokens),
     )
 }
 

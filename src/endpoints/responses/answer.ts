@@ -24,7 +24,7 @@ import { responsesPromptTokens } from './reading.ts'
 export function composeResponse(
   request: ResponsesRequest,
   script: TextScript,
-  answerContext: AttemptContext,
+  { model, answerContext }: AttemptContext,
 ): RenderedAnswer {
   const answer = cutText(script, {
     maxTokens: request.max_output_tokens ?? undefined,
@@ -44,7 +44,7 @@ export function composeResponse(
       status: reason ? 'incomplete' : 'completed',
       error: null,
       incomplete_details: reason ? { reason } : null,
-      model: answerContext.model,
+      model,
       output,
       output_text: outputText(output),
       ...echoOf(request),

@@ -10,7 +10,7 @@ import type { InputItem, InputMessage, MessagePart, ResponsesRequest } from '../
 import type { OutputItem } from '../../contract/router/responses-answer.ts'
 import { fingerprint } from '../../lib/ids.ts'
 import { isChangedReasoning } from '../../lib/issued.ts'
-import { asList, asObject, type JsonObject } from '../../lib/values.ts'
+import { asList, asObject, type JsonObject, sumOf } from '../../lib/values.ts'
 import { checkEffort } from '../../providers/catalogue.ts'
 import { normalizeResponse } from './normalize.ts'
 
@@ -50,13 +50,11 @@ const PER_ITEM = 3
 
 function contentTokens(content: MessageContent, count: CountTokens): number {
   const parts = typeof content === 'string' ? [] : content
-  return parts.reduce(
-    (total, part) => {
-      if (part.type === 'input_image') return total + imageTokens(part.image_url ?? '', part.detail)
-      return part.type === 'input_file' && part.file_data ? total + fileTokens(part.file_data, count) : total
-    },
-    count(itemText(content)),
-  )
+  const partTokens = (part: MessagePart): number => {
+    if (part.type === 'input_image') return imageTokens(part.image_url ?? '', part.detail)
+    return part.type === 'input_file' && part.file_data ? fileTokens(part.file_data, count) : 0
+  }
+  return count(itemText(content)) + sumOf(parts, partTokens)
 }
 
 function itemTokens(item: InputItem, count: CountTokens): number {
@@ -70,7 +68,7 @@ function itemTokens(item: InputItem, count: CountTokens): number {
     case 'custom_tool_call_output':
       return PER_ITEM + contentTokens(item.output, count)
     case 'reasoning':
-      return (item.summary ?? []).reduce((total, { text }) => total + count(text), 0)
+      return sumOf(item.summary ?? [], ({ text }) => count(text))
     case 'item_reference':
       return 0
     default:
@@ -80,7 +78,7 @@ function itemTokens(item: InputItem, count: CountTokens): number {
 
 /** Returns the number of tokens of some steps; `count` counts their texts. */
 const itemsTokens = (items: readonly InputItem[], count: CountTokens = countCached): number =>
-  items.reduce((sum, item) => sum + itemTokens(item, count), 0)
+  sumOf(items, (item) => itemTokens(item, count))
 
 /** Returns the number of tokens of instructions, which count as a message before the conversation. */
 export const instructionsTokens = (instructions: string | null | undefined, count: CountTokens): number =>

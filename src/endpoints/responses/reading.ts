@@ -1,9 +1,10 @@
 // Reads a request for a response: what fixtures match, its token counts, and the input of the generator.
 
-import type { AnswerRequest, OfferedTool } from '../../answers/generate.ts'
+import type { AnswerRequest } from '../../answers/generate.ts'
 import { attachmentName } from '../../answers/input-tokens.ts'
 import { countCached } from '../../answers/text-answer.ts'
 import type { Attachment, CountTokens, Prompt } from '../../contract/core/operation.ts'
+import type { ChatTool } from '../../contract/router/chat-tools.ts'
 import type { InputMessage, ResponsesRequest } from '../../contract/router/responses.ts'
 import { calledTools, chosenNames } from '../../contract/router/responses-tools.ts'
 import { modelOf } from '../../providers/catalogue.ts'
@@ -55,10 +56,10 @@ function offered({ tools, tool_choice: choice }: ResponsesRequest): string[] {
 }
 
 /** Those tools in the format of the generator. */
-function offeredTools(request: ResponsesRequest): OfferedTool[] {
+function offeredTools(request: ResponsesRequest): ChatTool[] {
   const names = offered(request)
   return (request.tools ?? [])
-    .flatMap((tool, index): OfferedTool[] => {
+    .flatMap((tool, index): ChatTool[] => {
       if (tool.type === 'function') return [{ ...tool, kind: 'function', param: `tools[${index}].parameters` }]
       if (tool.type !== 'custom') return []
       const { name, description, format } = tool

@@ -1,7 +1,6 @@
 // Ends every call. The trace is queued before anything else can fail, and a bug on the way is reported and recorded.
 // The end is outside of everything that changes a response, including faults.
 
-import type { Redactor } from '../../cassettes/redact.ts'
 import { ApiError, bugError, envelope } from '../../contract/core/error.ts'
 import type { ExchangeNote } from '../../contract/core/exchange-note.ts'
 import type { KeyValueEntry, KeyValueStore } from '../../contract/core/key-value.ts'
@@ -19,11 +18,11 @@ import type { Call } from '../call.ts'
 import { bugOf, errorOf, type Failure, failureOf, NOT_RECEIVED } from '../outcome.ts'
 import { sentWhole } from '../stream/sent-body.ts'
 import { endOfAborted } from '../stream/sent-end.ts'
-import type { CallEnd, CallResult } from '../types.ts'
+import type { CallEnd, CallResult, GatewayParts } from '../types.ts'
 import { clientNote } from './client-mark.ts'
 import { exchangeNote } from './exchange-note.ts'
-import { headersOf } from './recorder.ts'
-import type { SentResponse, TraceRecorder } from './recording.ts'
+import { headersOf, type TraceRecorder } from './recorder.ts'
+import type { SentResponse } from './recording.ts'
 import type { TraceRedaction } from './redaction.ts'
 import { shownHeaders } from './request-headers.ts'
 import {
@@ -40,13 +39,9 @@ import {
 const redactions = lazy<typeof import('./redaction.ts')>(() => require('./redaction.ts'))
 
 /** What the end of a call needs besides its recording. */
-export interface CallEnding {
-  /** Reports a bug. */
-  report(error: unknown): void
+export interface CallEnding extends Pick<GatewayParts, 'report' | 'redactorOf'> {
   /** Limits how often the headers of successful calls are kept. */
   headers: Allowance
-  /** The redactor of a session; absent while no cassettes are recorded or replayed. */
-  redactorOf?: ((session: string) => Redactor) | undefined
 }
 
 /** Creates the end of a recorded call. */
@@ -99,7 +94,7 @@ async function save(
   { report, headers, redactorOf }: CallEnding,
 ): Promise<ApiError | undefined> {
   const { observers, seq, call, endedSteps: steps } = recording
-  const redaction = redactorOf && redactions().traceRedaction(redactorOf(call.session.name))
+  const redaction = redactorOf && new (redactions().TraceRedaction)(redactorOf(call.session.name))
   let saved: TraceRecord | undefined
   let value: unknown
   let { request } = recording
@@ -117,7 +112,7 @@ async function save(
     const connection = guard.take(connectionOf, about, {})
     const { bugs } = guard
     if (bugs.length > 0) record.error ??= envelope(bugOf(bugs[0])).error
-    const committed = commit(recording, record, { answer, texts, answerHeaders: result.headers, connection })
+    const committed = commit(about, connection)
     reportBugs([result.failure, recording.answer?.failure], bugs, report)
     await committed
     saved = record
@@ -143,15 +138,12 @@ async function save(
   return undefined
 }
 
-const isBug = (failure: Failure | undefined) => failure?.kind === 'internal_error'
-
 /** Reports each bug once: those of the steps, and failures that are bugs. */
 function reportBugs(
   failures: readonly (Failure | undefined)[],
   bugs: readonly unknown[],
   report: CallEnding['report'],
 ) {
-  if (bugs.length === 0 && !failures.some(isBug)) return
   const all = new Set(bugs)
   for (const failure of failures) if (failure?.kind === 'internal_error') all.add(failure.cause)
   for (const bug of all) report(bug)
@@ -205,7 +197,6 @@ function redactedAnswer(answer: StoredAnswer, redaction: TraceRedaction): Stored
   const { usage, keep } = answer
   const text = redaction.text(answer.text)
   const value = text === answer.text ? answer.value : JSON.parse(text)
-  if (keep.length === 0) return value === answer.value ? answer : { text, value, usage, keep }
   return {
     text,
     value,
@@ -238,22 +229,14 @@ function connectionOf({ recording, record, answer, texts, result, redaction, all
   return { exchange, headers: redaction?.headers(shown) ?? shown }
 }
 
-interface CommitOptions {
-  answer: StoredAnswer
-  texts: RequestTexts
-  answerHeaders: Record<string, string>
-  connection: KeptConnection
-}
-
 /** Queues the trace and the entries of the response in one turn, so that they are committed together. */
 function commit(
-  recording: TraceRecorder,
-  record: TraceRecord,
-  { answer: { text, keep }, texts, answerHeaders, connection }: CommitOptions,
+  { recording, record, answer: { text, keep }, texts, result }: EndedCall,
+  connection: KeptConnection,
 ): Promise<void> {
   const { arrived, call, seq, stores } = recording
   const left = realClock.now()
-  const client = clientNote(call, { headers: answerHeaders, succeeded: record.outcome === 'succeeded' })
+  const client = clientNote(call, { headers: result.headers, succeeded: record.outcome === 'succeeded' })
   if (connection.headers) client.headers = connection.headers
   const { exchange } = connection
   const recorded = call.retained

@@ -1,26 +1,25 @@
-// Begins the recording of a call, and describes it in response headers.
+// Records a call and its attempts, and describes them in response headers.
+import type { Redactor } from '../../cassettes/redact.ts'
 import { FAULTS, INSTANCE, REQUEST_ID, TRACE_ID } from '../../contract/core/answer-headers.ts'
-import type { ActiveScenario } from '../../contract/core/fault.ts'
+import type { HistoryRecord } from '../../contract/core/history.ts'
 import type { EndedStep, Observers } from '../../contract/core/observation.ts'
 import type { CallSequences } from '../../contract/core/sequence.ts'
-import type { AttemptRecord, GuardrailRecord, RetrievalRecord } from '../../contract/core/trace.ts'
+import type { AttemptRecord, GuardrailRecord, RetrievalRecord, TraceRecord } from '../../contract/core/trace.ts'
 import { realClock } from '../../lib/clock.ts'
 import { ulidOf } from '../../lib/ids.ts'
 import { monotonicMs } from '../../lib/monotonic.ts'
+import { requestIdOf } from '../../providers/request-id.ts'
 import type { Session } from '../../sessions/sessions.ts'
 import type { Call } from '../call.ts'
 import type { Failure } from '../outcome.ts'
-import type { Target } from '../plan.ts'
+import type { PassedRequest } from '../passing.ts'
 import type { Settings } from '../settings.ts'
-import type { GatewayParts } from '../types.ts'
-import { AttemptRecording } from './attempt-record.ts'
 import {
   type AnswerRecord,
   type AttemptInfo,
   type AttemptRecorder,
   emptySteps,
   type SentResponse,
-  type TraceRecorder,
   type TraceSteps,
 } from './recording.ts'
 
@@ -34,10 +33,17 @@ export function traceIdOf(
   return keyed === undefined || traces.has(keyed) ? ulidOf(seed, started, `${name}:trace`, seq) : keyed
 }
 
+/** What recordings need. */
+export interface RecorderParts {
+  observers: Observers
+  /** The redactor of a session, for what is stored of its calls; absent while no cassettes are recorded or replayed. */
+  redactorOf?: ((session: string) => Redactor) | undefined
+}
+
 /** Begins the trace of a call and assigns its number and id. */
-export function startTrace(call: Call, parts: Pick<GatewayParts, 'observers' | 'redactorOf'>): TraceRecorder {
+export function startTrace(call: Call, parts: RecorderParts): TraceRecorder {
   const { observers } = parts
-  const recording = new CallRecording(call, parts)
+  const recording = new TraceRecorder(call, parts)
   if (observers.active) {
     const { id: trace } = recording
     const { operation, session, inner } = call
@@ -47,32 +53,46 @@ export function startTrace(call: Call, parts: Pick<GatewayParts, 'observers' | '
   return recording
 }
 
-/** A class, since every call creates one. */
-class CallRecording implements TraceRecorder {
+/** A call that is being recorded. A class, since every call creates one. */
+export class TraceRecorder {
   readonly call: Call
   readonly observers: Observers
+  /** The number of the call in its session. */
   readonly seq: number
   readonly id: string
+  /** Start of the call by the clock of its session, in ms since the epoch. */
   readonly started: number
+  /** Start of the call by the real clock, in ms since the epoch. */
   readonly arrived = realClock.now()
-  readonly stores: TraceRecorder['stores']
+  /** The stores of the session when the call began; they stay the same when the session is reset. */
+  readonly stores: Pick<Session, 'traces' | 'keyValues' | 'sequences'>
   readonly steps = emptySteps()
+  /** When the steps other than attempts ended, for observers. */
   readonly endedSteps: EndedStep[] = []
+  /** The rendered request as JSON; `null` when it equals the body. */
   rendered = 'null'
+  /** Whether the call goes straight to its provider, without gateway features. */
   direct = false
+  /** Whether the body matches our schema; a passed-on request may not. */
   isRead = true
-  request?: TraceRecorder['request']
+  /** The parsed body. */
+  request?: { metadata?: TraceRecord['metadata'] }
   settings?: Settings
+  /** Progress through the reply sequences of fixtures; absent when none was used. */
   sequences?: CallSequences
-  passed?: TraceRecorder['passed']
+  /** The client's own request, when it is passed on to its provider. */
+  passed?: PassedRequest | undefined
   readonly #begun: number
-  readonly #redactorOf: GatewayParts['redactorOf']
+  readonly #redactorOf: RecorderParts['redactorOf']
+  /** The call site; absent until the body is read, and for internal calls. */
   point?: string | undefined
+  /** The failure that the call ends with. */
   failure?: Failure
   answer?: AnswerRecord
+  /** The response that its client was sent. */
   sent?: SentResponse
 
-  constructor(call: Call, { observers, redactorOf }: Pick<GatewayParts, 'observers' | 'redactorOf'>) {
+  constructor(call: Call, { observers, redactorOf }: RecorderParts) {
     const { session } = call
     this.call = call
     this.observers = observers
@@ -82,17 +102,12 @@ class CallRecording implements TraceRecorder {
     this.started = session.clock.now()
     this.#begun = session.clock.passed()
     this.id = traceIdOf(session, { started: this.started, seq: this.seq, key: call.inner?.key })
-    // A session that is reset gets new stores.
     this.stores = { traces: session.traces, keyValues: session.keyValues, sequences: session.sequences }
   }
 
+  /** Milliseconds since the call began, by the clock of its session. */
   elapsed(): number {
     return this.call.session.clock.passed() - this.#begun
-  }
-
-  plan(targets: readonly Target[]): void {
-    const { plan } = this.steps
-    for (const { model } of targets) plan.push(model)
   }
 
   attempt(tried: AttemptInfo): AttemptRecorder {
@@ -101,6 +116,7 @@ class CallRecording implements TraceRecorder {
     return attempt
   }
 
+  /** Notifies observers; `httpStatus` is null when no reply arrived. */
   attemptEnded(attempt: AttemptRecord, httpStatus: number | null): void {
     const { call, id: trace, observers } = this
     if (!observers.active) return
@@ -110,6 +126,7 @@ class CallRecording implements TraceRecorder {
     observers.notify({ type: 'attempt-ended', session, trace, attempt: shown }, { httpStatus })
   }
 
+  /** Records a cache lookup; `age` is the age of the entry in ms, undefined for a miss. */
   cache(key: string, age: number | undefined): void {
     this.#ended('cache')
     const status = age === undefined ? 'miss' : 'hit'
@@ -126,12 +143,67 @@ class CallRecording implements TraceRecorder {
     this.steps.retrievals.push(found)
   }
 
-  scenario(active: ActiveScenario | undefined): void {
-    this.steps.scenario = active?.name ?? null
-  }
-
   #ended(kind: EndedStep['kind']): void {
     this.endedSteps.push({ kind, at: monotonicMs() })
+  }
+}
+
+/** An attempt that is being recorded. */
+class AttemptRecording implements AttemptRecorder {
+  readonly record: AttemptRecord
+  readonly #call: TraceRecorder
+  #ended = false
+  /** Status of the reply; null before it arrives. */
+  #httpStatus: number | null = null
+
+  constructor({ target, number, why, waited }: AttemptInfo, call: TraceRecorder) {
+    this.#call = call
+    this.record = {
+      target: target.model,
+      position: target.position,
+      number,
+      reason: why,
+      faults: [],
+      wait_ms: waited,
+      started_ms: call.elapsed(),
+      first_content_ms: null,
+      duration_ms: 0,
+      outcome: 'succeeded',
+      status: 200,
+      request_id: null,
+      error: null,
+    }
+  }
+
+  get faults(): string[] {
+    return this.record.faults
+  }
+
+  contentBegan(): void {
+    this.record.first_content_ms ??= this.#call.elapsed()
+  }
+
+  replied({ status, headers, verbatim, fixture }: Parameters<AttemptRecorder['replied']>[0]): void {
+    this.#httpStatus = status
+    this.record.request_id = requestIdOf(headers) ?? null
+    if (verbatim && fixture !== null) this.record.fixture = fixture
+  }
+
+  judged(history: HistoryRecord): void {
+    this.record.history = history
+  }
+
+  end(failure?: Failure, httpStatus: number | null = this.#httpStatus): void {
+    if (this.#ended) return
+    this.#ended = true
+    const { record } = this
+    record.duration_ms = Math.max(0, this.#call.elapsed() - record.started_ms)
+    if (failure) {
+      record.request_id ??= requestIdOf(failure.headers) ?? null
+      Object.assign(record, { outcome: failure.kind, status: failure.status, error: failure.message })
+    }
+    // A reply that broke before its first byte has no status.
+    this.#call.attemptEnded(record, failure?.status === 0 ? null : httpStatus)
   }
 }
 

@@ -1,19 +1,12 @@
 // What is recorded of a call: its attempts, its response and its other steps.
 import type { ResponseEnd } from '../../contract/core/exchange.ts'
-import type { ActiveScenario } from '../../contract/core/fault.ts'
 import type { HistoryRecord } from '../../contract/core/history.ts'
 import type { KeyValueEntry } from '../../contract/core/key-value.ts'
-import type { EndedStep, Observers } from '../../contract/core/observation.ts'
 import type { EventsBody, Reply } from '../../contract/core/reply.ts'
-import type { CallSequences } from '../../contract/core/sequence.ts'
-import type { GuardrailRecord, RetrievalRecord, TraceRecord } from '../../contract/core/trace.ts'
+import type { TraceRecord } from '../../contract/core/trace.ts'
 import type { EventBatch } from '../../lib/sse.ts'
-import type { Session } from '../../sessions/sessions.ts'
-import type { Call } from '../call.ts'
 import type { Failure } from '../outcome.ts'
-import type { PassedRequest } from '../passing.ts'
 import type { Target } from '../plan.ts'
-import type { Settings } from '../settings.ts'
 import type { ReplyContent } from '../stream/read.ts'
 import type { SentBody } from '../stream/sent-body.ts'
 
@@ -115,51 +108,3 @@ export const emptySteps = (): TraceSteps => ({
   guardrails: [],
   retrievals: [],
 })
-
-/** A call that is being recorded. */
-export interface TraceRecorder {
-  readonly call: Call
-  readonly id: string
-  /** The number of the call in its session. */
-  readonly seq: number
-  /** Start of the call by the clock of its session, in ms since the epoch. */
-  readonly started: number
-  /** Start of the call by the real clock, in ms since the epoch. */
-  readonly arrived: number
-  /** The stores of the session when the call began; they stay the same when the session is reset. */
-  readonly stores: Pick<Session, 'traces' | 'keyValues' | 'sequences'>
-  readonly observers: Observers
-  readonly steps: TraceSteps
-  /** When the steps other than attempts ended, for observers. */
-  readonly endedSteps: readonly EndedStep[]
-  /** The parsed body. */
-  request?: { metadata?: TraceRecord['metadata'] }
-  settings?: Settings
-  /** Whether the call goes straight to its provider, without gateway features. */
-  direct: boolean
-  /** The client's own request, when it is passed on to its provider. */
-  passed?: PassedRequest | undefined
-  /** Whether the body matches our schema; a passed-on request may not. */
-  isRead: boolean
-  /** Progress through the reply sequences of fixtures; absent when none was used. */
-  sequences?: CallSequences
-  /** The rendered request as JSON; `null` when it equals the body. */
-  rendered: string
-  /** The call site; absent until the body is read, and for internal calls. */
-  point?: string | undefined
-  /** The failure that the call ends with. */
-  failure?: Failure
-  answer?: AnswerRecord
-  /** The response that its client was sent. */
-  sent?: SentResponse
-  /** Milliseconds since the call began, by the clock of its session. */
-  elapsed(): number
-  plan(targets: readonly Target[]): void
-  attempt(tried: AttemptInfo): AttemptRecorder
-  /** Records a cache lookup; `age` is the age of the entry in ms, undefined for a miss. */
-  cache(key: string, age: number | undefined): void
-  guardrail(verdict: GuardrailRecord): void
-  retrieval(found: RetrievalRecord): void
-  /** Records the active scenario. */
-  scenario(active: ActiveScenario | undefined): void
-}

@@ -5,33 +5,12 @@ import { MASK } from '../../lib/secrets.ts'
 import { MAX_REDACTED_AT_ONCE, redactText } from '../../workers/redaction.ts'
 import type { BodyChunk } from '../stream/sent-body.ts'
 
-/** Redacts what is stored of one call. */
-export interface TraceRedaction {
-  /**
-   * Redacts the large ones of some texts in a worker, so that the other functions find them done. One that takes too long is not kept.
-   * Undefined if none is large.
-   */
-  prepare(texts: readonly string[]): Promise<unknown> | undefined
-  text(text: string): string
-  /** A JSON value, in the form in which its redacted text is. */
-  value<Value>(value: Value): Value
-  /** Headers as they are shown, among them masked ones. */
-  headers(headers: Record<string, string>): Record<string, string>
-  /** Changes a trace: the fields with texts of the client, the provider or the workspace. */
-  record(record: TraceRecord): void
-  /** The pieces of a body: a secret may be split among them. */
-  pieces(pieces: readonly BodyChunk[]): readonly BodyChunk[]
-}
-
 /** Longer texts are not kept: redacting them takes longer than the end of a call may wait. */
 const MAX_TEXT = 2 ** 20
 const NOT_KEPT = 'null'
 
-/** The redaction of a call. */
-export const traceRedaction = (redactor: Redactor): TraceRedaction => new CallRedaction(redactor)
-
-/** A class, since every call creates one. What has no secrets is returned as it is: most calls have none. */
-class CallRedaction implements TraceRedaction {
+/** Redacts what is stored of one call. What has no secrets is returned as it is: most calls have none. */
+export class TraceRedaction {
   readonly #redactor: Redactor
   /** Redacted texts: a call contains its response several times. */
   #known: Map<string, string> | undefined
@@ -40,6 +19,10 @@ class CallRedaction implements TraceRedaction {
     this.#redactor = redactor
   }
 
+  /**
+   * Redacts the large ones of some texts in a worker, so that the other functions find them done. One that takes too long is not kept.
+   * Undefined if none is large.
+   */
   prepare(texts: readonly string[]): Promise<unknown> | undefined {
     if (!texts.some(isPrepared)) return undefined
     return Promise.all(
@@ -58,6 +41,7 @@ class CallRedaction implements TraceRedaction {
     return redacted
   }
 
+  /** A JSON value, in the form in which its redacted text is. */
   value<Value>(original: Value): Value {
     const before = JSON.stringify(original)
     if (before === undefined) return original
@@ -65,12 +49,14 @@ class CallRedaction implements TraceRedaction {
     return redacted === before ? original : JSON.parse(redacted)
   }
 
+  /** Headers as they are shown, among them masked ones. */
   headers(headers: Record<string, string>): Record<string, string> {
     const isSearched = ([, value]: readonly [string, string]) => !MASKED.test(value) && !USUAL_TYPE.test(value)
     const searched = Object.fromEntries(Object.entries(headers).filter(isSearched))
     return this.value(searched) === searched ? headers : this.value(headers)
   }
 
+  /** Changes a trace: the fields with texts of the client, the provider or the workspace. */
   record(record: TraceRecord): void {
     const { name, operation, attempts, attachments, thread, metadata, identity, error, guardrails, retrievals } = record
     // Most calls have the name of their operation.
@@ -84,6 +70,7 @@ class CallRedaction implements TraceRedaction {
     if (attachments.length > 0) record.attachments = this.value(attachments)
   }
 
+  /** The pieces of a body: a secret may be split among them. */
   pieces(pieces: readonly BodyChunk[]): readonly BodyChunk[] {
     if (pieces.reduce((sum, { length }) => sum + length, 0) > MAX_REDACTED_AT_ONCE) return []
     const bytes = () => pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece))

@@ -9,7 +9,8 @@ import type { StreamEvent } from '../../lib/sse.ts'
 import { costOf } from '../../providers/catalogue.ts'
 import type { Session } from '../../sessions/sessions.ts'
 import { retryAfter } from '../retry.ts'
-import type { AnswerEffects, AnswerRecord, TraceRecorder } from './recording.ts'
+import type { TraceRecorder } from './recorder.ts'
+import type { AnswerEffects, AnswerRecord } from './recording.ts'
 
 /** Runs the steps that compose a trace; a bug in one does not affect the others. */
 export class StepGuard {

@@ -10,8 +10,8 @@ import {
   Unreadable,
 } from '../../contract/core/reply.ts'
 import { byteChunks, textOfBytes } from '../../lib/byte-stream.ts'
-import { NestedTooDeep, parseInSlices } from '../../lib/json-reading.ts'
-import { mayNestTooDeep, nestingProblem } from '../../lib/nesting.ts'
+import { parseInSlices } from '../../lib/json-reading.ts'
+import { NestedTooDeep, parseNested } from '../../lib/nesting.ts'
 import { networkReason } from '../../lib/network-error.ts'
 import { isLarge } from '../../lib/slices.ts'
 import {
@@ -168,15 +168,11 @@ function readEvent(
 
 /** Parses JSON; throws `Unreadable`. */
 function parsed(text: string, what: string): unknown {
-  let value: unknown
   try {
-    value = JSON.parse(text)
+    return parseNested(text)
   } catch (error) {
-    throw notJson(error, what)
+    throw notParsed(error, what)
   }
-  const nested = mayNestTooDeep(text) ? nestingProblem(value) : undefined
-  if (nested) throw new Unreadable(`${what} of the provider ${nested}`)
-  return value
 }
 
 /** `parsed` for a large text. */
@@ -184,13 +180,14 @@ async function parsedInSlices(text: string, what: string): Promise<unknown> {
   try {
     return await parseInSlices(text)
   } catch (error) {
-    if (error instanceof NestedTooDeep) throw new Unreadable(`${what} of the provider ${error.message}`)
-    throw notJson(error, what)
+    throw notParsed(error, what)
   }
 }
 
-const notJson = (error: unknown, what: string) =>
-  new Unreadable(`${what} of the provider is not valid JSON: ${(error as Error).message}`)
+const notParsed = (error: unknown, what: string) =>
+  new Unreadable(
+    `${what} of the provider ${error instanceof NestedTooDeep ? '' : 'is not valid JSON: '}${(error as Error).message}`,
+  )
 
 const textOf = ({ bytes }: BytesBody, { signal }: ReadOptions): string | Promise<string> =>
   bytes instanceof Uint8Array

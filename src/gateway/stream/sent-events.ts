@@ -11,7 +11,7 @@ import {
   type StreamEvent,
 } from '../../lib/sse.ts'
 import { asObject } from '../../lib/values.ts'
-import type { TraceRecorder } from '../record/recording.ts'
+import type { TraceRecorder } from '../record/recorder.ts'
 import type { CallEnd } from '../types.ts'
 import { SentBody } from './sent-body.ts'
 

@@ -48,38 +48,25 @@ function defaultTemperature(temperature: unknown): RequestRejection | undefined 
   return invalid('temperature', 'unsupported_value', message)
 }
 
-/** A rule about the efforts that a model takes in chat completions. */
-const chatEfforts = (
-  id: string,
-  names: readonly string[],
+/** A rule about the efforts that a model takes, in chat completions or in responses. */
+const effortRule = (
+  param: 'reasoning_effort' | 'reasoning.effort',
+  model: string,
   efforts: readonly string[],
-  source: string,
+  { id, source }: Pick<ListedParameterRule, 'id' | 'source'>,
 ): ListedParameterRule => ({
   id,
-  models: models(...names),
+  models: models(model),
   source,
-  check({ reasoning_effort: effort }) {
+  check({ reasoning_effort, reasoning }) {
+    const isChat = param === 'reasoning_effort'
+    const effort = isChat ? reasoning_effort : asObject(reasoning)?.effort
     if (typeof effort !== 'string' || efforts.includes(effort)) return undefined
-    const message = `Unsupported value: 'reasoning_effort' does not support '${effort}' with this model. Supported values are: ${quotedList(efforts)}.`
-    return invalid('reasoning_effort', 'unsupported_value', message)
-  },
-})
-
-/** A rule about the efforts that a model takes in responses. */
-const responsesEfforts = (
-  id: string,
-  name: string,
-  efforts: readonly string[],
-  source: string,
-): ListedParameterRule => ({
-  id,
-  models: models(name),
-  source,
-  check({ reasoning }) {
-    const effort = asObject(reasoning)?.effort
-    if (typeof effort !== 'string' || efforts.includes(effort)) return undefined
-    const message = `Unsupported value: '${effort}' is not supported with the '${name}' model. Supported values are: ${quotedList(efforts)}.`
-    return invalid('reasoning.effort', 'unsupported_value', message)
+    const problem = isChat
+      ? `'reasoning_effort' does not support '${effort}' with this model`
+      : `'${effort}' is not supported with the '${model}' model`
+    const message = `Unsupported value: ${problem}. Supported values are: ${quotedList(efforts)}.`
+    return invalid(param, 'unsupported_value', message)
   },
 })
 
@@ -208,18 +195,14 @@ const chatParameters = parameterRules('chat', [
     check: ({ reasoning_effort: effort }) =>
       typeof effort === 'string' && invalid(null, null, 'Unrecognized request argument supplied: reasoning_effort'),
   },
-  chatEfforts(
-    'chat-effort-gpt-5.1',
-    ['gpt-5.1'],
-    ['none', 'low', 'medium', 'high'],
-    'https://github.com/cline/cline/issues/7519',
-  ),
-  chatEfforts(
-    'chat-effort-gpt-5.2-chat',
-    ['gpt-5.2-chat-latest'],
-    ['medium'],
-    'https://github.com/egoist/chatwise-releases/issues/1257',
-  ),
+  effortRule('reasoning_effort', 'gpt-5.1', ['none', 'low', 'medium', 'high'], {
+    id: 'chat-effort-gpt-5.1',
+    source: 'https://github.com/cline/cline/issues/7519',
+  }),
+  effortRule('reasoning_effort', 'gpt-5.2-chat-latest', ['medium'], {
+    id: 'chat-effort-gpt-5.2-chat',
+    source: 'https://github.com/egoist/chatwise-releases/issues/1257',
+  }),
   {
     id: 'chat-input-tokens',
     countsInput: true,
@@ -275,18 +258,14 @@ const responsesParameters = parameterRules('responses', [
     source: 'https://github.com/BoundaryML/baml/pull/2708',
     check: ({ reasoning }) => typeof asObject(reasoning)?.effort === 'string' && unsupported('reasoning.effort'),
   },
-  responsesEfforts(
-    'responses-effort-gpt-5.1',
-    'gpt-5.1',
-    ['none', 'low', 'medium', 'high'],
-    'https://github.com/openai/openai-agents-python/issues/2089',
-  ),
-  responsesEfforts(
-    'responses-effort-gpt-5.1-codex',
-    'gpt-5.1-codex',
-    ['low', 'medium', 'high'],
-    'https://github.com/openai/codex/issues/6647',
-  ),
+  effortRule('reasoning.effort', 'gpt-5.1', ['none', 'low', 'medium', 'high'], {
+    id: 'responses-effort-gpt-5.1',
+    source: 'https://github.com/openai/openai-agents-python/issues/2089',
+  }),
+  effortRule('reasoning.effort', 'gpt-5.1-codex', ['low', 'medium', 'high'], {
+    id: 'responses-effort-gpt-5.1-codex',
+    source: 'https://github.com/openai/codex/issues/6647',
+  }),
   {
     id: 'responses-context-length',
     countsInput: true,
