@@ -91,7 +91,7 @@ export const shorten = (vector: ArrayLike<number>, dimensions: number): Float32A
 function featuresOf(text: string): Map<number, number> {
   const features = new Map<number, number>()
   const counts = new Map<string, number>()
-  const words = errorText(text)
+  const words = wordsOf(text)
   let previous: string | undefined
   for (const word of words) {
     counts.set(word, (counts.get(word) ?? 0) + 1)
@@ -112,7 +112,7 @@ function featuresOf(text: string): Map<number, number> {
 const folded = (text: string) => text.normalize('NFKD').replace(ACCENTS, '').toLowerCase().replaceAll('ß', 'ss')
 
 /** The words of a text, case-folded. A text of signs alone is one word. */
-function errorText(text: string): string[] {
+function wordsOf(text: string): string[] {
   const fold = folded(text)
   return fold.match(WORD) ?? [fold]
 }

@@ -93,7 +93,7 @@ const FORMATS: Record<string, (position: TextPosition, more: string) => string> 
 export const singular = (name: string): string => name.replace(/ies$/, 'y').replace(/([^sui])s$/, '$1')
 
 /** The words of a property's name: `finalAnswer` and `final_answer` give "final answer". */
-const errorText = (name: string) =>
+const wordsOf = (name: string) =>
   name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
@@ -102,7 +102,7 @@ const errorText = (name: string) =>
 
 /** A text that a person could write under this name. */
 export function plainText({ name, turn, random }: TextPosition): string {
-  const words = errorText(name) || 'text'
+  const words = wordsOf(name) || 'text'
   const split = words.split(' ')
   const known = KNOWN.get(split.slice(-2).join('')) ?? KNOWN.get(split.at(-1) ?? '')
   if (known) return known[(Math.floor(random('word') * known.length) + turn) % known.length] ?? words

@@ -22,7 +22,7 @@ type Search = Pick<SearchRequest, 'query' | 'top_k' | 'threshold' | 'search_type
 const TOP_K = 5
 /** Maximum number of word matches: far more than any caller requests. */
 const MAX_MATCHES = 1_000
-const errorText = (text: string) => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+const wordsOf = (text: string) => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 
 /** Matching chunks, best first; equal ones in the order of creation. */
 async function searchChunks(
@@ -35,7 +35,7 @@ async function searchChunks(
   const { search_type: type = usual?.retrieval_type ?? 'hybrid_search' } = search
   const { top_k = usual?.top_k ?? TOP_K, threshold = usual?.threshold ?? 0 } = search
   const knowledge = String(base._id)
-  const words = errorText(query)
+  const words = wordsOf(query)
   const byWords =
     type === 'vector_search' || words.length === 0 ? new Map() : contents.byWords(knowledge, words, MAX_MATCHES)
   const byVector =
