@@ -3,7 +3,7 @@
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Bench } from './bench.ts'
-import { type InjectionPoint, measure, type Result, shareLine } from './rounds.ts'
+import { type LoadPoint, measure, type Result, shareLine } from './rounds.ts'
 import { type Duty, type Entrant, startAll, stopAll, targetOf, tracesOf, withFlags } from './servers.ts'
 import { type Line, percent } from './table.ts'
 import { startUpstream } from './throughput.ts'
@@ -30,7 +30,7 @@ export async function recording(bench: Bench): Promise<Line[]> {
       await load({ ...targetOf(one, duty), ...WARM_UP })
       await one.settled?.()
     }
-    const point: InjectionPoint = {
+    const point: LoadPoint = {
       ...duty,
       connections: CONNECTIONS,
       seconds,

@@ -27,7 +27,7 @@ interface Round {
 }
 
 /** What is loaded, and for how long. */
-export interface InjectionPoint extends Duty {
+export interface LoadPoint extends Duty {
   connections: number
   seconds: number
   rounds: number
@@ -68,7 +68,7 @@ export interface Results {
 /** A round in which others took more of the two cores than this is made again. */
 const MAX_NOISE = 0.04
 
-async function sampleOf(entrant: Entrant, point: InjectionPoint): Promise<Sample & { own: number }> {
+async function sampleOf(entrant: Entrant, point: LoadPoint): Promise<Sample & { own: number }> {
   const { server } = entrant
   const traces = entrant.understudy ? await tracesOf(entrant) : 0
   const before = server.cpu()
@@ -97,7 +97,7 @@ async function sampleOf(entrant: Entrant, point: InjectionPoint): Promise<Sample
 }
 
 /** One turn of everybody; who begins changes from round to round. */
-async function roundOf(entrants: readonly Entrant[], point: InjectionPoint, number: number): Promise<Round> {
+async function roundOf(entrants: readonly Entrant[], point: LoadPoint, number: number): Promise<Round> {
   const all = [...entrants, ...(point.beside ?? [])]
   const used = () => all.reduce((sum, { server }) => sum + (server.cpu() ?? 0), 0)
   const busy = () => (point.cores ? busyOf(point.cores) : undefined)
@@ -118,7 +118,7 @@ async function roundOf(entrants: readonly Entrant[], point: InjectionPoint, numb
 }
 
 /** Loads all servers at one point. Rounds that others disturbed are made again, as many as were asked for at most. */
-export async function measure(entrants: readonly Entrant[], point: InjectionPoint): Promise<Results> {
+export async function measure(entrants: readonly Entrant[], point: LoadPoint): Promise<Results> {
   const rounds: Round[] = []
   const quiet = () => rounds.filter(({ noise }) => noise <= MAX_NOISE).length
   while (quiet() < point.rounds && rounds.length < 2 * point.rounds) {

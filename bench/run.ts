@@ -36,7 +36,7 @@ async function run(): Promise<void> {
   const all = await contestants(options, folder)
   const { cores, warning } = chooseCores()
   if (warning) notes.push(warning)
-  else notes.push(`servers on core ${cores?.server}, load on core ${cores?.load}`)
+  else notes.push(`servers on core ${cores?.server} (those that record or not: on both), load on core ${cores?.load}`)
   // After the builds, which may have all cores.
   if (cores) stayOn(cores.load)
   const bench: Bench = {

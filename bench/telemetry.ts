@@ -1,6 +1,6 @@
 // What the export of traces costs: two servers, of which one exports to a collector, which is this process, on the other core, in turn.
 import type { Bench } from './bench.ts'
-import { type InjectionPoint, loadCells, measure, type Result, shareLine } from './rounds.ts'
+import { type LoadPoint, loadCells, measure, type Result, shareLine } from './rounds.ts'
 import { type Duty, type Entrant, startAll, targetOf, withFlags } from './servers.ts'
 import { type Line, milliseconds, percent } from './table.ts'
 import { load } from './wrk.ts'
@@ -77,7 +77,7 @@ export async function telemetry(bench: Bench): Promise<Line[]> {
   await on.settled?.()
   const { seconds, rounds } = bench.options
   const point = { ...DUTY, rounds, cores: bench.cores }
-  const measured = async (name: string, more: Pick<InjectionPoint, 'connections' | 'seconds' | 'rate'>) => {
+  const measured = async (name: string, more: Pick<LoadPoint, 'connections' | 'seconds' | 'rate'>) => {
     bench.progress(name)
     const before = await exportedBy(on)
     const results = await measure(both, { ...point, ...more })
