@@ -117,7 +117,7 @@ async function save(
     const connection = guard.take(connectionOf, about, {})
     const { bugs } = guard
     if (bugs.length > 0) record.error ??= envelope(bugOf(bugs[0])).error
-    const committed = commit(recording, record, { answer, texts, answerHeaders: result.headers, connection })
+    const committed = commit(recording, record, { answer, texts, result, connection })
     reportBugs([result.failure, recording.answer?.failure], bugs, report)
     await committed
     saved = record
@@ -241,7 +241,7 @@ function connectionOf({ recording, record, answer, texts, result, redaction, all
 interface CommitOptions {
   answer: StoredAnswer
   texts: RequestTexts
-  answerHeaders: Record<string, string>
+  result: CallResult
   connection: KeptConnection
 }
 
@@ -249,11 +249,11 @@ interface CommitOptions {
 function commit(
   recording: TraceRecorder,
   record: TraceRecord,
-  { answer: { text, keep }, texts, answerHeaders, connection }: CommitOptions,
+  { answer: { text, keep }, texts, result: { headers, readable = false }, connection }: CommitOptions,
 ): Promise<void> {
   const { arrived, call, seq, stores } = recording
   const left = realClock.now()
-  const client = clientNote(call, { headers: answerHeaders, succeeded: record.outcome === 'succeeded' })
+  const client = clientNote(call, { headers, succeeded: record.outcome === 'succeeded', readable })
   if (connection.headers) client.headers = connection.headers
   const { exchange } = connection
   const recorded = call.retained
