@@ -372,6 +372,17 @@ const guilty: Guilty[] = [
     says: /^3 requests never succeeded: called 2 times each \(last: status 503\)$/,
   },
   {
+    name: 'gives up two equal prompts with an SDK that counts its tries, before a third one that may repeat one of them',
+    scenario: refuse({ status: 503 }, '1-4'),
+    act: async ({ sdk, message }) => {
+      const openai = sdk(1)
+      await atOnce(2, () => quietly(openai.chat.completions.create(message() as never)))
+      await openai.chat.completions.create(message() as never)
+    },
+    finds: ['gave-up warning'],
+    says: /^at least one request never succeeded: 4 equivalent calls failed \(last: status 503\)$/,
+  },
+  {
     name: 'ignores a cut stream and exits with 0',
     scenario: cut(),
     query: '?ended=well',

@@ -118,12 +118,14 @@ function draft(
 ): FindingDraft {
   const mayGiveUp = accepted.has('gave-up')
   const questions = new Set(chains.map(([first]) => first?.question.id))
-  const equal = pairing.chains.filter(([first]) => questions.has(first?.question.id)).flat()
+  const equalChains = pairing.chains.filter(([first]) => questions.has(first?.question.id))
+  const equal = equalChains.flat()
   const failed = equal.filter(({ outcome }) => outcome !== 'succeeded').length
   const tries = chains.map(({ length }) => length)
   const requests = chains.length
   const isSure =
-    chains.every(([, ...more]) => more.every((call) => pairing.declared.has(call))) &&
+    // A call that may repeat one of several equal requests could be a request of its own.
+    equalChains.every(([, ...more]) => more.every((call) => pairing.declared.has(call))) &&
     ((failed === chains.flat().length && !(mayGiveUp && requests > questions.size)) ||
       equal.every(({ mark: { retry, key } }) => retry !== null || key !== null))
   const message = isSure
