@@ -24,10 +24,15 @@ async function sessionWith(...faults: object[]) {
   const rules = faults.map((fault, index) => ({ name: `rule ${index + 1}`, fault }))
   const body = JSON.stringify({ name: 'faults', clock: 'virtual', rules })
   expect((await app.fetch(`${session}/_understudy/scenario`, { method: 'PUT', body })).status).toBe(200)
-  const send = (api: keyof typeof CALLS, stream: boolean, signal?: AbortSignal): Promise<Response> => {
+  const send = (api: keyof typeof CALLS, stream: boolean, signal?: AbortSignal, more?: object): Promise<Response> => {
     const [path, request] = CALLS[api]
     const headers = { authorization: 'Bearer any', 'content-type': 'application/json' }
-    const init = { method: 'POST', headers, body: JSON.stringify({ ...request, stream }), ...(signal && { signal }) }
+    const init = {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ ...request, ...more, stream }),
+      ...(signal && { signal }),
+    }
     return app.understudy.app.fetch(new Request(`http://localhost${session}${path}`, init))
   }
   const verdict = async () => {
@@ -75,10 +80,10 @@ describe('response with another content type', () => {
 /** The event with the finish reason, after which a client needs nothing more. */
 const FINISH = { chat: /"finish_reason":"\w/, completions: /"finish_reason":"\w/, messages: /"stop_reason":"\w/ }
 describe('stream that its client leaves', () => {
-  const leave = async (api: keyof typeof FINISH, seen: RegExp) => {
+  const leave = async (api: keyof typeof FINISH, seen: RegExp, more?: object) => {
     const { send, verdict } = await sessionWith({ type: 'keep-alive-comments', interval: '3ms' })
     const left = new AbortController()
-    const { body } = await send(api, true, left.signal)
+    const { body } = await send(api, true, left.signal, more)
     const reader = (body as ReadableStream<Uint8Array>).getReader()
     let text = ''
     while (!seen.test(text)) {
@@ -95,5 +100,10 @@ describe('stream that its client leaves', () => {
   })
   test.each(['chat', 'completions', 'messages'] as const)('of %s before it is not', async (api) => {
     expect(await leave(api, / generated/)).toMatchObject({ findings: ['swallowed warning'], outcomes: ['canceled'] })
+  })
+  test('through the gateway is judged in the same way', async () => {
+    const gateway = { retry: { count: 1 } }
+    expect((await leave('chat', FINISH.chat, gateway)).findings).toEqual([])
+    expect((await leave('chat', / generated/, gateway)).findings).toEqual(['swallowed warning'])
   })
 })
