@@ -345,6 +345,22 @@ const guilty: Guilty[] = [
     finds: ['gave-up error'],
     says: /^a request never succeeded: called once \(status 503\)$/,
   },
+  ...[61, 3600].map(
+    (seconds): Guilty => ({
+      name: `gives up instead of waiting for ${seconds} s`,
+      scenario: refuse({ status: 429, retry_after: `${seconds}s` }),
+      act: ({ sdk, message }) => quietly(sdk(0).chat.completions.create(message() as never)),
+      finds: ['gave-up warning'],
+      says: /^a request never succeeded: called once \(status 429\)$/,
+    }),
+  ),
+  {
+    name: 'gives up instead of waiting for a minute',
+    scenario: refuse({ status: 429, retry_after: '60s' }),
+    act: ({ sdk, message }) => quietly(sdk(0).chat.completions.create(message() as never)),
+    finds: ['gave-up error'],
+    says: /^a request never succeeded: called once \(status 429\)$/,
+  },
   {
     name: 'sends six equal prompts at once, so that tries cannot be counted',
     scenario: refuse({ status: 503 }),

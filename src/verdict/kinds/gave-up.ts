@@ -38,13 +38,22 @@ const failedIn = (behavior: Behavior): FindingDraft[] =>
     // them.
     const isUncertain = behavior.end === 'stopped' || (behavior.end !== 'well' && lasts.every(brokeOff))
     const isMild =
-      isUncertain || chains.every((chain) => mayBeSettled(chain, behavior) || isCarefulRequest(chain, behavior))
+      isUncertain ||
+      chains.every(
+        (chain) => mayBeSettled(chain, behavior) || isCarefulRequest(chain, behavior) || asksForLongWait(chain),
+      )
     const tries = Math.max(...chains.map(({ length }) => length))
     const attempts = Math.max(...chains.map(attemptsOf))
     const byGateway = attempts > tries ? `, after ${attempts} attempts at providers` : ''
     const end = ` (${tries > 1 ? 'last: ' : ''}${last ? endOf(last) : ''}${byGateway})`
     return draft(chains, behavior, { severity: isMild ? 'warning' : 'error', end })
   })
+
+/** The longest wait, in ms, that every client should accept. The SDKs of OpenAI and Anthropic accept no longer one. */
+const MAX_WAIT_MS = 60_000
+
+/** Whether the last response asked for so long a wait that a client may rather give up. */
+const asksForLongWait = (chain: Chain): boolean => (chain.at(-1)?.wait ?? 0) > MAX_WAIT_MS
 
 const attemptsOf = (chain: Chain) => chain.reduce((sum, { attempts }) => sum + attempts, 0)
 
