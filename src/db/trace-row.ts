@@ -119,6 +119,7 @@ const CLIENT = packing<ClientNote>([
   ['timeout', undefined],
   ['hung', undefined],
   ['headers', undefined],
+  ['readable', undefined],
 ])
 
 /** The wire data of a call without the content of its texts. */

@@ -82,6 +82,8 @@ export interface CallResult {
   error?: ApiError
   /** Whether the sent bytes have been read back: only `failure` then counts. */
   read?: true
+  /** Whether the client may have read a whole response all the same. */
+  readable?: boolean
 }
 
 /** Ends a call. */

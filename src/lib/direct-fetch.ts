@@ -3,8 +3,11 @@
 import { isLoopback, isWildcard } from './hosts.ts'
 import { remembering } from './remember.ts'
 
-/** Names of this machine in the forms that programs expect in `NO_PROXY`: some support no ranges, some no brackets. */
-const OWN_HOSTS = ['localhost', '127.0.0.1', '127.0.0.0/8', '::1', '[::1]', '0.0.0.0']
+/**
+ * Names of this machine in the forms that programs expect in `NO_PROXY`: some support no ranges. IPv6 addresses have no
+ * brackets: httpx, and with it the SDKs for Python, fails at them even where there is no proxy.
+ */
+const OWN_HOSTS = ['localhost', '127.0.0.1', '127.0.0.0/8', '::1', '0.0.0.0']
 /** Disables the proxy for all hosts. Some programs ignore it beside other entries. */
 const EVERYTHING = '*'
 
@@ -28,12 +31,12 @@ export const directFetch = (url: string, init: BunFetchRequestInit = {}): Promis
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * `NO_PROXY` and `no_proxy` for a program that must call `host` and this machine without a proxy: the current values,
- * then these. Programs read one of the two variables, so each gets the entries of both.
+ * `NO_PROXY` and `no_proxy` for a program that must call `host`, as in a URL, and this machine without a proxy: the
+ * current values, then these. Programs read one of the two variables, so each gets the entries of both.
  */
 export function withoutProxy(environment: Environment, host: string): { NO_PROXY: string; no_proxy: string } {
   const { NO_PROXY: upper, no_proxy: lower } = environment
-  const own = [...new Set([...OWN_HOSTS, host])]
+  const own = [...new Set([...OWN_HOSTS, host.replace(/[[\]]/g, '')])]
   return { NO_PROXY: joined(upper || lower, own), no_proxy: joined(lower || upper, own) }
 }
 

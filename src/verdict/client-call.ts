@@ -50,6 +50,8 @@ export interface ClientCall
   histories: readonly HistoryRecord[]
   /** Set if the call was reset because its client waited too long without data. */
   hung: SilentCall | undefined
+  /** Whether its client may have the whole response although it did not succeed. */
+  readable: boolean
   /** Time from the start of the call to the start of its response, in ms on the session's clock. */
   toResponse: number
   /** The part of that time in which the gateway waited: before another attempt, or for one that timed out. */
@@ -103,6 +105,7 @@ function clientCallOf(evidence: TraceEvidence): ClientCall {
     timeout: client?.timeout,
     histories: historiesOf(trace.attempts),
     hung: client?.hung,
+    readable: client?.readable ?? false,
     toResponse: (trace.stream && trace.attempts.at(-1)?.first_content_ms) || trace.duration_ms,
     gatewayWaits: trace.attempts.reduce(
       (sum, { wait_ms, outcome, duration_ms }) => sum + wait_ms + (outcome === 'timed_out' ? duration_ms : 0),
@@ -139,18 +142,26 @@ const STANDING_LIMITS = new Set(['insufficient_quota', 'spending_limit', 'sessio
  * natureOf({ outcome: 'http_error', status: 503, code: null }) // => 'retryable'
  * natureOf({ outcome: 'http_error', status: 400, code: null }) // => 'final'
  */
-export function natureOf({ outcome, status, code, advised, hung }: ClientCall): Nature {
+export function natureOf({ outcome, status, code, advised, hung, readable }: ClientCall): Nature {
   if (outcome === 'succeeded' || outcome === 'canceled') return outcome
   // An internal error is not the client's fault. A call reset for silence is a separate finding.
-  if (outcome === 'internal_error' || hung) return 'open'
+  if (outcome === 'internal_error' || hung || readable) return 'open'
   if (outcome !== 'http_error' || status < 400) return 'retryable'
   if (advised || OPEN.has(status) || (code !== null && STANDING_LIMITS.has(code))) return 'open'
   return RETRYABLE.has(status) || status >= 500 ? 'retryable' : 'final'
 }
 
-/** Whether a stream began with status 200 and was then truncated or ended in an error. Excludes calls reset for silence. */
-export const brokeOff = (call: Pick<ClientCall, 'stream' | 'outcome' | 'status' | 'hung'>): boolean =>
-  call.stream && call.status === 200 && call.outcome !== 'succeeded' && call.outcome !== 'canceled' && !call.hung
+/**
+ * Whether a stream began with status 200 and was then truncated or ended in an error. Excludes calls reset for silence,
+ * and streams that some clients read to their end.
+ */
+export const brokeOff = (call: Pick<ClientCall, 'stream' | 'outcome' | 'status' | 'hung' | 'readable'>): boolean =>
+  call.stream &&
+  call.status === 200 &&
+  call.outcome !== 'succeeded' &&
+  call.outcome !== 'canceled' &&
+  !call.hung &&
+  !call.readable
 
 /** Whether a call arrived after the response of the other had ended. Only then can it be a retry of it. */
 export const isAfter = (again: ClientCall, first: ClientCall): boolean => again.number > first.until
@@ -312,6 +323,7 @@ export const workspaceClientCalls = (notes: readonly WorkspaceCallNote[]): Clien
     ...{ began: note.began, ended: note.ended, arrived: note.arrived, left: note.left },
     ...{ stream: false, begun: false, outcome: note.outcome, status: note.status, code: null, wait: note.wait },
     ...{ attempts: 0, disturbed: false, faulty: false, timeout: undefined, hung: undefined, histories: NO_HISTORIES },
+    readable: false,
     ...{ toResponse: 0, gatewayWaits: 0 },
     advised: note.advised === true || isUnclear(note),
     mark: note.client,

@@ -17,8 +17,8 @@ export interface IncompleteChain {
 }
 
 /** Whether a client canceled a stream that a fault had slowed down or stalled, so that it has only a part. */
-const isCanceledPart = ({ stream, begun, outcome, faulty, hung }: ClientCall): boolean =>
-  stream && begun && outcome === 'canceled' && faulty && !hung
+const isCanceledPart = ({ stream, begun, outcome, faulty, hung, readable }: ClientCall): boolean =>
+  stream && begun && outcome === 'canceled' && faulty && !hung && !readable
 /** Whether a client received only a part of a stream. */
 const isIncomplete = (call: ClientCall): boolean => brokeOff(call) || isCanceledPart(call)
 

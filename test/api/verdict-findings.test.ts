@@ -345,6 +345,22 @@ const guilty: Guilty[] = [
     finds: ['gave-up error'],
     says: /^a request never succeeded: called once \(status 503\)$/,
   },
+  ...[61, 3600].map(
+    (seconds): Guilty => ({
+      name: `gives up instead of waiting for ${seconds} s`,
+      scenario: refuse({ status: 429, retry_after: `${seconds}s` }),
+      act: ({ sdk, message }) => quietly(sdk(0).chat.completions.create(message() as never)),
+      finds: ['gave-up warning'],
+      says: /^a request never succeeded: called once \(status 429\)$/,
+    }),
+  ),
+  {
+    name: 'gives up instead of waiting for a minute',
+    scenario: refuse({ status: 429, retry_after: '60s' }),
+    act: ({ sdk, message }) => quietly(sdk(0).chat.completions.create(message() as never)),
+    finds: ['gave-up error'],
+    says: /^a request never succeeded: called once \(status 429\)$/,
+  },
   {
     name: 'sends six equal prompts at once, so that tries cannot be counted',
     scenario: refuse({ status: 503 }),
@@ -370,6 +386,17 @@ const guilty: Guilty[] = [
     },
     finds: ['gave-up warning'],
     says: /^3 requests never succeeded: called 2 times each \(last: status 503\)$/,
+  },
+  {
+    name: 'gives up two equal prompts with an SDK that counts its tries, before a third one that may repeat one of them',
+    scenario: refuse({ status: 503 }, '1-4'),
+    act: async ({ sdk, message }) => {
+      const openai = sdk(1)
+      await atOnce(2, () => quietly(openai.chat.completions.create(message() as never)))
+      await openai.chat.completions.create(message() as never)
+    },
+    finds: ['gave-up warning'],
+    says: /^at least one request never succeeded: 4 equivalent calls failed \(last: status 503\)$/,
   },
   {
     name: 'ignores a cut stream and exits with 0',

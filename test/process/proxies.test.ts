@@ -178,11 +178,11 @@ test('command of exec and explore: calls the server without a proxy', async () =
   })
   const lines = (await Bun.file(join(cwd, 'seen.txt')).text()).trim().split('\n')
   expect(lines.length).toBeGreaterThanOrEqual(3)
-  const all = 'corp.example,localhost,127.0.0.1,127.0.0.0/8,::1,[::1],0.0.0.0'
+  const all = 'corp.example,localhost,127.0.0.1,127.0.0.0/8,::1,0.0.0.0'
   for (const line of lines) expect(JSON.parse(line)).toEqual([all, all])
 })
 
-const OWN = 'localhost,127.0.0.1,127.0.0.0/8,::1,[::1],0.0.0.0'
+const OWN = 'localhost,127.0.0.1,127.0.0.0/8,::1,0.0.0.0'
 const lists: [string, Record<string, string>, string, string][] = [
   ['no value', {}, OWN, OWN],
   ['both', { NO_PROXY: 'a', no_proxy: 'b,c' }, `a,${OWN}`, `b,c,${OWN}`],
@@ -191,8 +191,8 @@ const lists: [string, Record<string, string>, string, string][] = [
   [
     'a local host',
     { NO_PROXY: 'LOCALHOST, 127.0.0.1' },
-    'LOCALHOST, 127.0.0.1,127.0.0.0/8,::1,[::1],0.0.0.0',
-    'LOCALHOST, 127.0.0.1,127.0.0.0/8,::1,[::1],0.0.0.0',
+    'LOCALHOST, 127.0.0.1,127.0.0.0/8,::1,0.0.0.0',
+    'LOCALHOST, 127.0.0.1,127.0.0.0/8,::1,0.0.0.0',
   ],
   ['everything', { NO_PROXY: '*' }, '*', '*'],
 ]
@@ -201,4 +201,8 @@ test.each(lists)('NO_PROXY: keeps its existing value: %s', (_, environment, uppe
 })
 test('NO_PROXY: names the host that the server listens on', () => {
   expect(withoutProxy({}, '192.168.1.4').NO_PROXY).toBe(`${OWN},192.168.1.4`)
+})
+test.each(['[::1]', '[fd00::4]'])('NO_PROXY: has %s without the brackets that Python clients fail at', (host) => {
+  expect(withoutProxy({}, host).NO_PROXY.split(',')).toContain(host.slice(1, -1))
+  expect(withoutProxy({}, host).NO_PROXY).not.toContain('[')
 })

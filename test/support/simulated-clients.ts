@@ -175,6 +175,7 @@ export function createWorld(luck: Luck) {
           advised: false,
           timeout: undefined,
           hung: undefined,
+          readable: false,
           histories: [],
           toResponse: 0,
           gatewayWaits: 0,

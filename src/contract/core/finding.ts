@@ -123,4 +123,9 @@ export interface ClientNote extends ClientMark {
   /** How long it waits for a response, in ms: by its headers, or else by the default of its SDK. */
   timeout?: ClientTimeout
   hung?: SilentCall
+  /**
+   * Whether the client may have the whole response although the call did not succeed: its only flaw is the content type,
+   * or the client left a stream that had already finished.
+   */
+  readable?: true
 }

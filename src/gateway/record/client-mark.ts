@@ -18,10 +18,12 @@ interface CallEnded {
   headers: Record<string, string>
   /** Whether the call succeeded: its connection was then not reset. */
   succeeded: boolean
+  /** Whether the client may have the whole response all the same. */
+  readable: boolean
 }
 
 /** The client note of a call that has ended. */
-export function clientNote(call: Call, { headers: answerHeaders, succeeded }: CallEnded): ClientNote {
+export function clientNote(call: Call, { headers: answerHeaders, succeeded, readable }: CallEnded): ClientNote {
   const { headers, hold, session, retained, text } = call
   const note = clientMark(headers, session.secret) as ClientNote
   note.until = session.calls
@@ -38,6 +40,7 @@ export function clientNote(call: Call, { headers: answerHeaders, succeeded }: Ca
     note.question = questionOf(text)
   }
   if (answerHeaders['x-should-retry'] !== undefined) note.advised = true
+  if (readable) note.readable = true
   if (session.clock.kind === 'virtual' && isDated(answerHeaders)) note.dated = true
   return note
 }

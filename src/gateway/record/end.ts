@@ -236,7 +236,8 @@ function commit(
 ): Promise<void> {
   const { arrived, call, seq, stores } = recording
   const left = realClock.now()
-  const client = clientNote(call, { headers: result.headers, succeeded: record.outcome === 'succeeded' })
+  const ended = { succeeded: record.outcome === 'succeeded', readable: isReadable(recording, record, result) }
+  const client = clientNote(call, { headers: result.headers, ...ended })
   if (connection.headers) client.headers = connection.headers
   const { exchange } = connection
   const recorded = call.retained
@@ -247,6 +248,14 @@ function commit(
   const put = isLarge(call.text) || isLarge(text) ? putLarge(stores.keyValues) : stores.keyValues.put
   const used = sequences ? [stores.sequences.put(sequences.used)] : []
   return Promise.all([recorded, ...used, ...keep.map(put)]).then(() => {})
+}
+
+/** Whether the client may have the whole response although the call did not succeed. */
+function isReadable({ answer, call }: TraceRecorder, { outcome, faults }: TraceRecord, result: CallResult): boolean {
+  if (result.read) return result.readable ?? false
+  // A fault in front of the client may have kept from it what the gateway had.
+  if (outcome !== 'canceled' || faults.length > 0 || answer?.content.kind !== 'events') return false
+  return call.operation.events?.complete(answer.content.events.flat()) ?? false
 }
 
 /** Stores a large value. Serializing it would take too long for one turn. */

@@ -45,6 +45,16 @@ export interface ReadOptions {
   signal: AbortSignal
 }
 
+/** The reply has a content type of another kind than its API. */
+export class OtherType extends Unreadable {
+  /** The body. */
+  readonly text: string
+  constructor(contentType: string, { expected, text }: { expected: string; text: string }) {
+    super(`the provider returned content-type ${quote(contentType)} instead of ${expected}`)
+    this.text = text
+  }
+}
+
 const EVENT_STREAM = /^text\/event-stream\s*(;|$)/i
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(;|$)/i
 /** Status of an error that a provider sends with status 200. */
@@ -111,7 +121,7 @@ function readWhole(
 ): ReplyContent | Promise<ReplyContent> {
   if (text.trim() === '') throw new Unreadable('the provider returned an empty body')
   if (!JSON_TYPE.test(contentType) && contentType !== '') {
-    throw new Unreadable(`the provider returned content-type ${quote(contentType)} instead of application/json`)
+    throw new OtherType(contentType, { expected: 'application/json', text })
   }
   if (isLarge(text)) return parsedInSlices(text, 'the response').then((value) => wholeOf(value, text, reply, operation))
   return wholeOf(parsed(text, 'the response'), text, reply, operation)
@@ -141,11 +151,8 @@ async function readNoStream(body: BytesBody, reply: Reply, reading: ReadOptions)
   const text = await textOf(body, reading)
   const failed = errorIn(parsedJson(text))
   if (failed) throw providerFailure(failed, reply, failed.status ?? BAD_ANSWER)
-  throw new Unreadable(
-    text.trim() === ''
-      ? 'the provider returned an empty body'
-      : `the provider returned content-type ${quote(body.contentType)} instead of text/event-stream`,
-  )
+  if (text.trim() === '') throw new Unreadable('the provider returned an empty body')
+  throw new OtherType(body.contentType, { expected: 'text/event-stream', text })
 }
 
 function readEvent(

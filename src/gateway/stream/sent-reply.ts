@@ -12,7 +12,7 @@ import { type Failure, failureOf, NOT_RECEIVED } from '../outcome.ts'
 import type { AnswerRecord, AttemptAnswer, AttemptRecorder } from '../record/recording.ts'
 import { toEnd } from '../through-faults.ts'
 import type { CallContext, CallEnd } from '../types.ts'
-import { type AnswerRules, type ReplyContent, read } from './read.ts'
+import { type AnswerRules, OtherType, type ReplyContent, read } from './read.ts'
 import { SentBody, sentWhole } from './sent-body.ts'
 import { bodyEnd, sentAs } from './sent-end.ts'
 
@@ -75,11 +75,11 @@ function endCall(
   content: SentContent,
   { record, end, callContext, model, wire }: SentCall,
 ): Promise<ApiError | undefined> {
-  const { failure } = content
+  const { failure, readable } = content
   if (raw) callContext.recording.answer = passedAnswer(content, { model, record, wire, redact })
   // An error inside a stream has its own status.
   record.end(failure && { ...failure, status: failure.kind === 'http_error' ? failure.status : status }, status || null)
-  return end.end({ status, headers, failure, read: true })
+  return end.end({ status, headers, failure, read: true, ...(readable && { readable }) })
 }
 
 /** The provider's response so far, for the trace; undefined when there is none. */
@@ -109,12 +109,14 @@ async function contentSent(
   reader: SentReader,
   { failure, broken, signal }: { failure: Failure | undefined; broken: unknown; signal: AbortSignal },
 ): Promise<SentContent> {
-  const content = await reader.end(
-    failure && failure.kind !== 'internal_error' ? new ConnectionFailure(failure.message) : undefined,
-  )
-  if (failure?.kind === 'internal_error' || signal.aborted)
-    return { ...content, failure: failure ?? failureOf(new ConnectionFailure(NOT_RECEIVED.message), signal) }
-  return !failure && broken === NOT_RECEIVED ? { ...content, failure: NOT_RECEIVED } : content
+  const isBug = failure?.kind === 'internal_error'
+  const isLeft = !isBug && (signal.aborted || broken === NOT_RECEIVED)
+  const content = await reader.end(failure && !isBug && !isLeft ? new ConnectionFailure(failure.message) : undefined)
+  // Many clients leave after the finish reason, and do not wait for the last event.
+  const readable = isLeft && content.failure === undefined
+  if (isBug || signal.aborted)
+    return { ...content, readable, failure: failure ?? failureOf(new ConnectionFailure(NOT_RECEIVED.message), signal) }
+  return !failure && broken === NOT_RECEIVED ? { ...content, readable, failure: NOT_RECEIVED } : content
 }
 
 // Reads a response as a correct client of its API does, with the reader that the gateway uses for providers.
@@ -126,6 +128,8 @@ interface SentContent {
   text?: string | undefined
   events?: StreamEvent[]
   failure?: Failure | undefined
+  /** Whether some clients read a whole response all the same. */
+  readable?: boolean
 }
 
 /** How a response is read. */
@@ -210,8 +214,20 @@ async function contentOf(
     }
     return { events }
   } catch (error) {
-    return { events, failure: failureOf(error, NEVER) }
+    const readable = error instanceof OtherType && (await isWhole(error, reply, { rules, stream }))
+    return { events, failure: failureOf(error, NEVER), readable }
   }
+}
+
+/** Whether the text of a reply is a whole response for clients that do not look at its content type. */
+async function isWhole(
+  { text }: OtherType,
+  reply: Pick<Reply, 'status' | 'headers'>,
+  reading: Pick<SentReading, 'rules' | 'stream'>,
+): Promise<boolean> {
+  const contentType = reading.stream ? 'text/event-stream' : 'application/json'
+  const body = { kind: 'bytes', contentType, bytes: encoder.encode(text) } as const
+  return (await contentOf(reply, body, { ...reading, contentBegan() {} })).failure === undefined
 }
 
 /** Pieces that wait for their reader. */

@@ -38,13 +38,22 @@ const failedIn = (behavior: Behavior): FindingDraft[] =>
     // them.
     const isUncertain = behavior.end === 'stopped' || (behavior.end !== 'well' && lasts.every(brokeOff))
     const isMild =
-      isUncertain || chains.every((chain) => mayBeSettled(chain, behavior) || isCarefulRequest(chain, behavior))
+      isUncertain ||
+      chains.every(
+        (chain) => mayBeSettled(chain, behavior) || isCarefulRequest(chain, behavior) || asksForLongWait(chain),
+      )
     const tries = Math.max(...chains.map(({ length }) => length))
     const attempts = Math.max(...chains.map(attemptsOf))
     const byGateway = attempts > tries ? `, after ${attempts} attempts at providers` : ''
     const end = ` (${tries > 1 ? 'last: ' : ''}${last ? endOf(last) : ''}${byGateway})`
     return draft(chains, behavior, { severity: isMild ? 'warning' : 'error', end })
   })
+
+/** The longest wait, in ms, that every client should accept. The SDKs of OpenAI and Anthropic accept no longer one. */
+const MAX_WAIT_MS = 60_000
+
+/** Whether the last response asked for so long a wait that a client may rather give up. */
+const asksForLongWait = (chain: Chain): boolean => (chain.at(-1)?.wait ?? 0) > MAX_WAIT_MS
 
 const attemptsOf = (chain: Chain) => chain.reduce((sum, { attempts }) => sum + attempts, 0)
 
@@ -118,12 +127,14 @@ function draft(
 ): FindingDraft {
   const mayGiveUp = accepted.has('gave-up')
   const questions = new Set(chains.map(([first]) => first?.question.id))
-  const equal = pairing.chains.filter(([first]) => questions.has(first?.question.id)).flat()
+  const equalChains = pairing.chains.filter(([first]) => questions.has(first?.question.id))
+  const equal = equalChains.flat()
   const failed = equal.filter(({ outcome }) => outcome !== 'succeeded').length
   const tries = chains.map(({ length }) => length)
   const requests = chains.length
   const isSure =
-    chains.every(([, ...more]) => more.every((call) => pairing.declared.has(call))) &&
+    // A call that may repeat one of several equal requests could be a request of its own.
+    equalChains.every(([, ...more]) => more.every((call) => pairing.declared.has(call))) &&
     ((failed === chains.flat().length && !(mayGiveUp && requests > questions.size)) ||
       equal.every(({ mark: { retry, key } }) => retry !== null || key !== null))
   const message = isSure
