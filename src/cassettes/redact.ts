@@ -30,7 +30,6 @@ import {
   NOWHERE,
   namedPlace,
   type Place,
-  type Replacement,
   type Rewriting,
   rewrittenAddress,
   rewrittenAt,
@@ -620,7 +619,7 @@ function united(found: readonly Detected[], text: string): Secret[] {
   return whole.map((one) => ({ ...one, value: text.slice(one.start, one.end) }))
 }
 
-const replacements = (secrets: readonly Secret[], notes: Notes): readonly Replacement[] =>
+const replacements = (secrets: readonly Secret[], notes: Notes): readonly Edit[] =>
   secrets.length === 0
     ? NOTHING
     : secrets.map((secret) => {

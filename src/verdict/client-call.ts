@@ -187,6 +187,9 @@ const KEY_STATUSES = new Set([401, 402, 403, 404, 429])
 export const hasNewKey = (first: ClientCall, again: ClientCall): boolean =>
   first.outcome === 'http_error' && KEY_STATUSES.has(first.status) && hasOtherKey(first, again)
 
+/** A key of equal requests. */
+export const requestKey = ({ operation, request }: ClientCall): string => `${operation} ${request}`
+
 /** Whether two calls have the same operation and request. */
 export const sameRequest = (one: ClientCall, other: ClientCall): boolean =>
   one.request === other.request && one.operation === other.operation
@@ -237,7 +240,7 @@ export const overlapOf = (first: ClientCall, again: ClientCall): number =>
  * connections, or none, form a run as long as they do not overlap.
  */
 export const runsOf = (calls: readonly ClientCall[]): ClientCall[][] =>
-  groupBy(calls, ({ operation, request }) => `${operation} ${request}`)
+  groupBy(calls, requestKey)
     .filter(({ length }) => length > 1)
     .flatMap(lanesOf)
     .flatMap((lane) => stretchesOf(lane, (first, again) => isAfter(again, first)))

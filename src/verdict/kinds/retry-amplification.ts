@@ -1,8 +1,8 @@
 // retry-amplification: one client request caused too many provider attempts, as when two layers retry.
 import { groupBy } from '../../lib/group-by.ts'
 import { counted } from '../../lib/units.ts'
-import { type ClientCall, stretchesOf } from '../client-call.ts'
-import { type Behavior, type FindingDefinition, type FindingDraft, requestKey } from './define.ts'
+import { type ClientCall, requestKey, stretchesOf } from '../client-call.ts'
+import type { Behavior, FindingDefinition, FindingDraft } from './define.ts'
 
 /** Limit without `max_attempts` in the scenario: more than any single layer makes. */
 const DEFAULT_LIMIT = 20
