@@ -17,33 +17,7 @@ import { valueText } from './value-text.ts'
 /** The header of a new cassette; the writer adds the format and the state. */
 export type NewHeader = Omit<CassetteHeader, 'cassette' | 'state'>
 
-/** Records the interactions of one session. */
-export interface CassetteWriter {
-  /** The file that will contain them. */
-  readonly file: string
-  /**
-   * Appends interactions, several in one write. It never rejects: a disk problem is reported once, and the file then stays
-   * incomplete.
-   */
-  append(...interactions: readonly Interaction[]): Promise<void>
-  /** Gives the recording up: it is reported, and the file stays incomplete. */
-  fail(error: Error): Promise<void>
-  /**
-   * Ends the recording: marks it as complete, and replaces an older cassette. It never rejects.
-   * @param failed whether the command failed: a complete older cassette then stays, and the new one is `beside` it
-   */
-  finish(failed?: boolean): Promise<void>
-  /** The file of the ended recording, if an older one stays. */
-  readonly beside: string | undefined
-}
-
 const SEPARATOR = '---\n'
-
-/** How a cassette is written. */
-interface WriterOptions {
-  /** Receives the problem. */
-  report(problem: string): void
-}
 
 /** A line about a recording: why its file is not complete, or lacks something although it is. */
 export const problemLine = (
@@ -55,16 +29,18 @@ export const problemLine = (
 }
 
 /** Starts the recording of a session. Nothing is thrown: what cannot be written is reported once, in one line. */
-export function openCassette(folder: string, header: NewHeader, options: WriterOptions): CassetteWriter {
-  return new Recording(folder, header, options)
-}
+export const openCassette = (...recording: ConstructorParameters<typeof CassetteWriter>): CassetteWriter =>
+  new CassetteWriter(...recording)
 
-class Recording implements CassetteWriter {
+/** Records the interactions of one session. */
+export class CassetteWriter {
+  /** The file that will contain them. */
   readonly file: string
+  /** The file of the ended recording, if an older one stays. */
   beside: string | undefined
   readonly #folder: string
   readonly #header: NewHeader
-  readonly #options: WriterOptions
+  readonly #report: (problem: string) => void
   /** The file that is written: beside an older cassette, if there is one. */
   #draft: string
   /** Its descriptor: a handle object that nobody closes ends the process when it is collected. */
@@ -81,25 +57,34 @@ class Recording implements CassetteWriter {
   /** The places of the documents so far. */
   readonly #places: Place[] = []
 
-  constructor(folder: string, header: NewHeader, options: WriterOptions) {
+  constructor(folder: string, header: NewHeader, { report }: { report(problem: string): void }) {
     this.file = cassetteFile(folder, header.session)
     this.#draft = this.file
     this.#folder = folder
     this.#header = header
-    this.#options = options
+    this.#report = report
     this.#documents = this.#newDocuments(false)
     this.#work = this.#guarded(() => this.#begin())
   }
 
+  /**
+   * Appends interactions, several in one write. It never rejects: a disk problem is reported once, and the file then stays
+   * incomplete.
+   */
   append(...interactions: readonly Interaction[]): Promise<void> {
     this.#arrived.push(...interactions)
     return this.#then(() => this.#appendArrived())
   }
 
+  /**
+   * Ends the recording: marks it as complete, and replaces an older cassette. It never rejects.
+   * @param failed whether the command failed: a complete older cassette then stays, and the new one is `beside` it
+   */
   finish(failed = false): Promise<void> {
     return this.#then(() => this.#finish(failed))
   }
 
+  /** Gives the recording up: it is reported, and the file stays incomplete. */
   fail(error: Error): Promise<void> {
     return this.#then(() => Promise.reject(error))
   }
@@ -132,7 +117,7 @@ class Recording implements CassetteWriter {
               `the recording of session '${session}' is not written: ${message}; move the file, or record into another folder`,
             )
           : problemLine(session, { file, isComplete: this.#ended, reason: message })
-      this.#options.report(line)
+      this.#report(line)
       this.#close()
     }
   }
