@@ -163,19 +163,14 @@ export interface DocumentProblem {
   line?: number
 }
 
-/** A parsed document as an interaction without the parts that it repeats, or what is wrong in it. */
-export type ReadDocument =
-  | { turn: number; request: Interaction['request']; reduced: ReducedBody; attempts: RecordedAttempt[] }
-  | { problem: DocumentProblem }
-
 /**
- * Reads a parsed document.
+ * Reads a parsed document: an interaction without the parts that it repeats, or what is wrong in it.
  * @param blob the content of a binary body by its name, or what is wrong with it
  */
 export function readDocument(
   { turn, request, attempts }: InteractionDocument,
   blob: (name: string) => Uint8Array | string,
-): ReadDocument {
+): (Omit<Interaction, 'started'> & { reduced: ReducedBody }) | { problem: DocumentProblem } {
   const body = readBody(request)
   if ('problem' in body) return body
   const read: RecordedAttempt[] = []

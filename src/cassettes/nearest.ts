@@ -16,26 +16,19 @@ export interface FieldDifference {
   sent: unknown
 }
 
-/** The nearest interaction, and the fields in which its request differs. */
-export interface NearestInteraction<Recorded extends Interaction = Interaction> {
-  interaction: Recorded
-  /** At least one; of very different requests, the first ones. */
-  differences: FieldDifference[]
-}
-
 const MAX_DIFFERENCES = 50
 /** The cost of another operation: only if there is none of the same one is it the nearest. */
 const OTHER_OPERATION = 1_000
 
 /**
- * The interaction whose request has the fewest differences, among those of the same operation if there are any.
- * Undefined without candidates.
+ * The interaction whose request has the fewest differences, among those of the same operation if there are any, and these differences: at least
+ * one; of very different requests, the first ones. Undefined without candidates.
  */
 export function nearestInteraction<Recorded extends Interaction>(
   request: UpstreamRequest,
   candidates: Iterable<Recorded>,
   rules: readonly VolatileRule[],
-): NearestInteraction<Recorded> | undefined {
+) {
   const sent = comparableRequest(request, rules).request
   let best: { interaction: Recorded; found: Differences } | undefined
   for (const interaction of candidates) {

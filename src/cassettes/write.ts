@@ -5,6 +5,7 @@ import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { CASSETTE_FORMAT, type CassetteHeader, type Interaction, type VolatileRule } from '../contract/core/cassette.ts'
 import { cassetteKey } from '../contract/core/cassette-key.ts'
+import { fileVersion } from '../lib/file-version.ts'
 import { printableLine } from '../lib/printable.ts'
 import { FileError } from '../schema/source.ts'
 import { type InteractionText, interactionText } from './document.ts'
@@ -46,7 +47,7 @@ export class CassetteWriter {
   /** Its descriptor: a handle object that nobody closes ends the process when it is collected. */
   #open: number | undefined
   #length = 0
-  /** The state of an older cassette. */
+  /** The version of the file of an older cassette. */
   #older: string | undefined
   #failed = false
   #ended = false
@@ -134,8 +135,8 @@ export class CassetteWriter {
 
   async #begin(): Promise<void> {
     await mkdir(this.#folder, { recursive: true })
-    this.#older = stateOf(this.file)
-    if (this.#older !== undefined) {
+    if (existsSync(this.file)) {
+      this.#older = fileVersion(this.file)
       this.#previous = previousIn(this.file, this.#header.volatile)
       this.#draft = besideFile(this.file, 'incomplete')
       this.#documents = this.#newDocuments(true)
@@ -171,7 +172,7 @@ export class CassetteWriter {
    */
   #checkAlone(): void {
     const isOwn = statSync(this.#draft, { throwIfNoEntry: false })?.size === this.#length
-    const isOlder = this.#draft === this.file || stateOf(this.file) === this.#older
+    const isOlder = this.#draft === this.file || fileVersion(this.file) === this.#older
     if (!isOwn || !isOlder) throw new Error('another process records the same session into this folder')
   }
 
@@ -304,12 +305,6 @@ class Documents {
   }
 }
 
-/** A text that changes whenever a file is written or replaced; undefined for a file that does not exist. */
-function stateOf(file: string): string | undefined {
-  const stats = statSync(file, { throwIfNoEntry: false })
-  return stats && `${stats.size} ${stats.mtimeMs}`
-}
-
 /** The older cassette in a file; undefined if it cannot be read, so that there is nothing to keep. */
 function previousIn(file: string, rules: readonly VolatileRule[]): Previous | undefined {
   try {
@@ -318,16 +313,6 @@ function previousIn(file: string, rules: readonly VolatileRule[]): Previous | un
     if (error instanceof FileError && !(error instanceof ForeignFileError)) return undefined
     throw error
   }
-}
-
-/** What becomes of a recorded interaction when an older cassette is renewed. */
-interface Renewed {
-  /** The interaction with the ids of what is kept. */
-  renewed: Interaction
-  /** The older document, if it says the same. */
-  kept?: StoredInteraction | undefined
-  /** Its place among the older documents. */
-  position: number
 }
 
 /** The interactions of the older cassette: each is compared with the next recorded one of its key. */
@@ -348,7 +333,11 @@ class Previous {
     for (const queue of this.#byKey.values()) queue.reverse()
   }
 
-  match(interaction: Interaction): Renewed {
+  /**
+   * What becomes of a recorded interaction: with the ids of what is kept, its place among the older documents, and the older document if it
+   * says the same.
+   */
+  match(interaction: Interaction) {
     const request = withOldIds(interaction.request, this.#ids)
     const renewed = request === interaction.request ? interaction : { ...interaction, request }
     const key = cassetteKey(request, this.#rules)

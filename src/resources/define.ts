@@ -146,12 +146,15 @@ export const defineResource = (resource: Omit<Resource, keyof Defaults> & Partia
   ...resource,
 })
 
+/** A text with a capital at its beginning. */
+export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
 /** The noun with its article: `a dataset`, `an evaluator`. */
 export const oneOf = ({ noun }: Pick<Resource, 'noun'>): string => `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`
 
 /** The 404 for an unknown record, in the words that clients know. */
 export function notFound(resource: Resource, id: string, param: string = resource.param): ApiError {
-  const what = resource.notFound ?? `${resource.noun.charAt(0).toUpperCase()}${resource.noun.slice(1)} not found`
+  const what = resource.notFound ?? `${capital(resource.noun)} not found`
   return new ApiError(
     404,
     `${resource.kind.replace('.', '_')}_not_found`,

@@ -45,15 +45,15 @@ const SUFFIX = '.session.db'
  * The sessions of a folder, for this process alone.
  * @throws DatabaseError if it cannot be used
  */
-export function openFolder(folder: string, { db, empty, loaded: awake }: FolderOptions) {
+export function openFolder(folder: string, { db, empty, loaded }: FolderOptions) {
   const release = locked(folder, db)
   const fileOf = (name: string) => join(folder, fileName(name) + SUFFIX)
   const withRoom: Guard = (run) => {
-    awake.opening()
+    loaded.opening()
     try {
       return run()
     } catch (error) {
-      if (!(error instanceof ApiError) || error.code !== TOO_MANY_OPEN_FILES || !awake.makeRoom()) throw error
+      if (!(error instanceof ApiError) || error.code !== TOO_MANY_OPEN_FILES || !loaded.makeRoom()) throw error
       return run()
     }
   }

@@ -6,6 +6,7 @@ import type { AttemptRecord } from '../contract/core/trace.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
 import { groupBy } from '../lib/group-by.ts'
 import { opaqueQuestion, type Question } from '../lib/question.ts'
+import { sumOf } from '../lib/values.ts'
 import { type Rebuilt, rebuiltText } from '../lib/volatile.ts'
 import { isTooLong } from '../providers/error-body.ts'
 
@@ -104,9 +105,8 @@ function clientCallOf(evidence: TraceEvidence): ClientCall {
     histories: historiesOf(trace.attempts),
     hung: client?.hung,
     toResponse: (trace.stream && trace.attempts.at(-1)?.first_content_ms) || trace.duration_ms,
-    gatewayWaits: trace.attempts.reduce(
-      (sum, { wait_ms, outcome, duration_ms }) => sum + wait_ms + (outcome === 'timed_out' ? duration_ms : 0),
-      0,
+    gatewayWaits: sumOf(trace.attempts, ({ wait_ms, outcome, duration_ms }) =>
+      outcome === 'timed_out' ? wait_ms + duration_ms : wait_ms,
     ),
     mark: { connection, retry, key, ...(caller !== undefined && { caller }) },
   }
@@ -270,6 +270,9 @@ export function stretchesOf(
   }
   return stretches
 }
+
+/** The number of provider attempts of a chain's calls. */
+export const attemptsOf = (chain: readonly ClientCall[]): number => sumOf(chain, ({ attempts }) => attempts)
 
 /** The median of numbers, or 0 without any. */
 export const medianOf = (numbers: readonly number[]): number =>

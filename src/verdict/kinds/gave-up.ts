@@ -3,6 +3,7 @@
 import { isActive } from '../../contract/workspace/task-state.ts'
 import { groupBy } from '../../lib/group-by.ts'
 import {
+  attemptsOf,
   brokeOff,
   type ClientCall,
   isFallback,
@@ -45,8 +46,6 @@ const failedIn = (behavior: Behavior): FindingDraft[] =>
     const end = ` (${tries > 1 ? 'last: ' : ''}${last ? endOf(last) : ''}${byGateway})`
     return draft(chains, behavior, { severity: isMild ? 'warning' : 'error', end })
   })
-
-const attemptsOf = (chain: Chain) => chain.reduce((sum, { attempts }) => sum + attempts, 0)
 
 /** A key for findings with the same cause. */
 const keyOf = (last: ClientCall | undefined): string => (last ? `${last.operation} ${endOf(last)}` : '')
