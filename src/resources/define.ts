@@ -1,8 +1,10 @@
 // A workspace resource as data: what create, list, get, update and delete need.
 import type { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
-import type { Caller, Contents, Fields, Records } from '../contract/workspace/record.ts'
+import type { Caller, Fields } from '../contract/workspace/record.ts'
 import { type IdForm, ulidForm } from '../contract/workspace/shared.ts'
+import type { Contents } from '../db/content-store.ts'
+import type { Records } from '../db/record-store.ts'
 import { quote } from '../schema/validation.ts'
 
 const VERBS = ['create', 'list', 'get', 'update', 'delete'] as const

@@ -2,8 +2,9 @@
 
 import type { TaskStep } from '../../contract/core/trace.ts'
 import type { AgentBody, AgentTool } from '../../contract/workspace/agent.ts'
-import type { Caller, Fields, Records } from '../../contract/workspace/record.ts'
+import type { Caller, Fields } from '../../contract/workspace/record.ts'
 import type { TaskRecord } from '../../contract/workspace/task-record.ts'
+import type { Records } from '../../db/record-store.ts'
 import { tools } from '../../resources/tools.ts'
 import {
   type AgentManifest,
