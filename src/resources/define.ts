@@ -5,6 +5,7 @@ import type { Caller, Fields } from '../contract/workspace/record.ts'
 import { type IdForm, ulidForm } from '../contract/workspace/shared.ts'
 import type { Contents } from '../db/content-store.ts'
 import type { Records } from '../db/record-store.ts'
+import { capital } from '../lib/units.ts'
 import { quote } from '../schema/validation.ts'
 
 const VERBS = ['create', 'list', 'get', 'update', 'delete'] as const
@@ -147,9 +148,6 @@ export const defineResource = (resource: Omit<Resource, keyof Defaults> & Partia
   verbs: VERBS,
   ...resource,
 })
-
-/** A text with a capital at its beginning. */
-export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 /** The noun with its article: `a dataset`, `an evaluator`. */
 export const oneOf = ({ noun }: Pick<Resource, 'noun'>): string => `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`

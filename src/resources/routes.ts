@@ -10,8 +10,9 @@ import type { AskModel } from '../gateway/ask.ts'
 import type { GuardrailDirectory } from '../gateway/types.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { onceFor } from '../lib/once.ts'
+import { capital } from '../lib/units.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { capital, notFound, oneOf, type Reading, type Resource, type Transaction, type Verb } from './define.ts'
+import { notFound, oneOf, type Reading, type Resource, type Transaction, type Verb } from './define.ts'
 import {
   createRecords,
   deleteRecord,

@@ -2,7 +2,8 @@
 import type { Fields } from '../contract/workspace/record.ts'
 import { ulidForm, VersionRecord } from '../contract/workspace/shared.ts'
 import { checksumOf } from '../lib/canonical.ts'
-import { capital, type Resource, type Transaction, type VersionNote } from './define.ts'
+import { capital } from '../lib/units.ts'
+import type { Resource, Transaction, VersionNote } from './define.ts'
 
 const kindOf = (resource: Pick<Resource, 'kind'>) => `${resource.kind}.version`
 
