@@ -22,6 +22,8 @@ export const files = defineResource({
   examples: { update: { renamed: { file_name: 'returns-2025.txt' } } },
   update: FilePatch,
   record: FileRecord,
+  // Clients see the purpose last.
+  show: ({ purpose, ...file }) => ({ ...file, purpose }),
 })
 
 /** A file to store. */

@@ -87,9 +87,9 @@ export function rejectExternal({ type, key }: Fields, param: string): void {
   throw new ApiError(400, 'knowledge_is_external', message, { param })
 }
 
-/** A knowledge base as clients see it. */
-function shownKnowledge({ embedding_model: model, ...base }: Fields): Fields {
-  return { ...base, ...(base.type === 'internal' && { model }), domain_id: base.project_id }
+/** A knowledge base as clients see it, its type first. */
+function shownKnowledge({ type, embedding_model: model, ...base }: Fields): Fields {
+  return { type, ...base, ...(type === 'internal' && { model }), domain_id: base.project_id }
 }
 
 /** The type of the event for a file that waits to be chunked. */
@@ -175,7 +175,8 @@ export const chunks = defineResource({
     // Callers that create chunks count them.
     if (verb === 'delete') countChunks(work, parents, -length)
   },
-  show: ({ embedding: _, ...chunk }) => chunk,
+  // Clients see these two first.
+  show: ({ embedding: _, enabled, status, ...chunk }) => ({ enabled, status, ...chunk }),
 })
 
 /** Updates the chunk count of a datasource. */
