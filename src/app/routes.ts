@@ -16,6 +16,7 @@ import { typedFields } from '../endpoints/form.ts'
 import { allOperations, endpoints, operationNamed, operationNames } from '../endpoints/index.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
+import { capital } from '../lib/units.ts'
 import type { TurnCalls } from '../observers/task-readers.ts'
 import type { EventQueue } from '../resources/knowledge/events.ts'
 import { parseRequest } from '../schema/validation.ts'
@@ -40,7 +41,7 @@ const documentedApis = {
     ),
   errorShapes: compatApis.map(({ name, prefix, errorBody }) => ({
     prefix,
-    name: `${name[0]?.toUpperCase()}${name.slice(1)}Error`,
+    name: `${capital(name)}Error`,
     schema: errorBody,
   })),
 }

@@ -21,18 +21,12 @@ export interface ProposedRule {
   examples: readonly FieldDifference[]
 }
 
-/** What two recordings show. */
-export interface Diagnosis {
-  rules: readonly ProposedRule[]
-  /** Differences that no rule covers: requests that only one of the runs made. */
-  remaining: readonly string[]
-}
-
 /**
- * The rules under which the requests of both runs are the same. Only fields that differed are named.
+ * The rules under which the requests of both runs are the same, and the remaining differences: requests that only one of the runs made. Only
+ * fields that differed are named.
  * @param rules those that are in force already
  */
-export function proposeRules(sessions: readonly RecordedTwice[], rules: readonly VolatileRule[]): Diagnosis {
+export function proposeRules(sessions: readonly RecordedTwice[], rules: readonly VolatileRule[]) {
   const found = new Map<string, FoundField>()
   for (const { first, second } of sessions)
     for (const [one, other] of pairs(first, second))

@@ -1,6 +1,7 @@
 // An interaction as a YAML document for review, and back.
 import type { FormField, Frame, Interaction, RecordedAttempt, UpstreamBody } from '../contract/core/cassette.ts'
 import { exactJson, exactJsonText } from '../lib/exact-json.ts'
+import { sha256 } from '../lib/ids.ts'
 import { printableLine } from '../lib/printable.ts'
 import { counted } from '../lib/units.ts'
 import { cutWhole } from '../lib/well-formed.ts'
@@ -86,7 +87,7 @@ function frameFields(
   const bytes = joinFrames(frames)
   const usual = usualText(bytes)
   if (usual === undefined && isBinary(bytes)) {
-    const blob = new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
+    const blob = sha256(bytes)
     blobs.set(blob, bytes)
     const sizes = frames.map((frame) => `${timeMark(frame.at)} ${counted(frame.bytes.length, 'byte')}`)
     return { blob, frames: `${sizes.join('\n')}\n` }
@@ -162,19 +163,14 @@ export interface DocumentProblem {
   line?: number
 }
 
-/** A parsed document as an interaction without the parts that it repeats, or what is wrong in it. */
-export type ReadDocument =
-  | { turn: number; request: Interaction['request']; reduced: ReducedBody; attempts: RecordedAttempt[] }
-  | { problem: DocumentProblem }
-
 /**
- * Reads a parsed document.
+ * Reads a parsed document: an interaction without the parts that it repeats, or what is wrong in it.
  * @param blob the content of a binary body by its name, or what is wrong with it
  */
 export function readDocument(
   { turn, request, attempts }: InteractionDocument,
   blob: (name: string) => Uint8Array | string,
-): ReadDocument {
+): (Omit<Interaction, 'started'> & { reduced: ReducedBody }) | { problem: DocumentProblem } {
   const body = readBody(request)
   if ('problem' in body) return body
   const read: RecordedAttempt[] = []

@@ -1,6 +1,6 @@
 // Frames of a response as lines of text, such as `+120ms data: {...}`, from which every byte can be read again.
 import type { Frame } from '../contract/core/cassette.ts'
-import { bytesAsText } from './views.ts'
+import { bytesAsText, codePointAt } from './views.ts'
 
 /**
  * How frames are written. In `events` the blank line that ends an event (two line feeds) is left out, and a frame that
@@ -37,9 +37,9 @@ function escapedText(bytes: Uint8Array): string {
   let result = ''
   let from = 0
   for (let at = 0; at < bytes.length; ) {
-    const length = characterLength(bytes, at)
-    if (length > 0) {
-      at += length
+    const { code, width } = codePointAt(bytes, at)
+    if (code !== 0xfffd || width > 1) {
+      at += width
       continue
     }
     result += (wholeText(bytes.subarray(from, at)) ?? '').replace(ESCAPED, escaped) + hex(bytes[at] ?? 0)
@@ -54,16 +54,6 @@ function wholeText(bytes: Uint8Array): string | undefined {
   } catch {
     return undefined
   }
-}
-
-/** Length of the UTF-8 character at an offset; 0 if there is none. */
-function characterLength(bytes: Uint8Array, at: number): number {
-  const first = bytes[at] ?? 0
-  if (first < 0x80) return 1
-  const length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0
-  return length > 0 && at + length <= bytes.length && wholeText(bytes.subarray(at, at + length)) !== undefined
-    ? length
-    : 0
 }
 
 /** The bytes of a text with escapes. */

@@ -79,12 +79,6 @@ export class JsonLeaf implements TextView {
   }
 }
 
-/** The leaves of a JSON text, in order, and how many values follow each other in it. */
-export interface JsonLeaves {
-  leaves: readonly JsonLeaf[]
-  values: number
-}
-
 const LITERAL = /(?:true|false|null)(?![\w])/y
 /** A number, where it begins. */
 export const NUMBER = /-?\d[\d.eE+-]*/y
@@ -127,10 +121,10 @@ function identify(parent: JsonParent, value: string): void {
 const MAX_IDENTITY_LENGTH = 80
 
 /**
- * The leaves of a text of one or more JSON values, such as lines of JSON; undefined if it is not JSON. Values outside of objects and
- * lists are no JSON here. It takes one pass without recursion.
+ * The leaves of a text of one or more JSON values, such as lines of JSON, in order, and how many values follow each other in it; undefined if
+ * it is not JSON. Values outside of objects and lists are no JSON here. It takes one pass without recursion.
  */
-export function jsonLeaves(root: TextView): JsonLeaves | undefined {
+export function jsonLeaves(root: TextView): { leaves: readonly JsonLeaf[]; values: number } | undefined {
   const { text } = root
   const leaves: JsonLeaf[] = []
   const starts: number[] = []

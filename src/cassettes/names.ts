@@ -1,5 +1,6 @@
 // The file of a session's cassette: valid on every file system, and its own, whatever the name of the session contains.
 import { join } from 'node:path'
+import { sha256 } from '../lib/ids.ts'
 
 const EXTENSION = '.yaml'
 /** Names that stand for themselves: lower case, since some file systems ignore case. */
@@ -25,7 +26,7 @@ export function cassetteName(session: string): string {
     .slice(0, MAX_WORDS)
     .replace(/-$/, '')
   // UTF-16, since UTF-8 has one form for all lone surrogates.
-  const checksum = new Bun.CryptoHasher('sha256').update(Buffer.from(session, 'utf16le')).digest('hex').slice(0, 12)
+  const checksum = sha256(Buffer.from(session, 'utf16le')).slice(0, 12)
   return `${words || 'session'}~${checksum}${EXTENSION}`
 }
 

@@ -2,6 +2,7 @@
 import type { Interaction, UpstreamRequest, VolatileRule } from '../contract/core/cassette.ts'
 import { comparableRequest } from '../contract/core/cassette-key.ts'
 import { type FieldStep, formatFieldPath } from '../contract/core/volatile-rule.ts'
+import { sameHead, sameTail } from '../lib/front-coding.ts'
 import { isObject } from '../lib/values.ts'
 import { cutWhole } from '../lib/well-formed.ts'
 
@@ -15,26 +16,19 @@ export interface FieldDifference {
   sent: unknown
 }
 
-/** The nearest interaction, and the fields in which its request differs. */
-export interface NearestInteraction<Recorded extends Interaction = Interaction> {
-  interaction: Recorded
-  /** At least one; of very different requests, the first ones. */
-  differences: FieldDifference[]
-}
-
 const MAX_DIFFERENCES = 50
 /** The cost of another operation: only if there is none of the same one is it the nearest. */
 const OTHER_OPERATION = 1_000
 
 /**
- * The interaction whose request has the fewest differences, among those of the same operation if there are any.
- * Undefined without candidates.
+ * The interaction whose request has the fewest differences, among those of the same operation if there are any, and these differences: at least
+ * one; of very different requests, the first ones. Undefined without candidates.
  */
 export function nearestInteraction<Recorded extends Interaction>(
   request: UpstreamRequest,
   candidates: Iterable<Recorded>,
   rules: readonly VolatileRule[],
-): NearestInteraction<Recorded> | undefined {
+) {
   const sent = comparableRequest(request, rules).request
   let best: { interaction: Recorded; found: Differences } | undefined
   for (const interaction of candidates) {
@@ -147,14 +141,10 @@ function fieldsIn(body: UpstreamRequest['body']): unknown {
 
 /** How different two texts are, from 0 to 1: the share between their equal beginnings and ends. */
 function distance(one: string, other: string): number {
-  const shorter = Math.min(one.length, other.length)
   const longer = Math.max(one.length, other.length)
-  let first = 0
-  let last = 0
-  while (first < shorter && one.charCodeAt(first) === other.charCodeAt(first)) first++
-  while (last < shorter - first && one.charCodeAt(one.length - 1 - last) === other.charCodeAt(other.length - 1 - last))
-    last++
-  return longer === 0 ? 0 : (longer - first - last) / longer
+  const head = sameHead(one, other)
+  const tail = sameTail(one, other, { room: Math.min(one.length, other.length) - head })
+  return longer === 0 ? 0 : (longer - head - tail) / longer
 }
 
 const MAX_SHOWN = 80
@@ -168,14 +158,9 @@ const BEFORE = 20
 export function fieldDifferenceText({ path, recorded, sent }: FieldDifference): string {
   if (typeof recorded !== 'string' || typeof sent !== 'string')
     return `${path}: recorded ${shownValue(recorded)}, sent ${shownValue(sent)}`
-  const from = Math.max(recorded.length, sent.length) > MAX_SHOWN ? differenceStart(recorded, sent) : 0
+  const isLong = Math.max(recorded.length, sent.length) > MAX_SHOWN
+  const from = isLong ? Math.max(0, sameHead(recorded, sent) - BEFORE) : 0
   return `${path}: recorded ${shownPart(recorded, from)}, sent ${shownPart(sent, from)}`
-}
-
-function differenceStart(one: string, other: string): number {
-  let at = 0
-  while (at < one.length && one[at] === other[at]) at++
-  return Math.max(0, at - BEFORE)
 }
 
 function shownPart(text: string, from: number): string {

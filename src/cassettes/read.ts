@@ -2,9 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { CASSETTE_FORMAT, type Cassette, type CassetteHeader, type Interaction } from '../contract/core/cassette.ts'
+import { sha256 } from '../lib/ids.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
-import { isObject, type JsonObject, objectsIn } from '../lib/values.ts'
+import { isObject, type JsonObject, objectsIn, parsedJson } from '../lib/values.ts'
 import { FileError, parseSource, type SourceFile } from '../schema/source.ts'
 import { problemsOf, safeParse } from '../schema/validation.ts'
 import type { YamlLimits } from '../schema/yaml-text.ts'
@@ -265,7 +266,7 @@ function blobReader(file: string): (name: string) => Uint8Array | string {
         const { code, message } = error as NodeJS.ErrnoException
         return code === 'ENOENT' ? `is missing: there is no file ${path}` : `cannot be read: ${message}`
       }
-      const checksum = new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
+      const checksum = sha256(bytes)
       return checksum === name ? bytes : `has another content: the checksum of ${path} is ${checksum}`
     })
 }
@@ -299,14 +300,12 @@ function foreign(file: string, text: string): FileError {
 
 /** The value of a file of another program, or of its first document. */
 function foreignValue(file: string, text: string): unknown {
+  const json = parsedJson(text)
+  if (json !== undefined) return json
   try {
-    return JSON.parse(text)
+    return parseSource(file, text.split(/^---\s*$/m).find((part) => part.trim() !== '') ?? '').value
   } catch {
-    try {
-      return parseSource(file, text.split(/^---\s*$/m).find((part) => part.trim() !== '') ?? '').value
-    } catch {
-      return undefined
-    }
+    return undefined
   }
 }
 

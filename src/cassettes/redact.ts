@@ -30,7 +30,6 @@ import {
   NOWHERE,
   namedPlace,
   type Place,
-  type Replacement,
   type Rewriting,
   rewrittenAddress,
   rewrittenAt,
@@ -47,55 +46,6 @@ export interface RedactorOptions {
   personalNames: boolean
   /** The keys of all configured providers. They are replaced in every form in which they may be encoded. */
   keys: readonly string[]
-}
-
-/** What a rule replaced: `values` is the number of different values. */
-export interface RedactionCount {
-  rule: string
-  kind: string
-  count: number
-  values: number
-}
-
-/** What was redacted in a session. */
-export interface RedactionReport {
-  replaced: readonly RedactionCount[]
-  /**
-   * Requests with redacted fields, which replay compares by the kind of their values alone, such as
-   * `chat.completions gpt-4o: messages[0].content (email), 2 requests`.
-   */
-  notCompared: readonly string[]
-}
-
-/** Redacts the calls of one cassette. */
-export interface Redactor {
-  /** The request without secrets. It depends on nothing but the request, except for the numbers of the placeholders. */
-  request(request: UpstreamRequest): UpstreamRequest
-  /** The attempt without secrets, also those that a request of the session contained. Frames stay where they are. */
-  attempt(attempt: RecordedAttempt): RecordedAttempt
-  /** Any other text of the session, such as a part of a trace, a log or an error. It is not counted. */
-  text(text: string): string
-  /** What `text` replaces: the part that takes long, and may run in another thread. */
-  find(text: string): TextRedaction
-  /** The text in which something was found. */
-  applied(text: string, redaction: TextRedaction): string
-  /** The same for the pieces of a body, among which a secret may be split. Pieces of which nothing is left are left out. */
-  pieces(pieces: readonly Uint8Array[]): Uint8Array[]
-  /**
-   * A recorded attempt with the values of a request in place of their placeholders. `recorded` is the request as it stands in the cassette, whose
-   * key is that of the request. A placeholder whose value the request does not have stays.
-   */
-  restore(attempt: RecordedAttempt, request: UpstreamRequest, recorded: UpstreamRequest): RecordedAttempt
-  /** Leaves the numbers of an interaction that was recorded earlier to its values. */
-  reserve(interaction: Interaction): void
-  /** What was replaced until now. */
-  report(): RedactionReport
-  /** Its options and state, with which a redactor in another thread searches a text. */
-  readonly portable: PortableRedactor
-  /** What a redactor of the same session in another thread must know: values of the session, and their numbers in a replayed cassette. */
-  learned(): RedactorChange[]
-  /** Takes what a redactor of the same session in another thread has found. */
-  learn(changes: readonly RedactorChange[]): void
 }
 
 /** Something that a redactor has found. */
@@ -148,7 +98,7 @@ export interface RedactorState {
 export const createRedactor = (
   options: RedactorOptions,
   { state = newState(), found }: { state?: RedactorState; found?: (change: RedactorChange) => void } = {},
-): Redactor => new CassetteRedactor(options, state, found)
+): Redactor => new Redactor(options, state, found)
 
 const newState = (): RedactorState => ({
   ...{ numbers: new Map(), owners: new Map(), adopted: new Set(), last: 0 },
@@ -227,7 +177,8 @@ class Numbers {
 const FIRST_OUTSIDE = 10_001
 const FIRST_NUMBER = 5_001
 
-class CassetteRedactor implements Redactor {
+/** Redacts the calls of one cassette. */
+export class Redactor {
   readonly #paths: readonly { steps: readonly FieldStep[]; rule: string }[]
   readonly #keys: readonly { form: string; kind: string }[]
   readonly #minKeyLength: number
@@ -236,6 +187,7 @@ class CassetteRedactor implements Redactor {
   readonly #numbers: Numbers
   readonly #requests = new WeakMap<UpstreamRequest, UpstreamRequest>()
   readonly #found: ((change: RedactorChange) => void) | undefined
+  /** Its options and state, with which a redactor in another thread searches a text. */
   readonly portable: PortableRedactor
 
   constructor(options: RedactorOptions, state: RedactorState, found?: (change: RedactorChange) => void) {
@@ -253,6 +205,7 @@ class CassetteRedactor implements Redactor {
     this.#minKeyLength = Math.min(...this.#keys.map(({ form }) => form.length))
   }
 
+  /** The request without secrets. It depends on nothing but the request, except for the numbers of the placeholders. */
   request(request: UpstreamRequest): UpstreamRequest {
     const cached = this.#requests.get(request)
     if (cached) return cached
@@ -266,6 +219,7 @@ class CassetteRedactor implements Redactor {
     return redacted
   }
 
+  /** The attempt without secrets, also those that a request of the session contained. Frames stay where they are. */
   attempt(attempt: RecordedAttempt): RecordedAttempt {
     const own: Values = new Map()
     const counting = this.#counting(own)
@@ -282,10 +236,12 @@ class CassetteRedactor implements Redactor {
     return redacted
   }
 
+  /** Any other text of the session, such as a part of a trace, a log or an error. It is not counted. */
   text(text: string): string {
     return this.#isPlain(text, this.#state.shown, isEventText(text)) ? text : this.applied(text, this.find(text))
   }
 
+  /** What `text` replaces: the part that takes long, and may run in another thread. */
   find(text: string): TextRedaction {
     const { shown } = this.#state
     const own: Values = new Map()
@@ -299,6 +255,7 @@ class CassetteRedactor implements Redactor {
     return { edits: all, values: [...values.keys()], own }
   }
 
+  /** The text in which something was found. */
   applied(text: string, { edits, values, own }: TextRedaction): string {
     remember(this.#state.shown, own)
     const number = (former: number) => {
@@ -311,11 +268,16 @@ class CassetteRedactor implements Redactor {
     )
   }
 
+  /** The same for the pieces of a body, among which a secret may be split. Pieces of which nothing is left are left out. */
   pieces(pieces: readonly Uint8Array[]): Uint8Array[] {
     const frames = pieces.map((bytes) => ({ at: 0, bytes }))
     return rewriteFrames(frames, undefined, this.#bodyRewriting(this.#uncounted)).map(({ bytes }) => bytes)
   }
 
+  /**
+   * A recorded attempt with the values of a request in place of their placeholders. `recorded` is the request as it stands in the cassette, whose
+   * key is that of the request. A placeholder whose value the request does not have stays.
+   */
   restore(attempt: RecordedAttempt, request: UpstreamRequest, recorded: UpstreamRequest): RecordedAttempt {
     if (!attempt.response) return attempt
     const values = this.#valuesOf(request, recorded)
@@ -323,6 +285,7 @@ class CassetteRedactor implements Redactor {
     return values.size === 0 ? attempt : changedAttempt(attempt, { text: restoring(values) })
   }
 
+  /** Leaves the numbers of an interaction that was recorded earlier to its values. */
   reserve({ request, attempts }: Interaction): void {
     const reserve = (number: number) => {
       this.#numbers.reserve(number)
@@ -332,7 +295,11 @@ class CassetteRedactor implements Redactor {
     for (const { response } of attempts) renumbered(bytesAsText(joinFrames(response?.frames ?? [])), reserve)
   }
 
-  report(): RedactionReport {
+  /**
+   * What was replaced until now, with the number of different values, and the requests with redacted fields, which replay compares by the kind
+   * of their values alone, such as `chat.completions gpt-4o: messages[0].content (email), 2 requests`.
+   */
+  report() {
     return {
       replaced: [...this.#state.counts.values()].map(({ values, ...count }) => ({ ...count, values: values.size })),
       notCompared: [...this.#state.notCompared].map(([request, count]) =>
@@ -341,6 +308,7 @@ class CassetteRedactor implements Redactor {
     }
   }
 
+  /** What a redactor of the same session in another thread must know: values of the session, and their numbers in a replayed cassette. */
   learned(): RedactorChange[] {
     const { adopted, owners, known, echoed } = this.#state
     return [
@@ -353,6 +321,7 @@ class CassetteRedactor implements Redactor {
     ]
   }
 
+  /** Takes what a redactor of the same session in another thread has found. */
   learn(changes: readonly RedactorChange[]): void {
     const { numbers, owners, adopted, known, echoed, shown, counts, notCompared } = this.#state
     for (const change of changes)
@@ -620,7 +589,7 @@ function united(found: readonly Detected[], text: string): Secret[] {
   return whole.map((one) => ({ ...one, value: text.slice(one.start, one.end) }))
 }
 
-const replacements = (secrets: readonly Secret[], notes: Notes): readonly Replacement[] =>
+const replacements = (secrets: readonly Secret[], notes: Notes): readonly Edit[] =>
   secrets.length === 0
     ? NOTHING
     : secrets.map((secret) => {

@@ -1,13 +1,13 @@
 // Replaces ranges of a body across the frames in which it arrived. Every frame stays where it is.
 import type { Frame } from '../contract/core/cassette.ts'
 import { joinFrames } from './frames.ts'
-import { isEventText, type Replacement, type Rewriting, rewriteBody } from './rewrite.ts'
-import { bytesAsText, EditedText, utf8View } from './views.ts'
+import { isEventText, type Rewriting, rewriteBody } from './rewrite.ts'
+import { bytesAsText, type Edit, EditedText, utf8View } from './views.ts'
 
 /** What is replaced in a body: in its texts, and then in its bytes, whatever they are. */
 export interface BodyRewriting {
   text: Rewriting
-  bytes?(body: string): readonly Replacement[]
+  bytes?(body: string): readonly Edit[]
 }
 
 const EVENTS = /^\s*text\/event-stream/i

@@ -24,13 +24,6 @@ export interface Place {
   path(): readonly (string | number)[] | undefined
 }
 
-/** A replacement in a text; the end is exclusive. */
-export interface Replacement {
-  start: number
-  end: number
-  by: string
-}
-
 /** What a rewriter replaces. */
 export interface Rewriting {
   /** Shorter texts are replaced only by their place. */
@@ -38,7 +31,7 @@ export interface Rewriting {
   /** Whether nothing is replaced in a body, or in any text inside it. */
   keeps(body: string, isStream: boolean): boolean
   /** Replacements in a decoded text, in order. */
-  text(text: string, place: Place): readonly Replacement[]
+  text(text: string, place: Place): readonly Edit[]
   /** A new JSON number or boolean; undefined if it stays. */
   value(text: string, place: Place): string | undefined
 }
@@ -137,7 +130,7 @@ const ENCODED = /%[0-9a-f]{2}/i
 class NotedView implements TextView {
   readonly text: string
   readonly #view: TextView
-  readonly #replaced: Replacement[] = []
+  readonly #replaced: Edit[] = []
 
   constructor(view: TextView) {
     this.text = view.text

@@ -1,8 +1,9 @@
 // Whether a new recording of an interaction is the old one but for times, offsets and what a provider numbers anew.
 import type { Interaction, RecordedAttempt, UpstreamRequest } from '../contract/core/cassette.ts'
-import { isObject, mapTexts } from '../lib/values.ts'
+import { isObject, mapTexts, parsedJson } from '../lib/values.ts'
 import { namesCall } from '../providers/request-id.ts'
-import { isBinary } from './frames.ts'
+import { isBinary, joinFrames } from './frames.ts'
+import { bytesAsText } from './views.ts'
 
 /** The ids of a provider: those of the new recording, and those that the old one has in their place. */
 export type RenewedIds = Map<string, string>
@@ -41,18 +42,17 @@ function isSameAttempt(before: RecordedAttempt, now: RecordedAttempt, ids: Renew
     old.status === fresh.status &&
     old.omitted === fresh.omitted &&
     Bun.deepEquals(lasting(old.headers), lasting(fresh.headers)) &&
-    isSameBody(bodyOf(old.frames), bodyOf(fresh.frames), ids)
+    isSameBody(joinFrames(old.frames), joinFrames(fresh.frames), ids)
   )
 }
 
 type Headers = NonNullable<RecordedAttempt['response']>['headers']
 const lasting = (headers: Headers) => headers.filter(([name]) => !CHANGING_HEADER.test(name) && !namesCall(name))
-const bodyOf = (frames: readonly { bytes: Uint8Array }[]) => Buffer.concat(frames.map(({ bytes }) => bytes))
 
-function isSameBody(before: Buffer, now: Buffer, ids: RenewedIds): boolean {
-  if (before.equals(now)) return true
+function isSameBody(before: Uint8Array, now: Uint8Array, ids: RenewedIds): boolean {
+  const [old, fresh] = [bytesAsText(before), bytesAsText(now)]
+  if (old === fresh) return true
   if (isBinary(before) || isBinary(now)) return false
-  const [old, fresh] = [before.toString('latin1'), now.toString('latin1')]
   if (isSameJson(old, fresh, ids)) return true
   const oldLines = old.split('\n')
   const lines = fresh.split('\n')
@@ -70,19 +70,11 @@ function isSameLine(before: string, now: string, ids: RenewedIds): boolean {
 }
 
 function isSameJson(before: string, now: string, ids: RenewedIds): boolean {
-  const [old, fresh] = [json(before), json(now)]
+  const [old, fresh] = [parsedJson(before), parsedJson(now)]
   if (old === undefined || fresh === undefined) return false
   // Other white space is other framing.
   const isCompact = (text: string, value: unknown) => JSON.stringify(value).length >= text.trimEnd().length
   return isCompact(before, old) === isCompact(now, fresh) && isSameValue(old, fresh, ids)
-}
-
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function isSameValue(before: unknown, now: unknown, ids: RenewedIds): boolean {

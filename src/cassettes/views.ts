@@ -1,5 +1,6 @@
 // Texts inside other texts: the text of a JSON string, a value of a URL, the pieces of a stream. A range of such a text is replaced where
 // it stands in the bytes, in the encoding of that place.
+import { firstIndex } from '../lib/values.ts'
 
 /** A text, decoded, whose ranges can be replaced where they stand. */
 export interface TextView {
@@ -186,7 +187,8 @@ function decodeUtf8(bytes: ArrayLike<number>): { text: string; offsets: Uint32Ar
   return { text, offsets: offsets.subarray(0, length) }
 }
 
-function codePointAt(bytes: ArrayLike<number>, at: number): { code: number; width: number } {
+/** The code point of UTF-8 bytes at an offset, and how many bytes it has: an invalid byte is U+FFFD with one. */
+export function codePointAt(bytes: ArrayLike<number>, at: number): { code: number; width: number } {
   const first = bytes[at] ?? 0
   if (first < 0x80) return { code: first, width: 1 }
   const width = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2
@@ -215,7 +217,8 @@ export function joinedView(views: readonly TextView[], separator = ''): TextView
     text: views.map(({ text }) => text).join(separator),
     replace(from, to, by) {
       let rest = by
-      for (let index = indexAt(starts, from); index < views.length; index++) {
+      const first = Math.max(0, firstIndex(starts, (start) => start > from) - 1)
+      for (let index = first; index < views.length; index++) {
         const view = views[index]
         const start = starts[index] ?? 0
         if (!view || (start >= to && to > from)) break
@@ -227,15 +230,4 @@ export function joinedView(views: readonly TextView[], separator = ''): TextView
       }
     },
   }
-}
-
-/** The index of the last start that is not behind a position. */
-function indexAt(starts: readonly number[], at: number): number {
-  let [low, high] = [0, starts.length - 1]
-  while (low < high) {
-    const middle = (low + high + 1) >> 1
-    if ((starts[middle] ?? 0) <= at) low = middle
-    else high = middle - 1
-  }
-  return Math.max(low, 0)
 }

@@ -5,6 +5,7 @@ import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { CASSETTE_FORMAT, type CassetteHeader, type Interaction, type VolatileRule } from '../contract/core/cassette.ts'
 import { cassetteKey } from '../contract/core/cassette-key.ts'
+import { fileVersion } from '../lib/file-version.ts'
 import { printableLine } from '../lib/printable.ts'
 import { FileError } from '../schema/source.ts'
 import { type InteractionText, interactionText } from './document.ts'
@@ -17,33 +18,7 @@ import { valueText } from './value-text.ts'
 /** The header of a new cassette; the writer adds the format and the state. */
 export type NewHeader = Omit<CassetteHeader, 'cassette' | 'state'>
 
-/** Records the interactions of one session. */
-export interface CassetteWriter {
-  /** The file that will contain them. */
-  readonly file: string
-  /**
-   * Appends interactions, several in one write. It never rejects: a disk problem is reported once, and the file then stays
-   * incomplete.
-   */
-  append(...interactions: readonly Interaction[]): Promise<void>
-  /** Gives the recording up: it is reported, and the file stays incomplete. */
-  fail(error: Error): Promise<void>
-  /**
-   * Ends the recording: marks it as complete, and replaces an older cassette. It never rejects.
-   * @param failed whether the command failed: a complete older cassette then stays, and the new one is `beside` it
-   */
-  finish(failed?: boolean): Promise<void>
-  /** The file of the ended recording, if an older one stays. */
-  readonly beside: string | undefined
-}
-
 const SEPARATOR = '---\n'
-
-/** How a cassette is written. */
-interface WriterOptions {
-  /** Receives the problem. */
-  report(problem: string): void
-}
 
 /** A line about a recording: why its file is not complete, or lacks something although it is. */
 export const problemLine = (
@@ -55,22 +30,24 @@ export const problemLine = (
 }
 
 /** Starts the recording of a session. Nothing is thrown: what cannot be written is reported once, in one line. */
-export function openCassette(folder: string, header: NewHeader, options: WriterOptions): CassetteWriter {
-  return new Recording(folder, header, options)
-}
+export const openCassette = (...recording: ConstructorParameters<typeof CassetteWriter>): CassetteWriter =>
+  new CassetteWriter(...recording)
 
-class Recording implements CassetteWriter {
+/** Records the interactions of one session. */
+export class CassetteWriter {
+  /** The file that will contain them. */
   readonly file: string
+  /** The file of the ended recording, if an older one stays. */
   beside: string | undefined
   readonly #folder: string
   readonly #header: NewHeader
-  readonly #options: WriterOptions
+  readonly #report: (problem: string) => void
   /** The file that is written: beside an older cassette, if there is one. */
   #draft: string
   /** Its descriptor: a handle object that nobody closes ends the process when it is collected. */
   #open: number | undefined
   #length = 0
-  /** The state of an older cassette. */
+  /** The version of the file of an older cassette. */
   #older: string | undefined
   #failed = false
   #ended = false
@@ -81,25 +58,34 @@ class Recording implements CassetteWriter {
   /** The places of the documents so far. */
   readonly #places: Place[] = []
 
-  constructor(folder: string, header: NewHeader, options: WriterOptions) {
+  constructor(folder: string, header: NewHeader, { report }: { report(problem: string): void }) {
     this.file = cassetteFile(folder, header.session)
     this.#draft = this.file
     this.#folder = folder
     this.#header = header
-    this.#options = options
+    this.#report = report
     this.#documents = this.#newDocuments(false)
     this.#work = this.#guarded(() => this.#begin())
   }
 
+  /**
+   * Appends interactions, several in one write. It never rejects: a disk problem is reported once, and the file then stays
+   * incomplete.
+   */
   append(...interactions: readonly Interaction[]): Promise<void> {
     this.#arrived.push(...interactions)
     return this.#then(() => this.#appendArrived())
   }
 
+  /**
+   * Ends the recording: marks it as complete, and replaces an older cassette. It never rejects.
+   * @param failed whether the command failed: a complete older cassette then stays, and the new one is `beside` it
+   */
   finish(failed = false): Promise<void> {
     return this.#then(() => this.#finish(failed))
   }
 
+  /** Gives the recording up: it is reported, and the file stays incomplete. */
   fail(error: Error): Promise<void> {
     return this.#then(() => Promise.reject(error))
   }
@@ -132,7 +118,7 @@ class Recording implements CassetteWriter {
               `the recording of session '${session}' is not written: ${message}; move the file, or record into another folder`,
             )
           : problemLine(session, { file, isComplete: this.#ended, reason: message })
-      this.#options.report(line)
+      this.#report(line)
       this.#close()
     }
   }
@@ -149,8 +135,8 @@ class Recording implements CassetteWriter {
 
   async #begin(): Promise<void> {
     await mkdir(this.#folder, { recursive: true })
-    this.#older = stateOf(this.file)
-    if (this.#older !== undefined) {
+    if (existsSync(this.file)) {
+      this.#older = fileVersion(this.file)
       this.#previous = previousIn(this.file, this.#header.volatile)
       this.#draft = besideFile(this.file, 'incomplete')
       this.#documents = this.#newDocuments(true)
@@ -186,7 +172,7 @@ class Recording implements CassetteWriter {
    */
   #checkAlone(): void {
     const isOwn = statSync(this.#draft, { throwIfNoEntry: false })?.size === this.#length
-    const isOlder = this.#draft === this.file || stateOf(this.file) === this.#older
+    const isOlder = this.#draft === this.file || fileVersion(this.file) === this.#older
     if (!isOwn || !isOlder) throw new Error('another process records the same session into this folder')
   }
 
@@ -319,12 +305,6 @@ class Documents {
   }
 }
 
-/** A text that changes whenever a file is written or replaced; undefined for a file that does not exist. */
-function stateOf(file: string): string | undefined {
-  const stats = statSync(file, { throwIfNoEntry: false })
-  return stats && `${stats.size} ${stats.mtimeMs}`
-}
-
 /** The older cassette in a file; undefined if it cannot be read, so that there is nothing to keep. */
 function previousIn(file: string, rules: readonly VolatileRule[]): Previous | undefined {
   try {
@@ -333,16 +313,6 @@ function previousIn(file: string, rules: readonly VolatileRule[]): Previous | un
     if (error instanceof FileError && !(error instanceof ForeignFileError)) return undefined
     throw error
   }
-}
-
-/** What becomes of a recorded interaction when an older cassette is renewed. */
-interface Renewed {
-  /** The interaction with the ids of what is kept. */
-  renewed: Interaction
-  /** The older document, if it says the same. */
-  kept?: StoredInteraction | undefined
-  /** Its place among the older documents. */
-  position: number
 }
 
 /** The interactions of the older cassette: each is compared with the next recorded one of its key. */
@@ -363,7 +333,11 @@ class Previous {
     for (const queue of this.#byKey.values()) queue.reverse()
   }
 
-  match(interaction: Interaction): Renewed {
+  /**
+   * What becomes of a recorded interaction: with the ids of what is kept, its place among the older documents, and the older document if it
+   * says the same.
+   */
+  match(interaction: Interaction) {
     const request = withOldIds(interaction.request, this.#ids)
     const renewed = request === interaction.request ? interaction : { ...interaction, request }
     const key = cassetteKey(request, this.#rules)

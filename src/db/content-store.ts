@@ -1,9 +1,15 @@
 // Binary content of records: the bytes of files, and the text and vectors of chunks.
-import type { Contents } from '../contract/workspace/record.ts'
+import type { Fields } from '../contract/workspace/record.ts'
 import { cosine } from '../lib/embedding.ts'
 import { once } from '../lib/once.ts'
 import { damagedRow, readableRow, readRow } from './damaged-rows.ts'
 import type { Database } from './open.ts'
+
+/** A chunk as it is searched. */
+interface StoredChunk {
+  text: string
+  vector: Float32Array
+}
 
 const bytesOf = (vector: Float32Array) => Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
 /** A blob may start at an odd address, so its numbers are copied. */
@@ -13,7 +19,7 @@ const vectorOf = (bytes: Buffer) => new Float32Array(new Uint8Array(bytes).buffe
  * The store of file bytes, and of chunks with their text and vector, in SQLite.
  * @throws DamagedRow from its reads
  */
-export function contentStore(connection: Database): Contents {
+export function contentStore(connection: Database) {
   const nearness = ({ seq, vector: stored }: { seq: number; vector: unknown }, vector: Float32Array): number =>
     readRow(connection, { table: 'vectors', row: seq }, () => {
       if (!Buffer.isBuffer(stored)) throw new Error('it holds no vector')
@@ -43,42 +49,54 @@ export function contentStore(connection: Database): Contents {
       ORDER BY rank, seq LIMIT ?`),
   }))
   return {
-    putFile: (seq, bytes) => void statements().insertFile.run(seq, Buffer.from(bytes)),
-    file(id) {
+    putFile: (seq: number, bytes: Uint8Array) => void statements().insertFile.run(seq, Buffer.from(bytes)),
+    /** The bytes of a file record, by its id. */
+    file(id: string): Uint8Array | undefined {
       const row = statements().file.get(id) as { seq: number; bytes: unknown } | undefined
       if (!row) return undefined
       const { seq, bytes } = row
       if (Buffer.isBuffer(bytes)) return bytes
       throw damagedRow(connection, { table: 'blobs', row: seq }, new Error('it holds no bytes'))
     },
-    putChunk(seq, { knowledge, text, vector }) {
+    putChunk(seq: number, { knowledge, text, vector }: { knowledge: string } & StoredChunk): void {
       const { insertVector, insertText } = statements()
       insertVector.run(seq, knowledge, bytesOf(vector))
       insertText.run(seq, text)
     },
-    changeChunk(id, { text, vector }) {
+    /** Replaces the text and the vector of a chunk record, by its id. */
+    changeChunk(id: string, { text, vector }: StoredChunk): void {
       const { number, changeVector, changeText } = statements()
       const seq = number.get(id)
       if (seq === undefined) return
       changeVector.run(bytesOf(vector), seq)
       changeText.run(text, seq)
     },
-    byWords(knowledge, words, limit) {
+    /** Scores from 0 to 1 of chunks that contain any of these words (letters and digits), by number. */
+    byWords(knowledge: string, words: readonly string[], limit: number): Map<number, number> {
       const query = words.map((word) => `"${word}"`).join(' OR ')
       const found = statements().byWords.all(query, knowledge, limit) as { seq: number; rank: number }[]
       // The best match is 1; SQLite's own ranks have no fixed scale.
       const best = found[0]?.rank ?? 0
       return new Map(found.map(({ seq, rank }) => [seq, best === 0 ? 1 : rank / best]))
     },
-    byVector(knowledge, vector, { after, limit }) {
+    /** Cosine similarities of the next chunks of a knowledge base to a unit vector, by number, in order. */
+    byVector(
+      knowledge: string,
+      vector: Float32Array,
+      { after, limit }: { after: number; limit: number },
+    ): [number, number][] {
       const rows = statements().vectors.all(knowledge, after, limit) as { seq: number; vector: unknown }[]
       // A damaged vector has no similarity, but its chunk is still found by its words.
       return rows.map((row) => [row.seq, readableRow(() => nearness(row, vector))[0] ?? -1])
     },
-    bySeq: (seq) => {
+    /** A record by its number. */
+    bySeq: (seq: number): Fields | undefined => {
       const body = statements().body.get(seq) as string | undefined
       if (body === undefined) return undefined
       return readableRow(() => readRow(connection, { table: 'records', row: seq }, () => JSON.parse(body)))[0]
     },
   }
 }
+
+/** Content of a session's records that is not JSON. It is deleted with its record. */
+export type Contents = ReturnType<typeof contentStore>

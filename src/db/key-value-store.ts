@@ -3,7 +3,7 @@
 import type { KeyValueEntry, KeyValueStore } from '../contract/core/key-value.ts'
 import { fingerprint } from '../lib/ids.ts'
 import { once } from '../lib/once.ts'
-import { asObject } from '../lib/values.ts'
+import { asObject, sumOf } from '../lib/values.ts'
 import { readRow } from './damaged-rows.ts'
 import { PART, textParts } from './long-texts.ts'
 import type { Database } from './open.ts'
@@ -39,8 +39,6 @@ const APART = '{"$parts":'
 const partId = (name: string, part: number) => `${name}/${part}`
 
 type Row = Pick<KeyValueEntry, 'kind' | 'id'> & { value: string; expires: number | null }
-
-const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0)
 
 /** The stored values of a database. */
 export function keptStore(
@@ -83,7 +81,7 @@ export function keptStore(
       tried = true
       const { purge, remove, insert } = statements()
       const gone = [...purge.all(now()), ...remove.all(kind, id)] as number[]
-      budget.remove(gone.length, sumOf(gone))
+      budget.remove(gone.length, sumOf(gone, Number))
       insert.run(kind, id, value, expires)
       budget.add(bytes)
     }

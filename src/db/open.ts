@@ -159,7 +159,7 @@ export const closesAtOnce = (database: Database): void => {
 }
 
 /** Files that SQLite keeps beside a database. */
-const COMPANIONS = ['-wal', '-shm', '-journal']
+export const COMPANIONS = ['-wal', '-shm', '-journal']
 
 /** The same for an owner with a lock of its own. */
 function openUnlocked(file: string): { database: Database; restored: boolean } {

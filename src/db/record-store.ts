@@ -2,7 +2,7 @@
 import { and, asc, count, desc, eq, gt, lt, type SQL, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/better-sqlite3'
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { Fields, PageFilter, Records } from '../contract/workspace/record.ts'
+import type { Fields } from '../contract/workspace/record.ts'
 import { once } from '../lib/once.ts'
 import { asObject } from '../lib/values.ts'
 import { MAX_NUMBER, readableRow, readRow } from './damaged-rows.ts'
@@ -10,6 +10,32 @@ import { emptiedLists } from './emptied-lists.ts'
 import type { Database } from './open.ts'
 import { checkBody, type RecordShapes } from './record-shapes.ts'
 import type { Writes } from './writer.ts'
+
+/** A record with its keys. */
+interface NewRecord {
+  /** Its number in the session, from `Records.nextNumber`; also its position in lists. */
+  seq: number
+  /** The resource, such as `dataset`. */
+  kind: string
+  id: string
+  workspace: string
+  /** Id of the parent record, such as a datapoint's dataset; empty at the top. */
+  parent: string
+  /** Unique in workspace, kind and parent; null if the kind has none. */
+  key: string | null
+  body: Fields
+}
+
+/** The filter of a page of a list. The cursors are ids of records in the same list. */
+export interface PageFilter {
+  kind: string
+  workspace: string
+  parent: string
+  /** Maximum number of records; all if omitted. */
+  limit?: number | undefined
+  after?: string | undefined
+  before?: string | undefined
+}
 
 const recordColumns = () => ({
   seq: integer('seq').primaryKey({ autoIncrement: true }),
@@ -159,11 +185,8 @@ export interface RecordOptions {
   writes: Writes
 }
 
-/** Records of a database. */
-export function recordStore(
-  connection: Database,
-  { last = 0, shapes = () => undefined, writes }: RecordOptions,
-): Records {
+/** Records of a database. Every method is synchronous; changes belong inside `Session.transact`. */
+export function recordStore(connection: Database, { last = 0, shapes = () => undefined, writes }: RecordOptions) {
   const database = drizzle(connection)
   const fieldsOf = readerOf(connection, shapes)
   const reads = readsOf(database)
@@ -174,27 +197,32 @@ export function recordStore(
   const lists = emptiedLists(connection, writes)
 
   return {
-    get(kind, workspace, id) {
+    get(kind: string, workspace: string, id: string): { parent: string; body: Fields } | undefined {
       const row = byId().get({ kind, workspace, id })
       return row && { parent: row.parent, body: fieldsOf(row) }
     },
-    byKey(kind, workspace, parent, key) {
+    byKey(kind: string, workspace: string, parent: string, key: string): Fields | undefined {
       const row = byKey().get({ kind, workspace, parent, key })
       return row && fieldsOf(row)
     },
-    named(kind, workspace, name) {
+    /** A top-level record of a workspace, by its id or else by its key. */
+    named(kind: string, workspace: string, name: string): Fields | undefined {
       // One query for both would read every record of the kind.
       const row = byId().get({ kind, workspace, id: name }) ?? byKey().get({ kind, workspace, parent: '', key: name })
       return row && fieldsOf(row)
     },
-    page: (filter) => pageOf(reads, fieldsOf, filter),
-    inList: (filter, id) => seqOf(reads, filter, id) !== undefined,
-    keyed: (kind) =>
+    /** Newest first. `hasMore` tells whether the list continues in the direction of paging. */
+    page: (filter: PageFilter) => pageOf(reads, fieldsOf, filter),
+    /** Whether this id can be a cursor of the list. */
+    inList: (filter: Omit<PageFilter, 'limit'>, id: string): boolean => seqOf(reads, filter, id) !== undefined,
+    /** Every record of a kind that has a key, in all workspaces, oldest first. */
+    keyed: (kind: string): { workspace: string; body: Fields }[] =>
       reads
         .keyed()
         .all({ kind })
         .flatMap((row) => readableRow(() => ({ workspace: row.workspace, body: fieldsOf(row) }))),
-    mentions: (workspace, field, value) =>
+    /** Whether any record of a workspace has this value in a field. It scans all of them. */
+    mentions: (workspace: string, field: string, value: string): boolean =>
       database
         .select({ seq: liveRecords.seq })
         .from(liveRecords)
@@ -206,7 +234,8 @@ export function recordStore(
         )
         .limit(1)
         .get() !== undefined,
-    counts: () =>
+    /** Number of top-level records by kind. */
+    counts: (): Record<string, number> =>
       Object.fromEntries(
         database
           .select({ kind: records.kind, count: count() })
@@ -216,20 +245,29 @@ export function recordStore(
           .all()
           .map((row) => [row.kind, row.count]),
       ),
-    insert({ body, ...record }) {
+    insert({ body, ...record }: NewRecord): void {
       insert().run({ ...record, body: JSON.stringify(body) })
     },
-    update(id, { key, body }) {
+    update(id: string, { key, body }: Pick<NewRecord, 'key' | 'body'>): void {
       update().run({ id, key, body: JSON.stringify(body) })
     },
-    remove(ids) {
+    /** Removes records with all their children. */
+    remove(ids: readonly string[]): void {
       const all = JSON.stringify(ids)
       lists.empty({ ids: all, kind: null, last: numbers })
       remove().run({ ids: all })
     },
-    empty: ({ kind, parent }) => lists.empty({ ids: JSON.stringify([parent]), kind, last: numbers }),
-    nextNumber: () => ++numbers,
-    isNew: () => numbers === 0,
-    lastNumber: () => numbers,
+    /** Removes the records of a list, which has no keys, and everything that lies in them: how many the list had. */
+    empty: ({ kind, parent }: Pick<PageFilter, 'kind' | 'parent'>): number =>
+      lists.empty({ ids: JSON.stringify([parent]), kind, last: numbers }),
+    /** The number of the next record: 1, 2, ...; goes on after a restart and never comes twice. */
+    nextNumber: (): number => ++numbers,
+    /** Whether there has never been a record. */
+    isNew: (): boolean => numbers === 0,
+    /** The last number; 0 if there was none. */
+    lastNumber: (): number => numbers,
   }
 }
+
+/** The records of one session. */
+export type Records = ReturnType<typeof recordStore>

@@ -1,5 +1,5 @@
 // Positions in fixture sequences, in the database: after a crash, sequences continue where their responses were.
-import type { CallSequences, Sequences, SequenceUse } from '../contract/core/sequence.ts'
+import type { CallSequences, SequenceUse } from '../contract/core/sequence.ts'
 import { once } from '../lib/once.ts'
 import { readRow } from './damaged-rows.ts'
 import type { Database } from './open.ts'
@@ -10,8 +10,8 @@ const MAX_KNOWN = 10_000
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
 
-/** The sequences in a database. */
-export function sequenceStore(database: Database, writer: Writes): Sequences {
+/** The positions of all sequences in a database; 0 for one that was never used. */
+export function sequenceStore(database: Database, writer: Writes) {
   const cached = new Map<string, SequenceUse>()
   const reading = once(() => database.prepare('SELECT uses, before, call FROM sequences WHERE counter = ?'))
   const writing = once(() =>
@@ -47,11 +47,17 @@ export function sequenceStore(database: Database, writer: Writes): Sequences {
     },
   })
   return {
-    begin: (call) => new CallUses(find, keep, call ?? null),
-    put: (used) => queue({ used }),
+    /** Starts a call. One of the same `call` that a killed process had committed takes the same replies again. */
+    begin: (call?: string): CallSequences => new CallUses(find, keep, call ?? null),
+    /** Commits what a call has used. Resolves when that is done. */
+    put: (used: readonly SequenceUse[]): Promise<void> => queue({ used }),
+    /** The same inside a transaction. */
     write,
   }
 }
+
+/** The positions of all sequences of a session. */
+export type Sequences = ReturnType<typeof sequenceStore>
 
 /** The sequences of one call. */
 class CallUses implements CallSequences {

@@ -27,7 +27,7 @@ export interface TraceEvidence {
   cutCalls(): readonly string[]
   /** When it arrived and its response ended. Null for a call of another process. */
   times: CallTimes | null
-  /** Also null for calls from before these notes were stored. */
+  /** Null for the task of an agent. */
   client: ClientNote | null
 }
 

@@ -3,6 +3,7 @@
 import { DROPPED, type ExchangeNote, type KeptBytes, KNOWN } from '../contract/core/exchange-note.ts'
 import type { ClientNote } from '../contract/core/finding.ts'
 import type { AttemptRecord, TraceRecord } from '../contract/core/trace.ts'
+import { isObject } from '../lib/values.ts'
 import { type DatabaseName, readRow } from './damaged-rows.ts'
 import { COLUMN, type Form, packedList, packing } from './packing.ts'
 
@@ -33,7 +34,6 @@ function addCounts(shape: Shape, of: Record<string, unknown>, counts: number[]):
   }
   return at === shape.length
 }
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
 const withCounts = (shape: Shape, counts: Iterator<unknown>): Record<string, unknown> =>
   Object.fromEntries(shape.map(([name, within]) => [name, within ? withCounts(within, counts) : counts.next().value]))
@@ -322,7 +322,6 @@ export function rowOfNamed(named: NamedRow): TraceRow {
 type FieldCheck = (value: unknown) => boolean
 const isText: FieldCheck = (value) => typeof value === 'string'
 const isNumber: FieldCheck = (value) => typeof value === 'number' && Number.isFinite(value)
-const isFields: FieldCheck = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 const listOf =
   (item: FieldCheck): FieldCheck =>
   (value) =>
@@ -340,12 +339,12 @@ const fieldChecks = (checks: Record<string, FieldCheck>): [string, FieldCheck][]
 const OF_TRACE = fieldChecks({
   ...{ id: isText, session: isText, operation: isText, name: isText, outcome: isText },
   ...{ model: maybe(isText), status: isNumber, duration_ms: maybe(isNumber), plan: listOf(isText) },
-  attempts: listOf(isFields),
-  ...{ faults: listOf(isText), guardrails: listOf(isFields), retrievals: listOf(isFields) },
-  ...{ attachments: listOf(isFields), cache: maybe(isFields), usage: maybe(isFields), cost: maybe(isNumber) },
-  ...{ error: maybe(isFields), thread: maybe(isFields), identity: maybe(isFields), metadata: maybe(isFields) },
+  attempts: listOf(isObject),
+  ...{ faults: listOf(isText), guardrails: listOf(isObject), retrievals: listOf(isObject) },
+  ...{ attachments: listOf(isObject), cache: maybe(isObject), usage: maybe(isObject), cost: maybe(isNumber) },
+  ...{ error: maybe(isObject), thread: maybe(isObject), identity: maybe(isObject), metadata: maybe(isObject) },
   ...{ parent: maybe(isText), scenario: maybe(isText), fixture: maybe(isText), call_site: maybe(isText) },
-  ...{ retry_after_ms: maybe(isNumber), task: maybe(isFields), assumed: maybe(isFields), instance: maybe(isText) },
+  ...{ retry_after_ms: maybe(isNumber), task: maybe(isObject), assumed: maybe(isObject), instance: maybe(isText) },
 })
 const OF_ATTEMPT = fieldChecks({
   ...{ target: isText, position: isNumber, number: isNumber, outcome: isText, status: isNumber, duration_ms: isNumber },

@@ -3,6 +3,7 @@ import { keyHeaderOf } from '../backends/forward/openai-compatible.ts'
 import { bounded, MAX_RESPONSE } from '../backends/forward/provider-response.ts'
 import { ACCEPTED, network, UNPACKED, withoutKey } from '../backends/forward/transport.ts'
 import { usageInText } from '../backends/forward/usage.ts'
+import { joinFrames } from '../cassettes/frames.ts'
 import { recordedHeaders } from '../cassettes/headers.ts'
 import type {
   AttemptEnd,
@@ -128,7 +129,7 @@ function recordedCost({ request, attempts }: Interaction): number | null {
 /** The last token counts in a recorded response, with those of an Anthropic stream joined. */
 function usageOf({ response }: RecordedAttempt): JsonObject | undefined {
   if (!response) return undefined
-  const text = new TextDecoder().decode(Buffer.concat(response.frames.map(({ bytes }) => bytes)))
+  const text = new TextDecoder().decode(joinFrames(response.frames))
   let found: JsonObject | undefined
   for (const line of text.split(/\r\n|\n|\r/)) {
     const data = line.replace(/^data: ?/, '')

@@ -1,8 +1,9 @@
 // The shape of a provider's response: its fields and their types, the order of its events, where its token counts are,
 // and how it is framed. Texts, ids, times and lengths are not part of it.
+import { joinFrames } from '../cassettes/frames.ts'
 import type { RecordedAttempt } from '../contract/core/cassette.ts'
 import { sseReader } from '../lib/sse.ts'
-import { asObject, type JsonObject } from '../lib/values.ts'
+import { asObject, type JsonObject, parsedJson } from '../lib/values.ts'
 
 /** A field in all the places where it occurs. */
 interface FieldShape {
@@ -63,7 +64,7 @@ export function shapeOf({ response, end }: RecordedAttempt): WireShape {
     events: [],
     usage: [],
   }
-  const bytes = Buffer.concat(response.frames.map((frame) => frame.bytes))
+  const bytes = joinFrames(response.frames)
   if (bytes.length === 0) throw new UnreadableResponse('is empty')
   if (shape.contentType === 'text/event-stream') readEvents(shape, bytes)
   else if (isText(shape.contentType)) readWhole(shape, bytes)
@@ -76,12 +77,8 @@ const isText = (contentType: string) => !/^(?:audio|image|video)\/|octet-stream/
 
 function readWhole(shape: WireShape, bytes: Uint8Array): void {
   const text = new TextDecoder().decode(bytes)
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw new UnreadableResponse(/^\s*</.test(text) ? 'is HTML, not JSON' : 'is not JSON')
-  }
+  const value = parsedJson(text)
+  if (value === undefined) throw new UnreadableResponse(/^\s*</.test(text) ? 'is HTML, not JSON' : 'is not JSON')
   expectNoError(asObject(value))
   const fields = fieldsOf(shape)
   fields.add('', value)
@@ -112,12 +109,9 @@ function readEvents(shape: WireShape, bytes: Uint8Array): void {
       kinds.add(END_MARK)
       continue
     }
-    let data: unknown
-    try {
-      data = JSON.parse(event.data)
-    } catch {
+    const data = parsedJson(event.data)
+    if (data === undefined)
       throw new UnreadableResponse(`has an event whose data is not JSON: ${JSON.stringify(event.data.slice(0, 80))}`)
-    }
     expectNoError(asObject(data))
     const kind = kindOf(asObject(data) ?? {})
     kinds.add(kind)

@@ -1,4 +1,5 @@
 // Reads evidence from the formats in which it exists: cassettes, HAR, traces, status pages.
+import { joinFrames } from '../cassettes/frames.ts'
 import type { Cassette, RecordedAttempt } from '../contract/core/cassette.ts'
 import { retryAfter } from '../gateway/retry.ts'
 import { counted } from '../lib/units.ts'
@@ -92,7 +93,7 @@ function recordedOutcome({ response, end, endedAt }: RecordedAttempt): EvidenceO
   const { status, headers, frames } = response
   const bytes = sumOf(frames, (frame) => frame.bytes.length)
   if (status >= 400) {
-    const text = new TextDecoder().decode(Buffer.concat(frames.map((frame) => frame.bytes)))
+    const text = new TextDecoder().decode(joinFrames(frames))
     // The time at which it came, from which a date would count, is unknown.
     const wait = retryAfter(Object.fromEntries(headers), Number.NaN)
     return { kind: 'status', status, body: errorBody(text), retryAfter: wait || undefined }

@@ -2,6 +2,7 @@
 import type { CaseMistake, CaseResult, CaseVerdict } from '../contract/core/exploration.ts'
 import type { Finding, FindingKind } from '../contract/core/finding.ts'
 import { durationText } from '../lib/units.ts'
+import { firstIndex } from '../lib/values.ts'
 import { unlistedModel } from '../providers/likely-model.ts'
 import { type ClientCall, hasNewKey, honorsWait, isAfter, pauseBetween, sameRequest } from '../verdict/client-call.ts'
 import { judgeClient } from '../verdict/findings.ts'
@@ -271,14 +272,8 @@ function extraCalls(calls: readonly ObservedCall[], { requests }: Baseline): Obs
 
 /** The first of some ordered calls after another one. */
 function nextAfter(calls: readonly ObservedCall[], { client: { number } }: ObservedCall): ObservedCall[] {
-  let low = 0
-  let high = calls.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((calls[middle]?.client.number ?? 0) <= number) low = middle + 1
-    else high = middle
-  }
-  return calls.slice(low, low + MAX_LOOKED_AT)
+  const first = firstIndex(calls, ({ client }) => client.number > number)
+  return calls.slice(first, first + MAX_LOOKED_AT)
 }
 
 /**

@@ -18,11 +18,6 @@ export interface RegexBudget {
 /** A new budget of `MAX_STEPS` steps. */
 export const regexBudget = (): RegexBudget => ({ steps: MAX_STEPS })
 
-/** A compiled expression. `exec` returns the named groups of the first match, or undefined. */
-export interface BoundedRegex {
-  exec(text: string, budget: RegexBudget): Record<string, string | undefined> | undefined
-}
-
 type Step =
   | { is: 'char'; code: number; back: boolean }
   | { is: 'test'; test(code: number): boolean; back: boolean }
@@ -349,7 +344,7 @@ function beginning(alternatives: RegexAlternatives, flags: Flags): RegExp | unde
  * @throws SyntaxError if the runtime rejects it
  * @throws RegexLimit if its repetitions make it too large
  */
-export function boundedRegex(source: string, { ignoreCase = false } = {}): BoundedRegex {
+export function boundedRegex(source: string, { ignoreCase = false } = {}) {
   const flags: Flags = { i: ignoreCase, m: false, s: false }
   const { alternatives, names } = parseRegex(source)
   const program = new Compiler(names.length)
@@ -361,7 +356,8 @@ export function boundedRegex(source: string, { ignoreCase = false } = {}): Bound
   const anchored = alternatives.length === 1 && first?.type === 'edge' && first.kind === '^'
 
   return {
-    exec(text, budget) {
+    /** The named groups of the first match; undefined if there is none. */
+    exec(text: string, budget: RegexBudget): Record<string, string | undefined> | undefined {
       const search = new Search(program, text, budget, remembers)
       const slots: number[] = new Array(program.slots).fill(-1)
       for (let at = 0; at <= text.length; at += widthOf(codeAt(text, at, false))) {
@@ -378,6 +374,9 @@ export function boundedRegex(source: string, { ignoreCase = false } = {}): Bound
     },
   }
 }
+
+/** A compiled expression. */
+export type BoundedRegex = ReturnType<typeof boundedRegex>
 
 function namedGroups(names: readonly (string | undefined)[], slots: readonly number[], text: string) {
   const named: Record<string, string | undefined> = {}

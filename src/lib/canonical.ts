@@ -1,4 +1,5 @@
 // Canonical JSON: the same text for equal values, whatever the order of their keys.
+import { sha256 } from './ids.ts'
 import { wholeCharacters } from './well-formed.ts'
 
 /**
@@ -50,5 +51,4 @@ function sorted(names: string[]): string[] {
 }
 
 /** SHA-256 of the canonical JSON of a value, in hexadecimal. */
-export const checksumOf = (value: unknown): string =>
-  new Bun.CryptoHasher('sha256').update(canonicalJson(value)).digest('hex')
+export const checksumOf = (value: unknown): string => sha256(canonicalJson(value))

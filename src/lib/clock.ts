@@ -44,37 +44,6 @@ interface Silent {
   readonly endless: number
 }
 
-/** A clock that runs with real time. */
-export interface RealClock extends Clock, Silent {
-  readonly kind: 'real'
-}
-
-/** A clock that a test can freeze and move. */
-export interface VirtualClock extends Clock, Silent {
-  readonly kind: 'virtual'
-  /** Whether it stands still until it is moved. */
-  readonly frozen: boolean
-  /** Number of waits and latencies that have not ended. */
-  readonly waiting: number
-  /** Whether latency is skipped like any other wait. */
-  readonly skipsLatency: boolean
-  /** Milliseconds that were skipped, without those that `follow` added. */
-  readonly jumped: number
-  /** Sets whether latencies that start from now on are skipped. */
-  skipLatency(skip: boolean): void
-  freeze(): void
-  /** Unfreezes it, so that it skips from wait to wait again. */
-  resume(): void
-  /** Advances by `ms`, and ends every wait that is due on the way. Resolves when done. */
-  advance(ms: number): Promise<void>
-  /** Advances by the milliseconds that a client really waited. */
-  follow(ms: number): Promise<void>
-  /** Sets the time (ms since the epoch). Waits keep their remaining time. */
-  set(now: number): void
-  /** Ends the clock: all current and later waits reject with the reason. */
-  end(reason: unknown): void
-}
-
 /** The end of the year 9999, the last instant that dates and ids can represent. A virtual clock stops there. */
 export const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 /** The longest timer that the runtime supports, in ms: a longer one would end at once. */
@@ -148,7 +117,7 @@ async function realLatency(ms: number, signal?: AbortSignal): Promise<void> {
  * realClock.kind // => 'real'
  * Number.isInteger(realClock.now()) // => true
  */
-export const realClock: RealClock = {
+export const realClock = {
   kind: 'real',
   now: Date.now,
   passed: () => Math.floor(monotonicMs()),
@@ -157,8 +126,11 @@ export const realClock: RealClock = {
   get endless() {
     return realSilences.endless
   },
-  work: (work) => work,
-}
+  work: <T>(work: Promise<T>): Promise<T> => work,
+} satisfies Clock & Silent
+
+/** A clock that runs with real time. */
+export type RealClock = typeof realClock
 
 /** Latency that a virtual clock may jump over. Endless silence is no wait that it could jump to the end of. */
 export const withSkippedLatency = (

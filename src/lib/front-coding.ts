@@ -40,7 +40,7 @@ const isNews = (same: number, known: string): boolean => same < known.length || 
 const MANY_MORE = 16
 
 /** The number of characters that two texts share at the start, of which some are known to be equal. */
-function sameHead(before: string, text: string, from: number): number {
+export function sameHead(before: string, text: string, from = 0): number {
   const most = Math.min(before.length, text.length)
   let head = from
   while (head < most && text.charCodeAt(head) === before.charCodeAt(head)) head++
@@ -48,7 +48,7 @@ function sameHead(before: string, text: string, from: number): number {
 }
 
 /** The number of characters that two texts share at the end, of which some are known to be equal, up to a limit. */
-function sameTail(before: string, text: string, { room, from }: { room: number; from: number }): number {
+export function sameTail(before: string, text: string, { room, from = 0 }: { room: number; from?: number }): number {
   let tail = from
   while (tail < room && text.charCodeAt(text.length - 1 - tail) === before.charCodeAt(before.length - 1 - tail)) tail++
   return tail

@@ -4,7 +4,6 @@ import {
   chmodSync,
   closeSync,
   fchmodSync,
-  fsyncSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -23,9 +22,8 @@ const NOT_RENAMED = ['EBUSY', 'EXDEV', 'EACCES', 'EPERM']
 /**
  * Writes a file atomically: readers find the previous content or this one. A device such as `/dev/stdout` is written
  * to.
- * @param sync whether to wait until it is on the disk
  */
-export function writePrivateFile(file: string, content: string | Uint8Array, { sync = false } = {}): void {
+export function writePrivateFile(file: string, content: string | Uint8Array): void {
   const stat = statSync(file, { throwIfNoEntry: false })
   if (stat && !stat.isFile()) {
     writeFileSync(file, content)
@@ -35,7 +33,7 @@ export function writePrivateFile(file: string, content: string | Uint8Array, { s
   const target = stat ? realpathSync(file) : file
   const draft = `${target}.${crypto.getRandomValues(new Uint8Array(6)).toHex()}.new`
   try {
-    writeNewPrivateFile(draft, content, { sync })
+    writeNewPrivateFile(draft, content)
     renameSync(draft, target)
   } catch (error) {
     rmSync(draft, { force: true })
@@ -49,12 +47,11 @@ export function writePrivateFile(file: string, content: string | Uint8Array, { s
  * Writes a new file.
  * @throws EEXIST if anything has that name, even a link
  */
-export function writeNewPrivateFile(file: string, content: string | Uint8Array, { sync = false } = {}): void {
+export function writeNewPrivateFile(file: string, content: string | Uint8Array): void {
   const descriptor = openSync(file, 'wx', FILE_MODE)
   try {
     fchmodSync(descriptor, FILE_MODE)
     writeFileSync(descriptor, content)
-    if (sync) fsyncSync(descriptor)
   } finally {
     closeSync(descriptor)
   }

@@ -55,7 +55,7 @@ interface Continuation {
 
 /** Reads the content of a request body. */
 export function readQuestion(text: string): Question {
-  const parts = partsOf(text)
+  const parts = questionParts(parsedJson(text))
   if (!parts) return opaqueQuestion(fingerprint(text))
   const { system, turns, entries, rest } = parts
   const volatile: VolatilePart[] = []
@@ -101,14 +101,6 @@ const exactPart = (text: string): ExactPart => ({ print: fingerprint(text), size
 
 /** A fingerprint of the content of a request. */
 export const questionOf = (text: string): string => readQuestion(text).id
-
-function partsOf(text: string): QuestionParts | undefined {
-  try {
-    return questionParts(JSON.parse(text))
-  } catch {
-    return undefined
-  }
-}
 
 const dialogueOf = (turns: readonly string[]) => fingerprint(turns.join())
 
@@ -298,11 +290,8 @@ function callOf({ name, arguments: args, input }: JsonObject): string {
 }
 
 function canonicalText(text: string): string {
-  try {
-    return canonicalJson(JSON.parse(text))
-  } catch {
-    return text
-  }
+  const value = parsedJson(text)
+  return value === undefined ? text : canonicalJson(value)
 }
 
 function resultOf(content: unknown): string {

@@ -1,4 +1,4 @@
-// Parses and formats durations and sizes as people write them in files and flags.
+// Parses and formats durations and sizes as people write them in files and flags, and the words of messages.
 
 const DURATION_UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 const SIZE_UNITS: Record<string, number> = { b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30 }
@@ -33,3 +33,10 @@ export const durationText = (ms: number): string =>
  * counted(2, 'call') // => '2 calls'
  */
 export const counted = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`
+
+/**
+ * A text that begins with a capital.
+ * @example
+ * capital('session not found') // => 'Session not found'
+ */
+export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

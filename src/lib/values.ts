@@ -58,6 +58,21 @@ export const sumOf = <Item>(items: readonly Item[], number: (item: Item) => numb
   items.reduce((sum, item) => sum + number(item), 0)
 
 /**
+ * The index of the first item that passes a test, of a list in which all items behind it pass it, too; the length if there is none.
+ * @example
+ * firstIndex([1, 3, 5], (number) => number > 2) // => 1
+ */
+export function firstIndex<Item>(items: readonly Item[], passes: (item: Item) => boolean): number {
+  let [low, high] = [0, items.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (passes(items[middle] as Item)) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+/**
  * The value if it is a list; an empty list otherwise.
  * @example
  * asList([1, 2]) // => [1, 2]

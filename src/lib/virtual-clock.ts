@@ -1,5 +1,5 @@
 // A clock that skips from wait to wait when nothing else can run. Only latency takes real time.
-import { createSilences, LAST_INSTANT, MAX_TIMER_MS, type VirtualClock, withSkippedLatency } from './clock.ts'
+import { createSilences, LAST_INSTANT, MAX_TIMER_MS, withSkippedLatency } from './clock.ts'
 import { noteSilence } from './hang-reset.ts'
 
 /** The instant at which every virtual clock starts: 2025-01-01T00:00:00Z. */
@@ -193,9 +193,9 @@ function createLatencies({ now, changed, canceled }: LatencyEvents) {
 
 /**
  * A clock that stands still until nothing else can run, then skips to the next due wait. Equal due times keep their
- * order.
+ * order. A test can freeze and move it.
  */
-export function virtualClock(start = VIRTUAL_START): VirtualClock {
+export function virtualClock(start = VIRTUAL_START) {
   let now = start
   // Its start, if it had always shown the current time.
   let origin = start
@@ -241,13 +241,13 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
   }
   const { watch, work } = whenIdle(step, isAwaited)
 
-  const sleep = (ms: number, signal?: AbortSignal) => {
+  const sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
     if (ended) return Promise.reject(ended.reason)
     const slept = waits.until(Math.min(NEVER, now + Math.max(0, ms)), signal)
     watch()
     return slept
   }
-  const latency = (ms: number, signal?: AbortSignal) => {
+  const latency = (ms: number, signal?: AbortSignal): Promise<void> => {
     if (ended) return Promise.reject(ended.reason)
     return skipsLatency
       ? withSkippedLatency({ sleep, until: silences.until }, ms, signal)
@@ -260,44 +260,53 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
     return sleep(ms)
   }
   return {
-    kind: 'virtual',
+    kind: 'virtual' as const,
     now: () => Math.min(LAST_INSTANT, Math.floor(now)),
     passed: () => Math.floor(now - origin),
     sleep,
     latency,
     work,
-    get frozen() {
+    /** Whether it stands still until it is moved. */
+    get frozen(): boolean {
       return isFrozen()
     },
-    get waiting() {
+    /** Number of waits and latencies that have not ended. */
+    get waiting(): number {
       return waits.size() + latencies.size()
     },
-    get endless() {
+    get endless(): number {
       return latencies.endless() + silences.endless
     },
-    get skipsLatency() {
+    /** Whether latency is skipped like any other wait. */
+    get skipsLatency(): boolean {
       return skipsLatency
     },
-    get jumped() {
+    /** Milliseconds that were skipped, without those that `follow` added. */
+    get jumped(): number {
       return jumped
     },
-    skipLatency(skip) {
+    /** Sets whether latencies that start from now on are skipped. */
+    skipLatency(skip: boolean): void {
       skipsLatency = skip
     },
-    freeze() {
+    freeze(): void {
       horizon = now
     },
-    resume() {
+    /** Unfreezes it, so that it skips from wait to wait again. */
+    resume(): void {
       horizon = NEVER
       watch()
     },
+    /** Advances by `ms`, and ends every wait that is due on the way. Resolves when done. */
     advance,
-    follow(ms) {
+    /** Advances by the milliseconds that a client really waited. */
+    follow(ms: number): Promise<void> {
       // A client has waited so long: advancing by it is no skip, whatever else ends meanwhile.
       waited = Math.max(waited, now + ms)
       return advance(ms)
     },
-    set(to) {
+    /** Sets the time (ms since the epoch). Waits keep their remaining time. */
+    set(to: number): void {
       const by = to - now
       waits.shift(by)
       latencies.shift(by)
@@ -308,10 +317,14 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
       origin += by
       now = to
     },
-    end(reason) {
+    /** Ends the clock: all current and later waits reject with the reason. */
+    end(reason: unknown): void {
       ended = { reason }
       waits.end(reason)
       latencies.end(reason)
     },
   }
 }
+
+/** A clock that a test can freeze and move. */
+export type VirtualClock = ReturnType<typeof virtualClock>

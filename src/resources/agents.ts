@@ -102,7 +102,7 @@ export const agents: Resource = defineResource({
 })
 
 /** The versions of agents. */
-export const agentVersions = versionsOf(agents, {})
+export const agentVersions = versionsOf(agents)
 
 type ModelChoice = AgentBody['model']
 const modelId = (model: ModelChoice) => (typeof model === 'string' ? model : model.id)

@@ -45,4 +45,4 @@ export const datasets = defineResource({
 })
 
 /** The versions of datasets. */
-export const datasetVersions = versionsOf(datasets, {})
+export const datasetVersions = versionsOf(datasets)

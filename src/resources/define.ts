@@ -1,8 +1,11 @@
 // A workspace resource as data: what create, list, get, update and delete need.
 import type { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
-import type { Caller, Contents, Fields, Records } from '../contract/workspace/record.ts'
+import type { Caller, Fields } from '../contract/workspace/record.ts'
 import { type IdForm, ulidForm } from '../contract/workspace/shared.ts'
+import type { Contents } from '../db/content-store.ts'
+import type { Records } from '../db/record-store.ts'
+import { capital } from '../lib/units.ts'
 import { quote } from '../schema/validation.ts'
 
 const VERBS = ['create', 'list', 'get', 'update', 'delete'] as const
@@ -151,7 +154,7 @@ export const oneOf = ({ noun }: Pick<Resource, 'noun'>): string => `${/^[aeiou]/
 
 /** The 404 for an unknown record, in the words that clients know. */
 export function notFound(resource: Resource, id: string, param: string = resource.param): ApiError {
-  const what = resource.notFound ?? `${resource.noun.charAt(0).toUpperCase()}${resource.noun.slice(1)} not found`
+  const what = resource.notFound ?? `${capital(resource.noun)} not found`
   return new ApiError(
     404,
     `${resource.kind.replace('.', '_')}_not_found`,

@@ -10,6 +10,7 @@ import type { AskModel } from '../gateway/ask.ts'
 import type { GuardrailDirectory } from '../gateway/types.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { onceFor } from '../lib/once.ts'
+import { capital } from '../lib/units.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { notFound, oneOf, type Reading, type Resource, type Transaction, type Verb } from './define.ts'
 import {
@@ -81,7 +82,6 @@ export const routesOf = (resource: Resource, deps: ResourceDeps): Route[] =>
   resource.verbs.map((verb) => routeOf(resource, verb, deps))
 
 const words = (text: string) => text.replace(/[ .-](\w)/g, (_, letter: string) => letter.toUpperCase())
-const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
 
 function routeOf(resource: Resource, verb: Verb, deps: ResourceDeps): Route {
   const { noun, plural, path, param, tag } = resource

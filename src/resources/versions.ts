@@ -2,6 +2,7 @@
 import type { Fields } from '../contract/workspace/record.ts'
 import { ulidForm, VersionRecord } from '../contract/workspace/shared.ts'
 import { checksumOf } from '../lib/canonical.ts'
+import { capital } from '../lib/units.ts'
 import type { Resource, Transaction, VersionNote } from './define.ts'
 
 const kindOf = (resource: Pick<Resource, 'kind'>) => `${resource.kind}.version`
@@ -50,13 +51,8 @@ export function addVersion(resource: Resource, work: Transaction, data: Fields, 
   records.insert({ seq, kind, id, workspace: caller.workspace, parent: entityId, key: null, body })
 }
 
-interface VersionsOptions {
-  shown?: Resource['shown']
-  limitDescription?: string
-}
-
 /** The versions of a resource, as a resource of their own. */
-export function versionsOf(parent: Resource, { shown, limitDescription }: VersionsOptions): Resource {
+export function versionsOf(parent: Resource, options: Pick<Resource, 'shown' | 'limitDescription'> = {}): Resource {
   return {
     kind: kindOf(parent),
     noun: `${parent.noun} version`,
@@ -67,10 +63,9 @@ export function versionsOf(parent: Resource, { shown, limitDescription }: Versio
     parent,
     id: ulidForm,
     verbs: ['list', 'get'],
-    ...(shown && { shown }),
     record: VersionRecord,
     pageSize: 10,
-    ...(limitDescription && { limitDescription }),
-    notFound: `${parent.noun.charAt(0).toUpperCase()}${parent.noun.slice(1)} or version not found`,
+    notFound: `${capital(parent.noun)} or version not found`,
+    ...options,
   }
 }

@@ -1,13 +1,14 @@
 // The data of a session. An in-memory database is opened on first use, and can be unloaded to a few compressed
 // kilobytes.
 import { ApiError } from '../contract/core/error.ts'
-import type { Sequences } from '../contract/core/sequence.ts'
-import type { Contents, Records } from '../contract/workspace/record.ts'
 import { checkpointer } from '../db/checkpoint.ts'
+import type { Contents } from '../db/content-store.ts'
 import type { SizedKeyValueStore } from '../db/key-value-store.ts'
 import { byteSize, type Database, keyedKinds, leaveOverwritten, openClone, openSecond } from '../db/open.ts'
 import type { RecordShapes } from '../db/record-shapes.ts'
+import type { Records } from '../db/record-store.ts'
 import type { DroppedRows, StoreSize } from '../db/row-budget.ts'
+import type { Sequences } from '../db/sequence-store.ts'
 import { dump, lastInstantIn, replacingSteps, type Snapshot } from '../db/snapshot.ts'
 import { type TraceStore, traceStore } from '../db/trace-store.ts'
 import {
@@ -102,7 +103,7 @@ const storesOver = (
     get keyValues(): Stores['keyValues'] {
       return (made.keyValues ??= keyValueStore().keptStore(database, writer, limits.keyValues))
     },
-    get records() {
+    get records(): Stores['records'] {
       return (made.records ??= recordStore().recordStore(database, { last: number, shapes, writes: writer }))
     },
     get contents(): Stores['contents'] {

@@ -4,7 +4,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { ApiError } from '../contract/core/error.ts'
 import { errorCode, isDamage, isOutOfFiles, TOO_MANY_OPEN_FILES, tooManyFiles } from '../contract/core/storage-error.ts'
 import { ownerOf } from '../db/file-head.ts'
-import { closesAtOnce, type Database, DatabaseError, lockFile, openOften, openSecond } from '../db/open.ts'
+import { COMPANIONS, closesAtOnce, type Database, DatabaseError, lockFile, openOften, openSecond } from '../db/open.ts'
 import { readSettings, withSettings } from '../db/session-file.ts'
 import { syncLater } from '../db/sync-later.ts'
 import { makePrivateFolder, writeNewPrivateFile } from '../lib/private-files.ts'
@@ -40,22 +40,20 @@ interface FolderOptions {
 
 /** The suffix of our files. */
 const SUFFIX = '.session.db'
-/** Files that SQLite keeps beside a database. */
-const COMPANIONS = ['-wal', '-shm', '-journal']
 
 /**
  * The sessions of a folder, for this process alone.
  * @throws DatabaseError if it cannot be used
  */
-export function openFolder(folder: string, { db, empty, loaded: awake }: FolderOptions) {
+export function openFolder(folder: string, { db, empty, loaded }: FolderOptions) {
   const release = locked(folder, db)
   const fileOf = (name: string) => join(folder, fileName(name) + SUFFIX)
   const withRoom: Guard = (run) => {
-    awake.opening()
+    loaded.opening()
     try {
       return run()
     } catch (error) {
-      if (!(error instanceof ApiError) || error.code !== TOO_MANY_OPEN_FILES || !awake.makeRoom()) throw error
+      if (!(error instanceof ApiError) || error.code !== TOO_MANY_OPEN_FILES || !loaded.makeRoom()) throw error
       return run()
     }
   }

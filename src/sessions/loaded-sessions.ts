@@ -139,7 +139,7 @@ interface IdleOptions {
 
 /** Unloads idle sessions, and drops them after a time, except for the default one. */
 export function watchIdle(options: IdleOptions) {
-  const { sessions, transients: peeked, folder, realNow, ttl = Number.POSITIVE_INFINITY, remove } = options
+  const { sessions, transients, folder, realNow, ttl = Number.POSITIVE_INFINITY, remove } = options
   let dropped = 0
   let stopped = false
   const drop = (name: string) => {
@@ -173,7 +173,7 @@ export function watchIdle(options: IdleOptions) {
   const pass = async () => {
     await inSlices([...sessions], ([name, entry]) => look(name, entry))
     if (ttl < Number.POSITIVE_INFINITY) await inSlices([...restorable()], ([name, due]) => lookAtLeft(name, due))
-    if (!stopped) peeked.sleepIdle(realNow() - LOADED_MS)
+    if (!stopped) transients.sleepIdle(realNow() - LOADED_MS)
   }
   let last: Promise<void> | undefined
   /** Checks all of them, a few in each turn. Call it every few seconds. */

@@ -7,9 +7,9 @@ import type { JobLimits } from '../contract/core/job-limits.ts'
 import { openFile } from '../db/open.ts'
 import type { RecordShapes } from '../db/record-shapes.ts'
 import { lastInstant } from '../db/snapshot.ts'
-import { type Clock, type LatencyMode, realClock, type TimeSettings, type VirtualClock } from '../lib/clock.ts'
+import { type Clock, type LatencyMode, realClock, type TimeSettings } from '../lib/clock.ts'
 import { processSecret } from '../lib/ids.ts'
-import { VIRTUAL_START, virtualClock } from '../lib/virtual-clock.ts'
+import { VIRTUAL_START, type VirtualClock, virtualClock } from '../lib/virtual-clock.ts'
 import {
   type DataLimits,
   type DataUsers,

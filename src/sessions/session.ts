@@ -4,7 +4,8 @@ import type { HistoryMode } from '../contract/core/history-mode.ts'
 import type { Instance } from '../contract/core/instance.ts'
 import type { JobLimits } from '../contract/core/job-limits.ts'
 import type { Snapshot } from '../db/snapshot.ts'
-import type { RealClock, TimeSettings, VirtualClock } from '../lib/clock.ts'
+import type { RealClock, TimeSettings } from '../lib/clock.ts'
+import type { VirtualClock } from '../lib/virtual-clock.ts'
 import type { SessionData, Stores } from './data.ts'
 
 /** The session of clients that name none. */

@@ -86,7 +86,7 @@ function registryOf(options: SessionsOptions) {
   const registry = {
     sessions,
     unrestored,
-    peeked: transients,
+    transients,
     folder,
     listeners,
     realNow,
@@ -157,7 +157,7 @@ function continueIn(
  */
 export function createSessions(options: SessionsOptions) {
   const registry = registryOf(options)
-  const { sessions, peeked: transients, folder, realNow, create, restore, remove } = registry
+  const { sessions, transients, folder, realNow, create, restore, remove } = registry
   const use = (entry: SessionEntry): Session => {
     entry.used = realNow()
     return entry.handle.current

@@ -1,5 +1,5 @@
 // Warnings of a session: input that was accepted although it looks like a mistake. The list of traces shows them.
-import type { Records } from '../contract/workspace/record.ts'
+import type { Records } from '../db/record-store.ts'
 
 /** The kind of the records of warnings; the key is their subject. */
 export const WARNING = 'warning'

@@ -6,6 +6,7 @@ import type { AttemptRecord } from '../contract/core/trace.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
 import { groupBy } from '../lib/group-by.ts'
 import { opaqueQuestion, type Question } from '../lib/question.ts'
+import { sumOf } from '../lib/values.ts'
 import { type Rebuilt, rebuiltText } from '../lib/volatile.ts'
 import { isTooLong } from '../providers/error-body.ts'
 
@@ -107,9 +108,8 @@ function clientCallOf(evidence: TraceEvidence): ClientCall {
     hung: client?.hung,
     readable: client?.readable ?? false,
     toResponse: (trace.stream && trace.attempts.at(-1)?.first_content_ms) || trace.duration_ms,
-    gatewayWaits: trace.attempts.reduce(
-      (sum, { wait_ms, outcome, duration_ms }) => sum + wait_ms + (outcome === 'timed_out' ? duration_ms : 0),
-      0,
+    gatewayWaits: sumOf(trace.attempts, ({ wait_ms, outcome, duration_ms }) =>
+      outcome === 'timed_out' ? wait_ms + duration_ms : wait_ms,
     ),
     mark: { connection, retry, key, ...(caller !== undefined && { caller }) },
   }
@@ -198,6 +198,9 @@ const KEY_STATUSES = new Set([401, 402, 403, 404, 429])
 export const hasNewKey = (first: ClientCall, again: ClientCall): boolean =>
   first.outcome === 'http_error' && KEY_STATUSES.has(first.status) && hasOtherKey(first, again)
 
+/** A key of equal requests. */
+export const requestKey = ({ operation, request }: ClientCall): string => `${operation} ${request}`
+
 /** Whether two calls have the same operation and request. */
 export const sameRequest = (one: ClientCall, other: ClientCall): boolean =>
   one.request === other.request && one.operation === other.operation
@@ -248,7 +251,7 @@ export const overlapOf = (first: ClientCall, again: ClientCall): number =>
  * connections, or none, form a run as long as they do not overlap.
  */
 export const runsOf = (calls: readonly ClientCall[]): ClientCall[][] =>
-  groupBy(calls, ({ operation, request }) => `${operation} ${request}`)
+  groupBy(calls, requestKey)
     .filter(({ length }) => length > 1)
     .flatMap(lanesOf)
     .flatMap((lane) => stretchesOf(lane, (first, again) => isAfter(again, first)))
@@ -278,6 +281,9 @@ export function stretchesOf(
   }
   return stretches
 }
+
+/** The number of provider attempts of a chain's calls. */
+export const attemptsOf = (chain: readonly ClientCall[]): number => sumOf(chain, ({ attempts }) => attempts)
 
 /** The median of numbers, or 0 without any. */
 export const medianOf = (numbers: readonly number[]): number =>

@@ -1,5 +1,6 @@
 // Decides which call repeats which, with the fewest findings against the client.
 import { groupBy } from '../lib/group-by.ts'
+import { firstIndex } from '../lib/values.ts'
 import {
   type ClientCall,
   canReplace,
@@ -12,6 +13,7 @@ import {
   type Pair,
   pauseBetween,
   rebuilt,
+  requestKey,
   runsOf,
   sameRequest,
   stepsOf,
@@ -139,25 +141,14 @@ function matcherOf(group: readonly ClientCall[], begun: readonly JudgedPair[] = 
     match(again: readonly ClientCall[], { test, declared, verdict, during = false }: MatchOptions): void {
       for (const call of again) {
         if (repeating.has(call)) continue
-        const ended = endedBefore(free, call)
+        // What has ended before it arrived comes first.
+        const ended = firstIndex(free, ({ until }) => until >= call.number)
         const within = during ? ([ended, free.length] as const) : ([0, ended] as const)
         const first = lastOf(free, within, (one) => one.number < call.number && test(one, call))
         if (first) add({ first, again: call, declared, verdict })
       }
     },
   }
-}
-
-/** The number of calls, sorted by end, that had ended before another call arrived. */
-function endedBefore(byEnd: readonly ClientCall[], call: ClientCall): number {
-  let low = 0
-  let high = byEnd.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((byEnd[middle]?.until ?? 0) < call.number) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 /** In groups larger than this, only some pairs are tried. */
@@ -318,7 +309,7 @@ function pairRows(undeclared: readonly ClientCall[], matcher: Matcher): Matcher 
 /** Tests whether a call is the next equal one on its connection or of all connections. */
 function nextIn(undeclared: readonly ClientCall[]): PairTest {
   const next = new Map<ClientCall, ClientCall[]>()
-  for (const equal of groupBy(undeclared, ({ operation, request }) => `${operation} ${request}`)) {
+  for (const equal of groupBy(undeclared, requestKey)) {
     for (const row of [equal, ...groupBy(equal, ({ mark }) => mark.connection ?? '')]) {
       let index = 0
       for (const call of row.toSorted((one, other) => one.until - other.until)) {

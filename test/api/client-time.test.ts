@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, setDefaultTimeout } from 'bun:test'
 import { MIN_PAUSE_MS, withClientTime } from '../../src/cli/run/client-time.ts'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
-import type { VirtualClock } from '../../src/lib/clock.ts'
+import type { VirtualClock } from '../../src/lib/virtual-clock.ts'
 import { testApps } from '../support/app.ts'
 import { property, runs, test } from '../support/property.ts'
 import { luckOf } from '../support/simulated-clients.ts'

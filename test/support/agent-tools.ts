@@ -83,7 +83,7 @@ export function toolsIn(app: TestApp) {
     const result = await runTool({ kind, definition }, call, {
       session,
       caller: callerOf(undefined, { tokens: {} }),
-      task: { id: task, contextId: 'c' },
+      task: { id: task },
       agent,
       sequences: session.sequences.begin(),
       memory,

@@ -19,7 +19,6 @@ import {
   type AgentFunction,
   type AgentTaskRecord,
   agentFacts,
-  fallbackModels,
   type TurnManifest,
 } from '../store/manifest.ts'
 import { chatMessagesOf, textsOf, toolCallPart, withOwnIds } from '../store/messages.ts'
@@ -63,7 +62,7 @@ function modelCall(turn: Turn): CallUnderWay<ModelAnswer> & { failed(error: ApiE
     async make(signal) {
       const origin = originOf(turn, signal)
       const agent = agentFacts(task, iteration)
-      const fallbacks = fallbackModels(task.manifest)
+      const { fallbacks } = task.manifest
       const inner = { operation: chatOperation(), request, origin, key, agent, fallbacks }
       const { trace, reply } = await deps.gateway.call(inner)
       const parts = partsOf(reply, turn)
@@ -177,7 +176,7 @@ interface RequestParts {
 /** The body of the call. */
 export function chatRequestOf({ manifest, says, history, offered, guardrails }: RequestParts): object {
   const { model, parameters, retry, system, key } = manifest
-  const fallbacks = fallbackModels(manifest).map((fallback) => ({ model: fallback.model }))
+  const fallbacks = manifest.fallbacks.map((fallback) => ({ model: fallback.model }))
   const all = [...((parameters.guardrails ?? []) as RequestParts['guardrails']), ...guardrails]
   // Each guardrail once per stage.
   const checks = [...new Map(all.map((one) => [`${one.execute_on} ${one.id}`, one])).values()]

@@ -12,16 +12,6 @@ import { runTools } from './tool-step.ts'
 import { commitStep, refresh, TaskGone, type Turn, type TurnDeps, turnOf } from './turn.ts'
 import { endTurn, TurnEnded, timeUp } from './turn-end.ts'
 
-/** Runs tasks. */
-export interface Runner {
-  /** Continues an active task, unless it is running. Resolves when it stops running. */
-  run(session: Session, task: AgentTaskRecord): Promise<void>
-  /** Ends running tasks that were deleted with their agents, and their followers. */
-  sweep(session: Session): void
-  /** Ends a running task. Resolves when that is committed, with false if it is not running. */
-  end(session: Session, id: string, why: TurnEnded): Promise<boolean>
-}
-
 interface RunningTask {
   workspace: string
   controller: AbortController
@@ -31,7 +21,7 @@ interface RunningTask {
 }
 
 /** A runner. `ended` is called for each turn that ends. */
-export function createRunner(deps: TurnDeps, ended: (turn: Turn) => void): Runner {
+export function createRunner(deps: TurnDeps, ended: (turn: Turn) => void) {
   const tasksByHandle = new WeakMap<SessionHandle, Map<string, RunningTask>>()
   const runningIn = (handle: SessionHandle) => tasksByHandle.getOrInsertComputed(handle, () => new Map())
   const work = async (session: Session, task: AgentTaskRecord, controller: AbortController): Promise<void> => {
@@ -55,8 +45,9 @@ export function createRunner(deps: TurnDeps, ended: (turn: Turn) => void): Runne
       for (const { arrive } of turn.late) arrive().catch(deps.gateway.report)
     }
   }
-  const runner: Runner = {
-    run(session, task) {
+  const runner = {
+    /** Continues an active task, unless it is running. Resolves when it stops running. */
+    run(session: Session, task: AgentTaskRecord): Promise<void> {
       const running = runningIn(session.slot)
       const known = running.get(task._id)
       if (known) {
@@ -76,12 +67,14 @@ export function createRunner(deps: TurnDeps, ended: (turn: Turn) => void): Runne
       running.set(task._id, entry)
       return finished
     },
-    sweep(session) {
+    /** Ends running tasks that were deleted with their agents, and their followers. */
+    sweep(session: Session): void {
       for (const [id, { workspace, controller }] of runningIn(session.slot))
         if (!findTask({ session, workspace }, id)) controller.abort(new TaskGone('the task is gone'))
       deps.events.sweep(session)
     },
-    async end(session, id, why) {
+    /** Ends a running task. Resolves when that is committed, with false if it is not running. */
+    async end(session: Session, id: string, why: TurnEnded): Promise<boolean> {
       const found = runningIn(session.slot).get(id)
       if (!found) return false
       found.controller.abort(why)
@@ -91,6 +84,9 @@ export function createRunner(deps: TurnDeps, ended: (turn: Turn) => void): Runne
   }
   return runner
 }
+
+/** Runs tasks. */
+export type Runner = ReturnType<typeof createRunner>
 
 /** Runs steps until the end of the turn, and commits the end whatever it is. */
 async function takeSteps(turn: Turn, deadline: Deadline): Promise<void> {

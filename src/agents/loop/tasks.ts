@@ -32,47 +32,17 @@ import { throughTaskFaults } from './task-faults.ts'
 import { TaskGone, type Turn, type TurnDeps } from './turn.ts'
 import { canceled, closedCalls, noResult, TurnEnded } from './turn-end.ts'
 
-/** The tasks of all sessions. */
-export interface TaskService {
-  /** Submits or continues a task. Resolves when that is committed; the task then runs. */
-  submit(call: TaskCall): Promise<AgentTaskRecord>
-  /** A task when it is no longer active. Rejects with the signal's reason if that aborts first. */
-  settled(owner: TaskOwner, id: string, signal?: AbortSignal): Promise<WholeTask>
-  /**
-   * A task.
-   * @throws ApiError 404 if there is none
-   */
-  get(owner: TaskOwner, id: string): WholeTask
-  /** Tasks of an agent, newest first. */
-  list(owner: TaskOwner, agent: string, query: PageQuery): { data: AgentTaskRecord[]; hasMore: boolean }
-  /** The same without the data of their turns, which may be large. */
-  page(owner: TaskOwner, agent: string, query: PageQuery): { data: TaskRecord[]; hasMore: boolean }
-  /**
-   * Cancels a task and its calls.
-   * @throws ApiError 409 if it has ended
-   */
-  cancel(owner: TaskOwner, id: string): Promise<WholeTask>
-  /** Decides about pending tool calls, and continues the task. */
-  decide(owner: TaskOwner, decision: ToolDecision): Promise<WholeTask>
-  /** Listens to a task. The returned function stops that. */
-  subscribe(owner: TaskOwner, id: string, listener: TaskListener): () => void
-  /** Ends running tasks whose agents were deleted. */
-  sweep(session: Session): void
-  /** Continues the tasks that an earlier process or generation of the session left. */
-  wake(session: Session): void
-}
-
 /** The service over the gateway; `toolAnswers` answers tool calls from fixtures. */
 export function createTaskService({
   gateway,
   ask,
   toolAnswers,
-}: Pick<TurnDeps, 'gateway' | 'ask'> & { toolAnswers: ToolAnswers }): TaskService {
+}: Pick<TurnDeps, 'gateway' | 'ask'> & { toolAnswers: ToolAnswers }) {
   const events = createTaskEvents(gateway.observers)
   const start = (session: Session, task: AgentTaskRecord) => void runner.run(session, task)
   const delegate: TurnDeps['delegate'] = (turn, work) => delegateTask(turn, work, { ...service, runner })
   const turnDeps = { gateway, ask, fixtures: toolFixturesOf(toolAnswers), events, delegate }
-  const runner: Runner = createRunner(turnDeps, ({ session, place, task }) => {
+  const runner = createRunner(turnDeps, ({ session, place, task }) => {
     // Its end may have woken the task itself, or its parent.
     for (const id of [task._id, task.parent?.task]) {
       const now = id === undefined ? undefined : findTask(place, id)
@@ -83,8 +53,9 @@ export function createTaskService({
     const place = placeOf(owner)
     return { task: taskOf(place, id), history: messagesOf(place, id) }
   }
-  const service: TaskService = {
-    async submit(call) {
+  const service = {
+    /** Submits or continues a task. Resolves when that is committed; the task then runs. */
+    async submit(call: TaskCall): Promise<AgentTaskRecord> {
       const { session, caller } = call
       const submission = await submissionOf(call)
       const task = await beginTurn(call, submission, events)
@@ -93,7 +64,8 @@ export function createTaskService({
       await cancelTasks({ session, caller }, submission.abandoned, { runner, events })
       return task
     },
-    async settled(owner, id, signal) {
+    /** A task when it is no longer active. Rejects with the signal's reason if that aborts first. */
+    async settled(owner: TaskOwner, id: string, signal?: AbortSignal): Promise<WholeTask> {
       const feed = taskFeed()
       // Listening starts before reading, so that nothing is missed.
       feed.follow((listener) => events.subscribe(placeOf(owner), id, listener))
@@ -106,17 +78,28 @@ export function createTaskService({
         feed.close()
       }
     },
+    /**
+     * A task.
+     * @throws ApiError 404 if there is none
+     */
     get,
+    /** Tasks of an agent, newest first, without the data of their turns, which may be large. */
     page: pageOfTasks,
-    list(owner, ...args) {
-      const page = pageOfTasks(owner, ...args)
+    /** The same with all of their data. */
+    list(owner: TaskOwner, agent: string, query: PageQuery): { data: AgentTaskRecord[]; hasMore: boolean } {
+      const page = pageOfTasks(owner, agent, query)
       return { ...page, data: wholeTasks(placeOf(owner), page.data) }
     },
-    async cancel(owner, id) {
+    /**
+     * Cancels a task and its calls.
+     * @throws ApiError 409 if it has ended
+     */
+    async cancel(owner: TaskOwner, id: string): Promise<WholeTask> {
       await cancelTask(owner, id, { runner, events })
       return get(owner, id)
     },
-    async decide(owner, decision) {
+    /** Decides about pending tool calls, and continues the task. */
+    async decide(owner: TaskOwner, decision: ToolDecision): Promise<WholeTask> {
       const { session } = owner
       const task = taskOf(placeOf(owner), decision.task)
       const calls = callsToDecide(task, decision.tool_call_id)
@@ -130,18 +113,30 @@ export function createTaskService({
       )
       return get(owner, decision.task)
     },
-    subscribe: (owner, id, listener) => events.subscribe(placeOf(owner), id, listener),
+    /** Listens to a task. The returned function stops that. */
+    subscribe: (owner: TaskOwner, id: string, listener: TaskListener): (() => void) =>
+      events.subscribe(placeOf(owner), id, listener),
+    /** Ends running tasks whose agents were deleted. */
     sweep: runner.sweep,
-    wake(session) {
+    /** Continues the tasks that an earlier process or generation of the session left. */
+    wake(session: Session): void {
       for (const task of activeTasks(session)) start(session, task)
     },
   }
   return service
 }
 
+/** The tasks of all sessions. */
+export type TaskService = ReturnType<typeof createTaskService>
+
 /** A page of the tasks of an agent, newest first. */
-const pageOfTasks: TaskService['page'] = (owner, agent, { limit, starting_after: after, ending_before: before }) =>
-  taskPage(placeOf(owner), String(agentOf(owner, agent)._id), { limit, after, before })
+function pageOfTasks(
+  owner: TaskOwner,
+  agent: string,
+  { limit, starting_after: after, ending_before: before }: PageQuery,
+): { data: TaskRecord[]; hasMore: boolean } {
+  return taskPage(placeOf(owner), String(agentOf(owner, agent)._id), { limit, after, before })
+}
 
 /** A decision about a pending tool call, or about all of a task's if it names none. */
 interface ToolDecision {

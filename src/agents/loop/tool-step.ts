@@ -121,7 +121,7 @@ async function resultOf(
     session,
     caller: task.caller,
     sequences,
-    task: { id: task._id, contextId: task.context_id },
+    task: { id: task._id },
     agent: task.manifest,
     memory: task.says.memory,
     iteration: task.turn.iterations,

@@ -21,18 +21,6 @@ export type TaskEvent =
 /** Called for each event, synchronously and in order. It must not block. */
 export type TaskListener = (event: TaskEvent) => void
 
-/** Distributes events of tasks. */
-export interface TaskEvents {
-  /** Listens to a task of a workspace. The returned function stops that. */
-  subscribe(place: TaskPlace, task: string, listener: TaskListener): () => void
-  /** Notifies the listeners of tasks that were deleted with their agents. */
-  sweep(session: Session): void
-  /** Notifies the listeners of a task that has not changed. */
-  notify(session: Session, event: Exclude<TaskEvent, { type: 'changed' }>): void
-  /** A change of a task is committed. */
-  committed(session: Session, change: CommittedChange): void
-}
-
 /** A committed change of a task. */
 interface CommittedChange {
   task: AgentTaskRecord
@@ -45,7 +33,7 @@ interface CommittedChange {
 }
 
 /** Events of tasks. Observers of calls are notified of them, too. */
-export function createTaskEvents(observers: Observers): TaskEvents {
+export function createTaskEvents(observers: Observers) {
   const tasksByHandle = new WeakMap<SessionHandle, Map<string, { workspace: string; listeners: Set<TaskListener> }>>()
   const pass = ({ slot }: Session, event: TaskEvent) => {
     for (const listener of [...(tasksByHandle.get(slot)?.get(event.task._id)?.listeners ?? [])]) listener(event)
@@ -58,7 +46,8 @@ export function createTaskEvents(observers: Observers): TaskEvents {
     observers.notify({ type: 'call-begun', ...about, parent: parent?.trace ?? null }, material)
   }
   return {
-    subscribe({ session: { slot }, workspace }, task, listener) {
+    /** Listens to a task of a workspace. The returned function stops that. */
+    subscribe({ session: { slot }, workspace }: TaskPlace, task: string, listener: TaskListener): () => void {
       const tasks = tasksByHandle.getOrInsertComputed(slot, () => new Map())
       const listening = tasks.getOrInsertComputed(task, () => ({ workspace, listeners: new Set() }))
       const { listeners } = listening
@@ -68,12 +57,15 @@ export function createTaskEvents(observers: Observers): TaskEvents {
         if (listeners.size === 0 && tasks.get(task) === listening) tasks.delete(task)
       }
     },
-    sweep(session) {
+    /** Notifies the listeners of tasks that were deleted with their agents. */
+    sweep(session: Session): void {
       for (const [_id, { workspace }] of [...(tasksByHandle.get(session.slot) ?? [])])
         if (!findTask({ session, workspace }, _id)) pass(session, { type: 'gone', task: { _id } })
     },
-    notify: pass,
-    committed(session, { task, messages, steps, begins, trace }) {
+    /** Notifies the listeners of a task that has not changed. */
+    notify: (session: Session, event: Exclude<TaskEvent, { type: 'changed' }>): void => pass(session, event),
+    /** A change of a task is committed. */
+    committed(session: Session, { task, messages, steps, begins, trace }: CommittedChange): void {
       if (begins && observers.active) notifyBegin(session, task)
       pass(session, { type: 'changed', task, messages, steps })
       const about = { session: session.name, seq: task.turn.seq }
@@ -83,6 +75,9 @@ export function createTaskEvents(observers: Observers): TaskEvents {
     },
   }
 }
+
+/** Distributes events of tasks. */
+export type TaskEvents = ReturnType<typeof createTaskEvents>
 
 /** The events of one task for one reader, buffered until they are read. */
 export function taskFeed() {

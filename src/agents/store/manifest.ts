@@ -2,8 +2,9 @@
 
 import type { TaskStep } from '../../contract/core/trace.ts'
 import type { AgentBody, AgentTool } from '../../contract/workspace/agent.ts'
-import type { Caller, Fields, Records } from '../../contract/workspace/record.ts'
+import type { Caller, Fields } from '../../contract/workspace/record.ts'
 import type { TaskRecord } from '../../contract/workspace/task-record.ts'
+import type { Records } from '../../db/record-store.ts'
 import { tools } from '../../resources/tools.ts'
 import {
   type AgentManifest,
@@ -35,8 +36,8 @@ export interface TurnManifest extends AgentManifest {
   model: string
   parameters: Record<string, unknown>
   retry: Record<string, unknown> | undefined
-  /** A text in tasks of an earlier version. */
-  fallbacks: readonly (FallbackModel | string)[]
+  /** In order. */
+  fallbacks: readonly FallbackModel[]
   settings: TurnSettings
   /** The system message, with variables filled in. */
   system: string
@@ -69,10 +70,6 @@ function fallbackOf(choice: AgentBody['model']): FallbackModel {
     ...(timeout && { timeout }),
   }
 }
-
-/** The fallback models of a turn, in order. */
-export const fallbackModels = ({ fallbacks }: Pick<TurnManifest, 'fallbacks'>): readonly FallbackModel[] =>
-  fallbacks.map((one) => (typeof one === 'string' ? { model: one } : one))
 
 /** The manifest of a stored agent; `system` is its system message. */
 export function manifestOf(

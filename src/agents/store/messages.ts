@@ -3,6 +3,7 @@
 import type { FillText } from '../../contract/core/operation.ts'
 import type { RequestMessage, TaskMessage, TaskPart } from '../../contract/workspace/agent-task.ts'
 import type { MessageRecord } from '../../contract/workspace/task-record.ts'
+import { asObject, parsedJson } from '../../lib/values.ts'
 
 type ChatMessage = Record<string, unknown> & { role: string }
 /** A tool call. */
@@ -142,15 +143,8 @@ export const rawArguments = ({ arguments: args }: ToolCallPart): string | undefi
 
 const RAW = '_raw'
 
-function argumentsOf(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
-  } catch {
-    // Invalid output of a model is shown as it is.
-  }
-  return { [RAW]: text }
-}
+/** Invalid output of a model is shown as it is. */
+const argumentsOf = (text: string): Record<string, unknown> => asObject(parsedJson(text)) ?? { [RAW]: text }
 
 /**
  * The calls with ids that are unique in the history: models restart their numbers, and a result refers to its call by

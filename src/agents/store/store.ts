@@ -4,7 +4,7 @@ import { ApiError } from '../../contract/core/error.ts'
 import type { SequenceUse } from '../../contract/core/sequence.ts'
 import type { TaskStep } from '../../contract/core/trace.ts'
 import type { TaskMessage, TaskPart } from '../../contract/workspace/agent-task.ts'
-import type { Caller, Fields, PageFilter } from '../../contract/workspace/record.ts'
+import type { Caller, Fields } from '../../contract/workspace/record.ts'
 import {
   AGENT_COUNT,
   AGENT_MESSAGE,
@@ -16,6 +16,7 @@ import {
 } from '../../contract/workspace/task-record.ts'
 import { isActive } from '../../contract/workspace/task-state.ts'
 import { damagedRow, readableRow } from '../../db/damaged-rows.ts'
+import type { PageFilter } from '../../db/record-store.ts'
 import { ulidOf } from '../../lib/ids.ts'
 import { agents } from '../../resources/agents.ts'
 import { recordIn } from '../../resources/define.ts'

@@ -7,7 +7,7 @@ import { sessionPart } from '../../gateway/record/trace-record.ts'
 import { realClock, sinceInstant } from '../../lib/clock.ts'
 import { sumOf } from '../../lib/values.ts'
 import type { Session } from '../../sessions/sessions.ts'
-import { type AgentTaskRecord, fallbackModels } from './manifest.ts'
+import type { AgentTaskRecord } from './manifest.ts'
 import { shownTask, taskTrace } from './show.ts'
 import type { WholeTask } from './store.ts'
 
@@ -52,7 +52,7 @@ function turnTrace(session: Session, task: AgentTaskRecord, steps: readonly Task
     generated: false,
     ...emptySteps(),
     faults: [...new Set(steps.flatMap(({ faults = [] }) => faults))],
-    plan: [manifest.model, ...fallbackModels(manifest).map(({ model }) => model)],
+    plan: [manifest.model, ...manifest.fallbacks.map(({ model }) => model)],
     retry_after_ms: null,
     usage: usageOf(steps),
     cost: costOfSteps(steps),

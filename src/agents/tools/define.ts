@@ -65,7 +65,7 @@ export interface ToolFixtures {
 export interface ToolContext {
   session: Session
   caller: Caller
-  task: { id: string; contextId: string }
+  task: { id: string }
   agent: AgentManifest
   /** Its positions in sequences of fixtures. */
   sequences: CallSequences

@@ -13,7 +13,7 @@ const storeArgument = (stores: readonly string[]) => oneOfTexts('Which memory st
 
 /** A store of an agent, and the entity of the memory. */
 interface MemoryPlace {
-  store: Fields & { _id: string; key: string }
+  store: Fields & { _id: string }
   entity: string
 }
 

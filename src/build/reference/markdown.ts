@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { Duration } from '../../contract/core/duration.ts'
 import { textMatchSchema } from '../../contract/core/text-match-schema.ts'
+import { capital } from '../../lib/units.ts'
 import { Amount, Range } from '../../scenarios/schema.ts'
 
 /** A value as code; none stays empty. */
@@ -51,7 +52,7 @@ export function sentence(text: string): string {
   const whole = text.trim()
   // A value and what it means, such as `json: log calls`, stay as they are.
   if (whole === '' || /^[a-z-]+: /.test(whole)) return whole
-  return `${whole[0]?.toUpperCase()}${whole.slice(1)}${/[.!?]$/.test(whole) ? '' : '.'}`
+  return `${capital(whole)}${/[.!?]$/.test(whole) ? '' : '.'}`
 }
 
 /** The part of JSON Schema that zod makes of our schemas. */

@@ -6,8 +6,9 @@ import type { ClientMark } from '../../contract/core/finding.ts'
 import type { TraceRecord } from '../../contract/core/trace.ts'
 import type { Understudy } from '../../deps.ts'
 import { clientMark } from '../../gateway/record/client-mark.ts'
-import { realClock, type VirtualClock } from '../../lib/clock.ts'
+import { realClock } from '../../lib/clock.ts'
 import { sha256 } from '../../lib/ids.ts'
+import type { VirtualClock } from '../../lib/virtual-clock.ts'
 import { withFetch, wrapConnection } from './wrapped.ts'
 
 /**

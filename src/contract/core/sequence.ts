@@ -19,13 +19,3 @@ export interface CallSequences {
   /** What it has used, to be committed with its result. */
   readonly used: readonly SequenceUse[]
 }
-
-/** The positions of all sequences of a session; 0 for one that was never used. */
-export interface Sequences {
-  /** Starts a call. One of the same `call` that a killed process had committed takes the same replies again. */
-  begin(call?: string): CallSequences
-  /** Commits what a call has used. Resolves when that is done. */
-  put(used: readonly SequenceUse[]): Promise<void>
-  /** The same inside a transaction. */
-  write(used: readonly SequenceUse[]): void
-}

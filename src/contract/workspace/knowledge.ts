@@ -11,9 +11,7 @@ export const fileId = prefixedForm('file')
 /** Form of a knowledge base's id: `knowledge_` and a ULID. */
 export const knowledgeId = prefixedForm('knowledge')
 
-/** The purposes of a file. */
-export const FILE_PURPOSES = ['retrieval', 'knowledge_datasource', 'batch'] as const
-const purpose = z.enum(FILE_PURPOSES)
+const purpose = z.enum(['retrieval', 'knowledge_datasource', 'batch'])
 
 /** The body that uploads a file. */
 export const FileBody = z.object({
@@ -65,8 +63,6 @@ const base = {
   path: Path,
 }
 const internal = { embedding_model: ModelId, retrieval_settings: RetrievalSettings.optional() }
-/** The default embedding model of a knowledge base. */
-export const EMBEDDING_MODEL = 'openai/text-embedding-3-small'
 const withDefaults = { ...base, path: Path.default('Default') }
 
 /** The body that creates a knowledge base whose chunks are stored here. */
@@ -74,7 +70,9 @@ export const InternalKnowledgeBody = z.object({
   type: z.literal('internal').default('internal'),
   ...withDefaults,
   ...internal,
-  embedding_model: ModelId.default(EMBEDDING_MODEL).describe('Stored. Understudy computes its own vectors.'),
+  embedding_model: ModelId.default('openai/text-embedding-3-small').describe(
+    'Stored. Understudy computes its own vectors.',
+  ),
 })
 /** The body that creates a knowledge base. */
 export const KnowledgeBody = z.discriminatedUnion('type', [

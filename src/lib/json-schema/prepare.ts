@@ -1,6 +1,7 @@
 // Converts all drafts to one dialect: checks that the keywords are well formed, then rewrites a schema in terms of
 // 2020-12, and its patterns in unicode mode: schemas are written for many engines.
 import type { InstanceType, Schema as ValidatorSchema, validate } from '@cfworker/json-schema'
+import { isObject, type JsonObject } from '../values.ts'
 
 /** Keywords of a prepared schema, in terms of draft 2020-12. */
 export interface Keywords {
@@ -121,9 +122,6 @@ const SCHEMA_OF_SCHEMAS: ValidatorSchema = {
 const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
 const VALUES = new Set(['const', 'enum', 'default', 'example', 'examples', 'required', 'dependentRequired', 'type'])
 
-type Plain = Record<string, unknown>
-const isPlain = (value: unknown): value is Plain => typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** One step of a JSON pointer. */
 export const step = (key: string | number): string => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`
 
@@ -137,7 +135,7 @@ function patternAt(pattern: string, path: string): string {
 }
 
 /** Rewrites older spellings of one schema object in terms of 2020-12. */
-function modernize(schema: Plain, old: boolean): Plain {
+function modernize(schema: JsonObject, old: boolean): JsonObject {
   const {
     $schema: _,
     id,
@@ -151,7 +149,7 @@ function modernize(schema: Plain, old: boolean): Plain {
     $recursiveAnchor: __,
     ...rest
   } = schema
-  const out: Plain = { ...rest }
+  const out: JsonObject = { ...rest }
   if (old && typeof schema.$ref === 'string') {
     for (const key of Object.keys(out)) if (!['$ref', '$defs', 'definitions', 'default'].includes(key)) delete out[key]
   }
@@ -172,7 +170,7 @@ function modernize(schema: Plain, old: boolean): Plain {
     out[name] = out[side]
     delete out[side]
   }
-  if (isPlain(dependencies)) {
+  if (isObject(dependencies)) {
     const split = (lists: boolean) => Object.entries(dependencies).filter(([, value]) => Array.isArray(value) === lists)
     out.dependentRequired = Object.fromEntries(split(true))
     out.dependentSchemas = Object.fromEntries(split(false))
@@ -223,7 +221,7 @@ const LISTED = ['enum', 'const', 'required', 'dependentRequired']
 const NAMED_VALUES = 50
 
 /** Steps for comparing a value with a schema object, without its subschemas. */
-function weightOf(schema: Plain): number {
+function weightOf(schema: JsonObject): number {
   let weight = 1
   for (const key of LISTED) {
     const value = schema[key]
@@ -231,7 +229,7 @@ function weightOf(schema: Plain): number {
   }
   for (const key of MAPS) {
     const value = schema[key]
-    if (isPlain(value)) weight += Math.floor(Object.keys(value).length / STEP_NAMES)
+    if (isObject(value)) weight += Math.floor(Object.keys(value).length / STEP_NAMES)
   }
   return weight
 }
@@ -246,14 +244,14 @@ function shortInWords(values: unknown[]): unknown[] {
 function rewrite(schema: unknown, path: string, context: RewriteContext): unknown {
   const inner = (value: unknown, key: string | number) => rewrite(value, path + step(key), context)
   if (Array.isArray(schema)) return schema.map(inner)
-  if (!isPlain(schema)) return schema
-  const out: Plain = Object.create(context.counted)
+  if (!isObject(schema)) return schema
+  const out: JsonObject = Object.create(context.counted)
   for (const [key, value] of Object.entries(modernize(schema, context.old))) {
     if (key === 'enum' && Array.isArray(value)) out[key] = shortInWords(value)
     else if (VALUES.has(key)) out[key] = value
     else if (key === 'pattern' && typeof value === 'string') out[key] = patternAt(value, `${path}/pattern`)
-    else if (MAPS.has(key) && isPlain(value)) {
-      const all: Plain = Object.create(null)
+    else if (MAPS.has(key) && isObject(value)) {
+      const all: JsonObject = Object.create(null)
       for (const [name, item] of Object.entries(value)) {
         const at = path + step(key) + step(name)
         all[key === 'patternProperties' ? patternAt(name, at) : name] = rewrite(item, at, context)
@@ -279,7 +277,7 @@ export function checkKeywords(schema: unknown, validator: typeof validate): void
  */
 export function prepare(schema: unknown, validator: typeof validate, spend: SpendSteps): PreparedSchema {
   checkKeywords(schema, validator)
-  const marker = isPlain(schema) ? schema.$schema : undefined
+  const marker = isObject(schema) ? schema.$schema : undefined
   const weights = new WeakMap<object, number>()
   const context: RewriteContext = {
     old: /draft-0?[34567]/.test(String(marker)),

@@ -8,6 +8,7 @@ import type { CallOrigin } from '../../gateway/call.ts'
 import type { GuardrailInput } from '../../gateway/types.ts'
 import { TemplateTooLong } from '../../lib/template-budget.ts'
 import { fillText } from '../../lib/templates.ts'
+import { isObject, parsedJson } from '../../lib/values.ts'
 import { quote } from '../../schema/validation.ts'
 import { kindOf, passing, together } from './evaluator-value.ts'
 
@@ -121,10 +122,6 @@ function filled(prompt: string, { texts, input }: GuardrailInput, values: Evalua
 
 /** The value in a response: that of the requested object, or the response itself. */
 function valueIn(text: string): unknown {
-  try {
-    const parsed: unknown = JSON.parse(text)
-    return typeof parsed === 'object' && parsed !== null && 'value' in parsed ? parsed.value : parsed
-  } catch {
-    return text
-  }
+  const parsed = parsedJson(text)
+  return isObject(parsed) && 'value' in parsed ? parsed.value : (parsed ?? text)
 }

@@ -52,14 +52,6 @@ export type EventHandler = (
   work: () => Transaction,
 ) => Promise<(work: Transaction) => void>
 
-/** Applies the events of sessions. */
-export interface EventQueue {
-  /** Applies the waiting events of a session. */
-  wake(session: Session): void
-  /** Number of events that are waiting or being applied, and of failed ones, since the start. */
-  counts(): { waiting: number; failed: number }
-}
-
 /** Attempts for one event before it has failed. */
 export const MAX_ATTEMPTS = 5
 /** Wait before the second attempt, in ms of the session's clock, doubled before each further one. */
@@ -75,7 +67,7 @@ interface SessionQueue {
 }
 
 /** A queue with a handler for each type of event. */
-export function createEventQueue(handlers: Record<string, EventHandler>, report: (error: unknown) => void): EventQueue {
+export function createEventQueue(handlers: Record<string, EventHandler>, report: (error: unknown) => void) {
   const queues = new WeakMap<Session, SessionQueue>()
   const counts = { waiting: 0, failed: 0 }
 
@@ -116,13 +108,18 @@ export function createEventQueue(handlers: Record<string, EventHandler>, report:
     })
   }
   return {
-    wake(session) {
+    /** Applies the waiting events of a session. */
+    wake(session: Session): void {
       const queue = queues.getOrInsertComputed(session, () => ({ ids: new Set(), bySubject: new Map() }))
       for (const event of session.records.keyed(events.kind)) add(session, queue, event)
     },
+    /** Number of events that are waiting or being applied, and of failed ones, since the start. */
     counts: () => ({ ...counts }),
   }
 }
+
+/** Applies the events of sessions. */
+export type EventQueue = ReturnType<typeof createEventQueue>
 
 /** Tries to apply an event, and stores the result: the event's new state, and the error if it failed. */
 async function tryEvent(

@@ -1,7 +1,7 @@
 // Files: uploaded as multipart, returned byte for byte.
 
 import { asRoute, type Route } from '../../contract/core/route.ts'
-import { FILE_PURPOSES, FileBody, FilePatch, FileRecord, fileId } from '../../contract/workspace/knowledge.ts'
+import { FileBody, FilePatch, FileRecord, fileId } from '../../contract/workspace/knowledge.ts'
 import type { Fields } from '../../contract/workspace/record.ts'
 import { headerText } from '../../lib/header-text.ts'
 import { defineResource, PAGED, type Transaction } from '../define.ts'
@@ -22,11 +22,8 @@ export const files = defineResource({
   examples: { update: { renamed: { file_name: 'returns-2025.txt' } } },
   update: FilePatch,
   record: FileRecord,
-  // Older files may have any purpose.
-  show: ({ purpose, ...file }) => ({
-    ...file,
-    purpose: FILE_PURPOSES.find((one) => one === purpose) ?? 'retrieval',
-  }),
+  // Clients see the purpose last.
+  show: ({ purpose, ...file }) => ({ ...file, purpose }),
 })
 
 /** A file to store. */

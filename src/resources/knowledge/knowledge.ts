@@ -7,7 +7,6 @@ import {
   Datasource,
   DatasourceBody,
   DatasourcePatch,
-  EMBEDDING_MODEL,
   Knowledge,
   KnowledgeBody,
   KnowledgePatch,
@@ -56,12 +55,9 @@ export const knowledgeBases = defineResource({
     ...(external !== undefined && { external_config: { ...(external as Fields), api_key: undefined } }),
     project_id: projectOf(work, String(input.path)),
   }),
-  merge: (before, patch) => mergedKnowledge(withType(before), patch),
+  merge: mergedKnowledge,
   show: shownKnowledge,
 })
-
-/** Older ones without a type are internal. */
-const withType = (stored: Fields): Fields => ({ type: 'internal', ...stored })
 
 /** The key of an external base is not stored, but a client's configuration must have one. */
 function mergedKnowledge(before: Fields, patch: Fields): Fields {
@@ -91,11 +87,9 @@ export function rejectExternal({ type, key }: Fields, param: string): void {
   throw new ApiError(400, 'knowledge_is_external', message, { param })
 }
 
-/** A knowledge base as clients see it. */
-function shownKnowledge(stored: Fields): Fields {
-  const { embedding_model, ...base } = withType(stored)
-  const model = base.type === 'internal' && { model: embedding_model ?? EMBEDDING_MODEL }
-  return { ...base, ...model, domain_id: base.project_id }
+/** A knowledge base as clients see it, its type first. */
+function shownKnowledge({ type, embedding_model: model, ...base }: Fields): Fields {
+  return { type, ...base, ...(type === 'internal' && { model }), domain_id: base.project_id }
 }
 
 /** The type of the event for a file that waits to be chunked. */
@@ -181,7 +175,8 @@ export const chunks = defineResource({
     // Callers that create chunks count them.
     if (verb === 'delete') countChunks(work, parents, -length)
   },
-  show: shownChunk,
+  // Clients see these two first.
+  show: ({ embedding: _, enabled, status, ...chunk }) => ({ enabled, status, ...chunk }),
 })
 
 /** Updates the chunk count of a datasource. */
@@ -191,18 +186,12 @@ export function countChunks(work: Transaction, [knowledge = '', datasource = '']
   saveRecord(datasources, work, { parents: [knowledge], before }, body)
 }
 
-/** Older chunks had neither. */
-function shownChunk({ embedding: _, ...chunk }: Fields): Fields {
-  return { enabled: true, status: 'completed', ...chunk }
-}
-
 const holdsText = (text: unknown, expected: unknown): boolean =>
   expected === undefined || String(text).toLowerCase().includes(String(expected).toLowerCase())
 const isAmong = (value: unknown, expected: unknown): boolean =>
   expected === undefined || (Array.isArray(expected) ? expected.includes(value) : expected === value)
 
 /** Whether a filter selects a chunk. */
-export function includesChunk(stored: Fields, { q, enabled, status }: Fields): boolean {
-  const chunk = shownChunk(stored)
+export function includesChunk(chunk: Fields, { q, enabled, status }: Fields): boolean {
   return holdsText(chunk.text, q) && isAmong(chunk.enabled, enabled) && isAmong(chunk.status, status)
 }

@@ -2,6 +2,7 @@
 import { basename } from 'node:path'
 import { ChunkingOptions } from '../../contract/workspace/knowledge.ts'
 import type { Caller, Fields } from '../../contract/workspace/record.ts'
+import { nextTurn } from '../../lib/bare-socket.ts'
 import { canonicalJson } from '../../lib/canonical.ts'
 import { UnreadableDocument } from '../../lib/text-of.ts'
 import { FileError } from '../../schema/source.ts'
@@ -69,7 +70,7 @@ export async function prepareSeed(
     }
     progress.done++
     // Other calls, and queries of the progress, get their turn.
-    await new Promise((resolve) => setImmediate(resolve))
+    await nextTurn()
   }
   return { seed, documents: prepared }
 }

@@ -42,9 +42,6 @@ export interface FindingDefinition {
   find(behavior: Behavior): FindingDraft[]
 }
 
-/** A key of equal requests, for findings by request. */
-export const requestKey = ({ operation, request }: ClientCall): string => `${operation} ${request}`
-
 /** A count in words: `once`, `3 times`. */
 export const times = (count: number): string => (count === 1 ? 'once' : `${count} times`)
 

@@ -3,6 +3,7 @@
 import { isActive } from '../../contract/workspace/task-state.ts'
 import { groupBy } from '../../lib/group-by.ts'
 import {
+  attemptsOf,
   brokeOff,
   type ClientCall,
   isFallback,
@@ -54,8 +55,6 @@ const MAX_WAIT_MS = 60_000
 
 /** Whether the last response asked for so long a wait that a client may rather give up. */
 const asksForLongWait = (chain: Chain): boolean => (chain.at(-1)?.wait ?? 0) > MAX_WAIT_MS
-
-const attemptsOf = (chain: Chain) => chain.reduce((sum, { attempts }) => sum + attempts, 0)
 
 /** A key for findings with the same cause. */
 const keyOf = (last: ClientCall | undefined): string => (last ? `${last.operation} ${endOf(last)}` : '')

@@ -1,7 +1,7 @@
 // not-canceled: a request was retried while the first call was in progress, and that call was never canceled.
 import { groupBy } from '../../lib/group-by.ts'
-import { overlapOf } from '../client-call.ts'
-import { type FindingDefinition, requestKey, times } from './define.ts'
+import { overlapOf, requestKey } from '../client-call.ts'
+import { type FindingDefinition, times } from './define.ts'
 
 /** Reports retries that started while the first call was still in progress and was never canceled. */
 export const notCanceled: FindingDefinition = {

@@ -1,8 +1,8 @@
 // retry-amplification: one client request caused too many provider attempts, as when two layers retry.
 import { groupBy } from '../../lib/group-by.ts'
 import { counted } from '../../lib/units.ts'
-import { type ClientCall, stretchesOf } from '../client-call.ts'
-import { type Behavior, type FindingDefinition, type FindingDraft, requestKey } from './define.ts'
+import { attemptsOf, type ClientCall, requestKey, stretchesOf } from '../client-call.ts'
+import type { Behavior, FindingDefinition, FindingDraft } from './define.ts'
 
 /** Limit without `max_attempts` in the scenario: more than any single layer makes. */
 const DEFAULT_LIMIT = 20
@@ -26,12 +26,10 @@ function certainChains({ pairing, accepted }: Behavior): (readonly ClientCall[])
   return pairing.chains.flatMap((chain) => stretchesOf(chain, (_, again) => pairing.declared.has(again)))
 }
 
-const attemptsOf = (chain: readonly ClientCall[]) => chain.reduce((sum, { attempts }) => sum + attempts, 0)
-
 /** The worst request of a group. Equal requests could be paired in other ways, so only attempts that no pairing can spread count. */
 function worstOf(group: readonly (readonly ClientCall[])[], limit: number | undefined): FindingDraft | undefined {
   const maximum = limit ?? DEFAULT_LIMIT
-  const total = group.reduce((sum, chain) => sum + attemptsOf(chain), 0)
+  const total = attemptsOf(group.flat())
   const worst = group.reduce((one, other) => (attemptsOf(other) > attemptsOf(one) ? other : one))
   const attempts = Math.max(Math.ceil(total / group.length), minAttemptsOf(group))
   if (attempts <= maximum) return undefined

@@ -8,10 +8,11 @@ import {
   natureOf,
   pauseBetween,
   pausesOf,
+  requestKey,
   runsOf,
   stretchesOf,
 } from '../client-call.ts'
-import { type Behavior, endOf, type FindingDefinition, type FindingDraft, requestKey } from './define.ts'
+import { type Behavior, endOf, type FindingDefinition, type FindingDraft } from './define.ts'
 
 /** Maximum length of a short pause. */
 const SHORT_MS = 500

@@ -1,7 +1,8 @@
 // The filter bar above the list. All filters are in the URL, too.
 import { useRef, useState } from 'preact/hooks'
+import { capital } from '../../../lib/units.ts'
 import { allCalls, changes } from '../state/call-list.ts'
-import { capital, countedText, countText } from '../state/format.ts'
+import { countedText, countText } from '../state/format.ts'
 import { loading } from '../state/live.ts'
 import { here, narrow } from '../state/route.ts'
 import { Icon } from '../ui/icons.tsx'

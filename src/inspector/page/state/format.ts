@@ -29,9 +29,6 @@ export const clockText = (ms: number): string => {
   return `${day}.${String(at.getMilliseconds()).padStart(3, '0')}`
 }
 
-/** A text that begins with a capital. */
-export const capital = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
-
 /** Day and time of day. */
 export const instantText = (ms: number): string => new Date(ms).toISOString().replace('T', ' ').replace('Z', ' UTC')
 
