@@ -1,6 +1,6 @@
 // Judges the calls of a client and reports findings.
 import type { Finding, FindingKind } from '../contract/core/finding.ts'
-import { brokeOff, type ClientCall, natureOf } from './client-call.ts'
+import { brokeOff, type ClientCall, natureOf, runsOf } from './client-call.ts'
 import type { Behavior } from './kinds/define.ts'
 import { findingKinds } from './kinds/index.ts'
 import { type Pairing, pairCalls } from './pairing.ts'
@@ -26,7 +26,7 @@ export function judgeClient(
     return mayGiveUp ? 0 : 2
   }
   const pairing = pairCalls(calls, { mayGiveUp, costOf })
-  const behavior = { calls, pairing, unknownPaths, unread, accepted, maxAttempts, end }
+  const behavior = { calls, pairing, runs: runsOf(calls), unknownPaths, unread, accepted, maxAttempts, end }
   const findings = findingKinds.flatMap(({ kind, find }) =>
     find(behavior).map(({ calls: shown, at, ...draft }): Finding => {
       const [first] = shown

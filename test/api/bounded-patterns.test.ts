@@ -142,9 +142,7 @@ test("pattern: resolves back references as the runtime's RegExp does", () => {
 })
 
 test('pattern: does not repeat empty parts forever', () => {
-  const before = performance.now()
-  expect(boundedRegex('^(?:){1000000000}a$').exec('a', regexBudget())).toEqual({})
-  expect(performance.now() - before).toBeLessThan(1_000)
+  expect(boundedRegex('^(?:){1000000000}a$').exec('a', { steps: 100 })).toEqual({})
 })
 
 property('glob: matches as its regular expression does', () => {

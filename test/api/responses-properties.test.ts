@@ -4,6 +4,7 @@ import { Ajv } from 'ajv'
 import fc from 'fast-check'
 import type { ModelResponse } from '../../src/contract/router/responses-answer.ts'
 import { createTestApp } from '../support/app.ts'
+import { webUrl } from '../support/arbitrary.ts'
 import { errorOf } from '../support/errors.ts'
 import { property, runs } from '../support/property.ts'
 import { type Body, lastResponse, PATH, readEvents, whole } from '../support/responses.ts'
@@ -24,7 +25,7 @@ const parts = fc.array(
     text.map((one) => ({ type: 'input_text', text: one })),
     fc.record({
       type: fc.constant('input_image'),
-      image_url: fc.webUrl(),
+      image_url: webUrl,
       detail: fc.constantFrom('low', 'auto', null),
     }),
     fc.record({ type: fc.constant('input_file'), filename: text, file_data: fc.base64String() }),

@@ -16,7 +16,7 @@ afterAll(async () => {
 })
 
 /** So many that slices can be counted. */
-const RECORDS = 8_000
+const RECORDS = 5_000
 /** So many that something else happens before the last slice. */
 const FEWER = 3_000
 const BARE = { seed_file: ['none'], clock: 'real' as const }

@@ -1,6 +1,6 @@
 // Chat requests that fast-check makes up: valid ones of every shape, and single mistakes by field.
 import fc from 'fast-check'
-import { character } from './arbitrary.ts'
+import { character, webUrl } from './arbitrary.ts'
 import { randomSchema } from './schemas.ts'
 
 const nullable = <T>(value: fc.Arbitrary<T>) => fc.option(value, { freq: 5 })
@@ -23,7 +23,7 @@ const userParts = parts(
     type: fc.constant('image_url'),
     image_url: fc.record({
       url: fc.oneof(
-        fc.webUrl(),
+        webUrl,
         base64.map((data) => `data:image/png;base64,${data}`),
         text,
       ),

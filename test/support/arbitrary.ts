@@ -61,3 +61,15 @@ export const character: fc.Arbitrary<string> = fc.nat(LAST_CHARACTER - SURROGATE
     return code > LAST_SURROGATE ? code - SURROGATES : -1
   },
 )
+
+const URL_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&'()*+,;=:@"
+const segment = fc.string({
+  unit: fc.oneof(
+    { weight: 10, arbitrary: fc.constantFrom(...URL_CHARACTERS) },
+    { weight: 1, arbitrary: character.map(encodeURIComponent) },
+  ),
+})
+/** The URL of a page, as `fc.webUrl` makes them: that lists all characters with their escapes when it is called, which takes a second. */
+export const webUrl: fc.Arbitrary<string> = fc
+  .tuple(fc.constantFrom('http', 'https'), fc.domain(), fc.array(segment))
+  .map(([scheme, domain, path]) => [`${scheme}://${domain}`, ...path].join('/'))

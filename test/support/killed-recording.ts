@@ -10,13 +10,14 @@ import { answered, chatInteraction, frame, newHeader, writeCassette } from './ca
 import { emptyFolder } from './server.ts'
 
 /**
- * The program that records, as one file in a folder: it is started for each moment, and to load its modules would take most of its time.
+ * The program that records, as one file with its bytecode in a folder: it is started for each moment, and to load and compile its modules
+ * would take most of its time.
  * @returns its path
  */
 export async function buildRecorder(folder: string): Promise<string> {
   const { outputs } = await Bun.build({
     entrypoints: [join(import.meta.dir, 'programs', 'record-cassette.ts')],
-    ...{ outdir: folder, target: 'bun' },
+    ...{ outdir: folder, target: 'bun', format: 'cjs', bytecode: true },
   })
   return String(outputs[0]?.path)
 }

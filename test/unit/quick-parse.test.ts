@@ -38,7 +38,7 @@ function bodyMaker({ request, examples, body }: (typeof operations)[number], cha
     if (chance.oneIn(50)) return hostileValue(chance)
     const whole = chance.oneIn(20) ? schemaValue(document, making) : chance.pick(Object.values(examples))
     if (typeof whole !== 'object' || whole === null) return whole
-    const made: Fields = { ...(structuredClone(whole) as Fields), ...file() }
+    const made: Fields = { ...whole, ...file() }
     for (let changes = chance.below(4); changes > 0; changes--) {
       const name = chance.pick(names)
       if (chance.oneIn(12)) delete made[name]
@@ -60,13 +60,20 @@ const fromJson = (schema: z.ZodType) => compiledParser(JSON.parse(compiledAsJson
 function heldTo(parse: (value: unknown) => unknown) {
   return {
     taken: 0,
-    look(value: unknown, slow: z.ZodSafeParseResult<unknown>) {
+    look(value: unknown, slow: Written) {
       const parsed = parse(value)
       if (parsed === NOT_VALID) return
       this.taken++
-      if (!slow.success || written(parsed) !== written(slow.data)) expect([value, parsed]).toEqual([value, slow.data])
+      if (!slow.success || written(parsed) !== slow.text) expect([value, parsed]).toEqual([value, slow.data])
     },
   }
+}
+
+/** What a schema makes of a value, with its text. */
+type Written = z.ZodSafeParseResult<unknown> & { text: string | undefined }
+const slowParse = (schema: z.ZodType, value: unknown): Written => {
+  const slow = safeParse<unknown>(schema, value)
+  return { ...slow, text: slow.success ? written(slow.data) : undefined }
 }
 
 const written = (value: unknown) => JSON.stringify(value)
@@ -89,12 +96,12 @@ property.each(operations.map((operation) => [operation.name, operation] as const
     let embeddable = 0
     for (let count = 0; count < BODIES / operations.length; count++) {
       const body = next()
-      const slow = safeParse(schema, body)
+      const slow = slowParse(schema, body)
       quick.look(body, slow)
       embedded.look(body, slow)
       if (slow.success) valid++
       // Conditions on metadata by any name are no part of an outline.
-      if (slow.success && !JSON.stringify(body).includes('"filter_by"')) embeddable++
+      if (slow.text !== undefined && !slow.text.includes('"filter_by"')) embeddable++
       // The words are those of the slow way by construction; now and then that is looked at.
       if (count % 40 === 0)
         expect(messageOf(() => parseCall(operation, body))).toBe(messageOf(() => parseRequest(schema, body)))
@@ -125,9 +132,9 @@ property.each(fixtureSubjects.map((subject) => [subject.name, subject] as const)
       const fixture = typeof whole === 'object' && whole !== null ? { ...(whole as Fields) } : whole
       if (chance.oneIn(4) && typeof fixture === 'object' && fixture !== null)
         Object.assign(fixture, { [chance.pick(['match', 'reply', 'replies', 'extra'])]: hostileValue(chance) })
-      embedded.look(fixture, safeParse(schema, fixture))
+      embedded.look(fixture, slowParse(schema, fixture))
     }
-    for (const fixture of shipped) embedded.look(fixture, safeParse(schema, fixture))
+    for (const fixture of shipped) embedded.look(fixture, slowParse(schema, fixture))
     expect(embedded.taken).toBeGreaterThan(0)
   },
   120_000,
@@ -156,7 +163,7 @@ test("quick parse of settings: equals the schema's parse", () => {
     const embedded = heldTo(fromJson(schema))
     const all = [...values, ...values.map((value) => [value]), ...more]
     const valid = all.filter((value) => {
-      const slow = safeParse<unknown>(schema, value)
+      const slow = slowParse(schema, value)
       embedded.look(value, slow)
       return slow.success
     })

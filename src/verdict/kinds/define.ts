@@ -16,6 +16,8 @@ export interface Behavior {
   /** In order of arrival. */
   calls: readonly ClientCall[]
   pairing: Pairing
+  /** Runs of equal calls, each after the response of the one before. */
+  runs: readonly (readonly ClientCall[])[]
   unknownPaths: readonly UnknownPath[]
   /** Turns whose final status it has not read. */
   unread: readonly UnreadTask[]

@@ -2,16 +2,7 @@
 
 import { groupBy } from '../../lib/group-by.ts'
 import { durationText } from '../../lib/units.ts'
-import {
-  type ClientCall,
-  honorsWait,
-  isBound,
-  natureOf,
-  pauseBetween,
-  runsOf,
-  stepsOf,
-  stretchesOf,
-} from '../client-call.ts'
+import { type ClientCall, honorsWait, isBound, natureOf, pauseBetween, stepsOf, stretchesOf } from '../client-call.ts'
 import type { Behavior, FindingDefinition, FindingDraft } from './define.ts'
 
 /** Minimum early calls in a row, if the calls do not declare that they are retries. */
@@ -46,11 +37,11 @@ function backTooEarly({ pairing }: Behavior): FindingDraft[] {
 }
 
 /** Loops that ignore all waits. Single early calls may be separate requests here. */
-function loopsIn({ calls, pairing }: Behavior): FindingDraft[] {
+function loopsIn({ runs, pairing }: Behavior): FindingDraft[] {
   const repeated = new Set(pairing.pairs.map(({ first }) => first))
   const ignores = (first: ClientCall, again: ClientCall) =>
     !repeated.has(first) && natureOf(first) === 'retryable' && !honorsWait(first, again)
-  return runsOf(calls)
+  return runs
     .flatMap((run) => stretchesOf(run, ignores))
     .filter(({ length }) => length > STEPS_IN_A_ROW)
     .map((loop) => draft(stepsOf(loop), 'warning'))

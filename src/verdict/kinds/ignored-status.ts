@@ -1,6 +1,6 @@
 // ignored-status: a request was retried after a status that no retry can change, such as 400 or 401.
 import { groupBy } from '../../lib/group-by.ts'
-import { type ClientCall, hasNewKey, natureOf, pausesOf, runsOf, stretchesOf } from '../client-call.ts'
+import { type ClientCall, hasNewKey, natureOf, pausesOf, stretchesOf } from '../client-call.ts'
 import { type Behavior, type FindingDefinition, type FindingDraft, times } from './define.ts'
 
 /** Minimum calls in a row that look like a loop with a timer. Fewer may be separate requests that are equal by chance. */
@@ -27,9 +27,9 @@ export const ignoredStatus: FindingDefinition = {
 }
 
 /** Undeclared retries that a timer makes, judging by their pauses. */
-function loopsIn({ calls, pairing }: Behavior): FindingDraft[] {
+function loopsIn({ runs, pairing }: Behavior): FindingDraft[] {
   const reported = new Set(pairing.ignored.flatMap(({ first, again }) => [first, again]))
-  return runsOf(calls)
+  return runs
     .flatMap((run) => stretchesOf(run, ignores))
     .filter((stretch) => stretch.length >= MIN_LOOP_CALLS && stretch.every((call) => !reported.has(call)))
     .filter((stretch) => isTimed(pausesOf(stretch)))

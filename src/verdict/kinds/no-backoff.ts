@@ -34,12 +34,13 @@ const hurries = (first: ClientCall, again: ClientCall): boolean =>
 
 function hurriedIn(behavior: Behavior): ClientCall[][] {
   const { pairing } = behavior
-  // A retry storm already reports these calls.
-  const stormed = new Set(stormsIn(behavior).flatMap(({ calls }) => calls))
-  return pairing.chains
+  const hurried = pairing.chains
     .flatMap((chain) => stretchesOf(chain, hurries))
     .filter((stretch) => stretch.length > MIN_REPEATS && isOneClient(stretch, pairing))
-    .filter((stretch) => !stretch.some((call) => stormed.has(call)))
+  if (hurried.length === 0) return []
+  // A retry storm already reports these calls.
+  const stormed = new Set(stormsIn(behavior).flatMap(({ calls }) => calls))
+  return hurried.filter((stretch) => !stretch.some((call) => stormed.has(call)))
 }
 
 /** Whether calls certainly come from one client: they declare it, or share a connection. */

@@ -9,7 +9,6 @@ import {
   pauseBetween,
   pausesOf,
   requestKey,
-  runsOf,
   stretchesOf,
 } from '../client-call.ts'
 import { type Behavior, endOf, type FindingDefinition, type FindingDraft } from './define.ts'
@@ -40,7 +39,7 @@ interface Storm {
 /** All storms; no call is in two of them. */
 export function stormsIn(behavior: Behavior): Storm[] {
   const seen = new Set<ClientCall>()
-  const onConnections = loopsIn(runsOf(behavior.calls), STEADY_MS).filter((stretch) => !areWorkers(stretch, behavior))
+  const onConnections = loopsIn(behavior.runs, STEADY_MS).filter((stretch) => !areWorkers(stretch, behavior))
   const certain = [...declaredIn(behavior), ...onConnections]
   // A connection pool spreads the loop of one program over connections, and a busy machine makes pauses uneven.
   const possible = loopsIn(sequencesOf(behavior), UNEVEN_MS).filter((stretch) => !areWorkers(stretch, behavior))
@@ -69,7 +68,7 @@ const declaredIn = ({ pairing: { chains, declared } }: Behavior): ClientCall[][]
 const sequencesOf = ({ calls }: Behavior): ClientCall[][] =>
   groupBy(calls, requestKey).flatMap((equal) => stretchesOf(equal, (first, again) => isAfter(again, first)))
 
-const loopsIn = (runs: readonly ClientCall[][], slack: number): ClientCall[][] =>
+const loopsIn = (runs: Behavior['runs'], slack: number): ClientCall[][] =>
   runs.flatMap((run) => {
     const stretches = stretchesOf(run, hurries)
     return stretches.filter((stretch, index) => {

@@ -10,7 +10,11 @@ const writer = openCassette(folder, newHeader('killed'), {
   },
 })
 const text = 'x'.repeat(Number(size))
-for (let number = 0; number < 100_000; number++) {
-  await writer.append(chatInteraction({ number }, { attempts: [answered(frame(number, text))] }))
-  process.stdout.write(`written ${number}\n`)
+// In a function, since bytecode has no await outside of one.
+async function record(): Promise<void> {
+  for (let number = 0; number < 100_000; number++) {
+    await writer.append(chatInteraction({ number }, { attempts: [answered(frame(number, text))] }))
+    process.stdout.write(`written ${number}\n`)
+  }
 }
+void record()
