@@ -65,6 +65,8 @@ const CHEAP = {
   BUN_JSC_useFTLJIT: '0',
   // Collects garbage when there is much, and not every second besides: 7 to 10 % less, with a quarter more memory.
   BUN_GC_TIMER_DISABLE: '1',
+  // Keeps freed memory instead of returning it to the system: 5 to 9 % less, with a fifth more memory.
+  MIMALLOC_PURGE_DELAY: '-1',
 }
 /** The environment of a tier's tests. */
 const ENVIRONMENT: Readonly<Record<Tier, Record<string, string>>> = {

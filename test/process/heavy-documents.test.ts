@@ -129,6 +129,9 @@ const SLOW: HostileRow[] = [
   ],
 ]
 
+/** Between two looks at a document: one after the other takes half of the processor from its reader. */
+const POLL_MS = 10
+
 describe('heavy document', () => {
   // With scarce memory one document is read at a time.
   withFreshMemory()
@@ -176,14 +179,11 @@ describe('heavy document', () => {
       if (status === 'completed') break
       expect(['queued', 'processing']).toContain(String(status))
       await app.understudy.sessions.get('other').clock.sleep(10)
-      await new Promise((resolve) => setImmediate(resolve))
+      await Bun.sleep(POLL_MS)
     }
     expect((await statuses()).filter((status) => status === 'failed').length).toBeLessThan(3)
   }, 120_000)
 })
-
-/** Between two looks at a server: one after the other takes half of the processor from it. */
-const POLL_MS = 10
 
 describe('document that crashes the process', () => {
   const headers = { authorization: 'Bearer any' }

@@ -69,6 +69,8 @@ const formsOf = (secret: string) => {
 const FORMS = secrets.flatMap((secret) => formsOf(secret).map((form) => ({ secret, form })))
 /** The secrets that a text contains. */
 const leaksIn = (text: string) => FORMS.filter(({ form }) => text.includes(form)).map(({ secret }) => secret)
+/** The secrets that bytes contain; secrets are ASCII, which texts in any of the usual encodings have unchanged. */
+const leaksInBytes = (bytes: Buffer) => FORMS.filter(({ form }) => bytes.includes(form)).map(({ secret }) => secret)
 
 const filesIn = (path: string): string[] =>
   readdirSync(path).flatMap((name) => {
@@ -79,8 +81,7 @@ const filesIn = (path: string): string[] =>
 const leaksInFiles = () =>
   filesIn(folder.path).flatMap((file) => {
     if (file.endsWith('understudy.yaml')) return []
-    const bytes = readFileSync(file)
-    return leaksIn(`${bytes.toString('latin1')}\n${bytes.toString('utf8')}`).map((secret) => ({ file, secret }))
+    return leaksInBytes(readFileSync(file)).map((secret) => ({ file, secret }))
   })
 
 const CALLS: [path: string, stream: boolean, prefix: string][] = [

@@ -1,9 +1,8 @@
 // Apps that ask models questions with the usual packages, unchanged: careful as good ones are, or careless as many are.
-import { type AnthropicProvider, createAnthropic } from '@ai-sdk/anthropic'
-import { createOpenAI, type OpenAIProvider } from '@ai-sdk/openai'
-import Anthropic from '@anthropic-ai/sdk'
-import { APICallError, generateText, type LanguageModel, RetryError, streamText } from 'ai'
-import OpenAI from 'openai'
+// Each package is loaded when it first asks: as programs of their own, apps load only theirs, as most do.
+import type Anthropic from '@anthropic-ai/sdk'
+import type { LanguageModel } from 'ai'
+import type OpenAI from 'openai'
 
 /** Where an app calls, in the session that the key names; what is missing is taken from the environment, as the packages do it. */
 export interface Connection {
@@ -51,8 +50,10 @@ const settingsOf = (base: string | undefined, connection: Connection, { limit, m
   ...(connection.key !== undefined && { apiKey: connection.key }),
   ...(connection.fetch && { fetch: connection.fetch }),
 })
-const openaiAt = (connection: Connection, question: Question) =>
-  new OpenAI(settingsOf(connection.openai, connection, question))
+const openaiAt = async (connection: Connection, question: Question) => {
+  const { OpenAI } = await import('openai')
+  return new OpenAI(settingsOf(connection.openai, connection, question))
+}
 
 /** The timeouts of the packages end with the head of a response: silence within it is the app's own affair. */
 async function readAll<T>(
@@ -81,7 +82,7 @@ async function readAll<T>(
 
 const chat: Ask = async (question, connection) => {
   const { prompt, stream, show } = question
-  const { completions } = openaiAt(connection, question).chat
+  const { completions } = (await openaiAt(connection, question)).chat
   const body = { model: 'gpt-4o', messages: [{ role: 'user' as const, content: prompt }] }
   let reason: string | null | undefined
   const take = (choice: { finish_reason: string | null } | undefined, text: string | null | undefined) => {
@@ -102,7 +103,7 @@ const chat: Ask = async (question, connection) => {
 
 const responses: Ask = async (question, connection) => {
   const { prompt, stream, show } = question
-  const client = openaiAt(connection, question)
+  const client = await openaiAt(connection, question)
   const body = { model: 'gpt-4o', input: prompt }
   const endOfResponse = ({ status, incomplete_details: details }: OpenAI.Responses.Response): ResponseEnd =>
     status === 'completed' ? 'whole' : endOf(details?.reason)
@@ -122,6 +123,7 @@ const responses: Ask = async (question, connection) => {
 
 const messages: Ask = async (question, connection) => {
   const { prompt, stream, show } = question
+  const { Anthropic } = await import('@anthropic-ai/sdk')
   const client = new Anthropic(settingsOf(connection.anthropic, connection, question))
   const asked = [{ role: 'user' as const, content: prompt }]
   const body = { model: 'claude-sonnet-4', max_tokens: 200, messages: asked }
@@ -160,10 +162,11 @@ interface AiSettings {
   fetch?: typeof fetch
 }
 const aiSdk =
-  (modelAt: (settings: AiSettings) => LanguageModel, api: 'openai' | 'anthropic'): Ask =>
+  (modelAt: (settings: AiSettings) => Promise<LanguageModel>, api: 'openai' | 'anthropic'): Ask =>
   async ({ prompt, stream, limit, maxRetries, show }, connection) => {
+    const { generateText, streamText } = await import('ai')
     const base = connection[api]
-    const model = modelAt({
+    const model = await modelAt({
       ...(base !== undefined && { baseURL: base }),
       ...(connection.key !== undefined && { apiKey: connection.key }),
       ...(connection.fetch && { fetch: connection.fetch }),
@@ -190,15 +193,16 @@ const aiSdk =
     return endOf(reason)
   }
 
-const openaiModel = (provider: OpenAIProvider) => provider('gpt-4o')
-const anthropicModel = (provider: AnthropicProvider) => provider('claude-sonnet-4')
+const openaiModel = async (settings: AiSettings) => (await import('@ai-sdk/openai')).createOpenAI(settings)('gpt-4o')
+const anthropicModel = async (settings: AiSettings) =>
+  (await import('@ai-sdk/anthropic')).createAnthropic(settings)('claude-sonnet-4')
 
 const ASKS = {
   'openai chat': chat,
   'openai responses': responses,
   '@anthropic-ai/sdk': messages,
-  'AI SDK (openai)': aiSdk((settings) => openaiModel(createOpenAI(settings)), 'openai'),
-  'AI SDK (anthropic)': aiSdk((settings) => anthropicModel(createAnthropic(settings)), 'anthropic'),
+  'AI SDK (openai)': aiSdk(openaiModel, 'openai'),
+  'AI SDK (anthropic)': aiSdk(anthropicModel, 'anthropic'),
 } satisfies Record<string, Ask>
 
 /** What an app is built with. */
@@ -244,11 +248,18 @@ const RETRIES = 2
 /** Before each try: a back-off. */
 const PAUSES_MS = [0, 500, 1_000]
 
+/** What the errors of the packages have: the last error of several tries, or the status of a response. */
+interface PackageError {
+  lastError?: unknown
+  statusCode?: number
+  status?: number
+}
+const fieldsOf = (error: unknown): PackageError => (error instanceof Error ? (error as PackageError) : {})
+
 /** The status of a response that a package has refused. */
 function statusOf(error: unknown): number | undefined {
-  if (RetryError.isInstance(error)) return statusOf(error.lastError)
-  if (APICallError.isInstance(error)) return error.statusCode
-  return error instanceof OpenAI.APIError || error instanceof Anthropic.APIError ? error.status : undefined
+  const { lastError, statusCode, status } = fieldsOf(error)
+  return lastError === undefined ? (statusCode ?? status) : statusOf(lastError)
 }
 
 /** Whether the request itself is wrong, so that nobody should repeat it. */
@@ -259,13 +270,13 @@ function isFinal(error: unknown): boolean {
 
 /** Whether the package has repeated the call already. */
 const isRepeated = (error: unknown): boolean =>
-  RetryError.isInstance(error) ||
-  error instanceof OpenAI.APIConnectionError ||
-  error instanceof Anthropic.APIConnectionError ||
+  fieldsOf(error).lastError !== undefined ||
+  /^APIConnection(?:Timeout)?Error$/.test(nameOf(error)) ||
   (statusOf(error) ?? 0) >= 400
 
 function nameOf(error: unknown): string {
-  if (RetryError.isInstance(error)) return nameOf(error.lastError)
+  const { lastError } = fieldsOf(error)
+  if (lastError !== undefined) return nameOf(lastError)
   if (!(error instanceof Error)) return String(error)
   return error.name === 'Error' ? error.constructor.name : error.name
 }
