@@ -52,11 +52,12 @@ const emptyDatabases = Object.entries(EMPTY).map(
 const outlineFiles = Object.entries(compiledSchemas()).map(
   ([name, json]) => [relative('dist', compiledSchemaFile(name)), json] as const,
 )
+/** The packages of every module that is bundled. */
+const modules = packageRecorder()
 const libraryFiles = Object.fromEntries(
-  Object.entries(await packedLibraries()).map(([path, bytes]) => [relative('dist', path), bytes]),
+  Object.entries(await packedLibraries([modules.plugin])).map(([path, bytes]) => [relative('dist', path), bytes]),
 )
-const page = packageRecorder()
-const inspector = compressPage(await bundlePage([page.plugin]))
+const inspector = compressPage(await bundlePage([modules.plugin]))
 /** What is made for the executable, by its name under `dist/`. */
 const made: Record<string, Uint8Array | string> = {
   ...tables,
@@ -69,6 +70,7 @@ const made: Record<string, Uint8Array | string> = {
   [basename(SCENARIOS_FILE)]: scenariosAsJson(),
   [basename(PAGE_FILE)]: inspector,
   ...(site && { [basename(SITE_FILE)]: site }),
+  [basename(NOTICES_FILE)]: '',
 }
 /** Swagger UI's own files and ours behind it; everything the page loads comes from the executable. */
 const swaggerAssets = [
@@ -97,15 +99,21 @@ async function checkedOut(commit?: string): Promise<{ commit: string; modified: 
 
 const ENTRIES = ['src/main.ts', ...WORKERS]
 
-/** The licenses of the packages whose modules, data or files are embedded. A bundle that is thrown away tells which modules those are. */
-async function notices(): Promise<Uint8Array> {
-  const modules = packageRecorder()
-  const entrypoints = ENTRIES.map((path) => join(root, path))
-  const plugins = [modules.plugin, embeddable(ownPlatform)]
-  const { success, logs } = await Bun.build({ root, entrypoints, target: 'bun', splitting: true, plugins })
-  if (!success) throw new AggregateError(logs, 'the modules of the executable could not be listed')
+/** The licenses of the packages whose modules, data or files are embedded. */
+function notices(): Uint8Array<ArrayBuffer> {
   const others = [...EMBEDDED_FILES.map(folderOf), ...(site ? sitePackages(site) : []).map((path) => join(root, path))]
-  return packNotices(licenseNotices([...modules.folders, ...page.folders, ...others]))
+  return packNotices(licenseNotices([...modules.folders, ...others]))
+}
+
+/** A bundler's plugin that puts the notices in place of an empty file, once every module is known. */
+const noticing: Bun.BunPlugin = {
+  name: 'noticing',
+  setup(builder) {
+    builder.onLoad({ filter: new RegExp(`${basename(NOTICES_FILE)}$`) }, async ({ defer }) => {
+      await defer()
+      return { contents: notices(), loader: 'file' }
+    })
+  },
 }
 
 /** Types of files that are embedded as they are. */
@@ -129,7 +137,7 @@ async function compile(platform: string, outfile: string): Promise<void> {
     minify: { whitespace: true, syntax: true },
     // Else the paths of this machine are in packages that were written for CommonJS, and nothing is there at run time.
     define: { BUILT_FROM: JSON.stringify(builtFrom), __dirname: '"."', __filename: '"."' },
-    plugins: [embeddable(platform), unpacking],
+    plugins: [embeddable(platform), unpacking, noticing, modules.plugin],
     compile: {
       outfile,
       target: `bun-${platform.replace('win32', 'windows')}` as Bun.Build.CompileTarget,
@@ -139,6 +147,7 @@ async function compile(platform: string, outfile: string): Promise<void> {
     },
   })
   if (!result.success) throw new AggregateError(result.logs, `building for ${platform} failed`)
+  await Bun.write(join(root, NOTICES_FILE), notices())
   // Where a running program can read its own file, and no signature says what is in that.
   if (platform.startsWith('linux')) {
     const files = Object.entries(tables).map(([name, bytes]) => [`dist/${name}`, bytes] as const)
@@ -178,7 +187,6 @@ const documents = (): ArchiveEntry[] =>
     bytes: readFileSync(join(root, path)),
   }))
 
-made[basename(NOTICES_FILE)] = await notices()
 mkdirSync(dist, { recursive: true })
 for (const [name, bytes] of Object.entries(made)) await Bun.write(join(dist, name), bytes)
 const platform = platforms.find((known) => known === flags.platform)
