@@ -50,18 +50,20 @@ const emptyDatabases = Object.entries(EMPTY).map(
   ([kind, { asset }]) => [asset, newDatabase(kind as keyof typeof EMPTY)] as const,
 )
 const outlines = Object.entries(compiledSchemas()).map(([name, json]) => [compiledSchemaFile(name), json] as const)
-const page = packageRecorder()
+/** The packages of every module that is bundled. */
+const modules = packageRecorder()
 /** What is made for the executable, by its path. */
 const made: Record<string, Uint8Array | string> = {
   ...tables,
   ...Object.fromEntries([...emptyDatabases, ...outlines]),
-  ...(await packedLibraries()),
+  ...(await packedLibraries([modules.plugin])),
   [PLACES_FILE]: NO_PLACES,
   [SHIPPED]: JSON.stringify(embeddedFixtures(fixtureSubjects)),
   [SEED_FILE]: seedAsJson(),
   [SCENARIOS_FILE]: scenariosAsJson(),
-  [PAGE_FILE]: compressPage(await bundlePage([page.plugin])),
+  [PAGE_FILE]: compressPage(await bundlePage([modules.plugin])),
   ...(site && { [SITE_FILE]: site }),
+  [NOTICES_FILE]: '',
 }
 /** Swagger UI's own files and ours behind it; everything the page loads comes from the executable. */
 const swaggerAssets = [
@@ -90,15 +92,21 @@ async function checkedOut(commit?: string): Promise<{ commit: string; modified: 
 
 const ENTRIES = ['src/main.ts', ...WORKERS]
 
-/** The licenses of the packages whose modules, data or files are embedded. A bundle that is thrown away tells which modules those are. */
-async function notices(): Promise<Uint8Array> {
-  const modules = packageRecorder()
-  const entrypoints = ENTRIES.map((path) => join(root, path))
-  const plugins = [modules.plugin, embeddable(ownPlatform)]
-  const { success, logs } = await Bun.build({ root, entrypoints, target: 'bun', splitting: true, plugins })
-  if (!success) throw new AggregateError(logs, 'the modules of the executable could not be listed')
+/** The licenses of the packages whose modules, data or files are embedded. */
+function notices(): Uint8Array<ArrayBuffer> {
   const others = [...EMBEDDED_FILES.map(folderOf), ...(site ? sitePackages(site) : []).map((path) => join(root, path))]
-  return packNotices(licenseNotices([...modules.folders, ...page.folders, ...others]))
+  return packNotices(licenseNotices([...modules.folders, ...others]))
+}
+
+/** A bundler's plugin that puts the notices in place of an empty file, once every module is known. */
+const noticing: Bun.BunPlugin = {
+  name: 'noticing',
+  setup(builder) {
+    builder.onLoad({ filter: /[\\/]notices\.json\.gz$/ }, async ({ defer }) => {
+      await defer()
+      return { contents: notices(), loader: 'file' }
+    })
+  },
 }
 
 /** Types of files that are embedded as they are. */
@@ -122,7 +130,7 @@ async function compile(platform: string, outfile: string): Promise<void> {
     minify: { whitespace: true, syntax: true },
     // Else the paths of this machine are in packages that were written for CommonJS, and nothing is there at run time.
     define: { BUILT_FROM: JSON.stringify(builtFrom), __dirname: '"."', __filename: '"."' },
-    plugins: [embeddable(platform), unpacking],
+    plugins: [embeddable(platform), unpacking, noticing, modules.plugin],
     compile: {
       outfile,
       target: `bun-${platform.replace('win32', 'windows')}` as Bun.Build.CompileTarget,
@@ -132,6 +140,7 @@ async function compile(platform: string, outfile: string): Promise<void> {
     },
   })
   if (!result.success) throw new AggregateError(result.logs, `building for ${platform} failed`)
+  await Bun.write(join(root, NOTICES_FILE), notices())
   // Where a running program can read its own file, and no signature says what is in that.
   if (platform.startsWith('linux')) writePlaces(outfile, tables)
   if (platform === 'darwin-x64') {
@@ -168,7 +177,6 @@ const documents = (): ArchiveEntry[] =>
     bytes: readFileSync(join(root, path)),
   }))
 
-made[NOTICES_FILE] = await notices()
 mkdirSync(dist, { recursive: true })
 for (const [path, bytes] of Object.entries(made)) await Bun.write(join(root, path), bytes)
 const platform = platforms.find((known) => known === flags.platform)

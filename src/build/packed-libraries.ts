@@ -8,9 +8,9 @@ const root = join(import.meta.dir, '..', '..')
 /** The libraries, by the names that they are imported with. */
 const PACKED = ['mammoth', 'node-html-markdown', 'unpdf']
 
-/** Their compressed bundles, by path from the project's root. */
-export async function packedLibraries(): Promise<Record<string, Uint8Array>> {
-  const bundles = PACKED.map(async (name) => [packedFile(name), await bundle(name)] as const)
+/** Their compressed bundles, by path from the project's root; `plugins` see their modules. */
+export async function packedLibraries(plugins: Bun.BunPlugin[]): Promise<Record<string, Uint8Array>> {
+  const bundles = PACKED.map(async (name) => [packedFile(name), await bundle(name, plugins)] as const)
   return Object.fromEntries(await Promise.all(bundles))
 }
 
@@ -18,9 +18,10 @@ export async function packedLibraries(): Promise<Record<string, Uint8Array>> {
 const exportsOf = async (library: string): Promise<string[]> =>
   Object.keys(await import(library)).filter((name) => /^[\w$]+$/.test(name))
 
-async function bundle(name: string): Promise<Uint8Array> {
+async function bundle(name: string, plugins: Bun.BunPlugin[]): Promise<Uint8Array> {
   const entry = join(root, 'library.js')
   const { success, logs, outputs } = await Bun.build({
+    plugins,
     entrypoints: [entry],
     files: { [entry]: `export { ${await exportsOf(name)} } from ${JSON.stringify(name)}` },
     target: 'bun',
