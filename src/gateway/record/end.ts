@@ -10,6 +10,7 @@ import { storageError } from '../../contract/core/storage-error.ts'
 import type { TraceRecord } from '../../contract/core/trace.ts'
 import type { Allowance } from '../../lib/allowance.ts'
 import { realClock } from '../../lib/clock.ts'
+import { inOneGo } from '../../lib/in-one-go.ts'
 import { jsonInSlices } from '../../lib/json-slices.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { isLarge } from '../../lib/slices.ts'
@@ -105,7 +106,9 @@ async function save(
     const stored = assembling ? await assembling : storedAnswer(recording, guard)
     const preparing = redaction?.prepare([call.text, recording.rendered, stored.text])
     if (preparing) await preparing
-    const { answer, texts } = redactedTexts(recording, stored, redaction)
+    const { answer, texts } = redaction
+      ? await inOneGo(() => redactedTexts(recording, stored, redaction))
+      : { answer: stored, texts: { request: call.text, rendered: recording.rendered } }
     const record = traceOf(recording, outcome, { usage: answer.usage, guard })
     redaction?.record(record)
     const about = { recording, record, answer, texts, result, redaction, allowance: headers }
@@ -180,17 +183,15 @@ interface KeptConnection {
 /** The texts of the request that are stored. */
 type RequestTexts = Record<'request' | 'rendered', string>
 
-/** The stored texts of a call, and the entries of its response, without secrets while cassettes are in use. */
+/** The stored texts of a call, and the entries of its response, without secrets. */
 function redactedTexts(
   { call, rendered }: TraceRecorder,
   answer: StoredAnswer,
-  redaction: TraceRedaction | undefined,
+  redaction: TraceRedaction,
 ): { answer: StoredAnswer; texts: RequestTexts } {
-  const request = call.text
-  if (!redaction) return { answer, texts: { request, rendered } }
   // The response first, which is the order of the placeholders.
   const redacted = redactedAnswer(answer, redaction)
-  return { answer: redacted, texts: { request: redaction.text(request), rendered: redaction.text(rendered) } }
+  return { answer: redacted, texts: { request: redaction.text(call.text), rendered: redaction.text(rendered) } }
 }
 
 function redactedAnswer(answer: StoredAnswer, redaction: TraceRedaction): StoredAnswer {
