@@ -3,7 +3,7 @@ import type { Interaction, RecordedAttempt, UpstreamRequest } from '../contract/
 import { cassetteKey } from '../contract/core/cassette-key.ts'
 import { type BegunAttempt, conversationTurn, type EndedAttempt, requestOf } from './noted.ts'
 import { createRedactor, type Redactor, type RedactorChange, type RedactorOptions } from './redact.ts'
-import { type CassetteWriter, type NewHeader, openCassette } from './write.ts'
+import { CassetteWriter, type NewHeader } from './write.ts'
 
 /** A session that is recorded from now on. */
 export interface NewRecording {
@@ -83,7 +83,7 @@ export class SessionRecording {
     this.#session = session
     this.#header = header
     this.#redactor = createRedactor(redaction, { found: (change) => this.#found.push(change) })
-    this.#writer = openCassette(folder, header, {
+    this.#writer = new CassetteWriter(folder, header, {
       report: (problem) => {
         this.#problem = problem
         report(problem)

@@ -29,11 +29,7 @@ export const problemLine = (
   return printableLine(`the recording of session '${session}' ${what}: ${file}: ${reason}`)
 }
 
-/** Starts the recording of a session. Nothing is thrown: what cannot be written is reported once, in one line. */
-export const openCassette = (...recording: ConstructorParameters<typeof CassetteWriter>): CassetteWriter =>
-  new CassetteWriter(...recording)
-
-/** Records the interactions of one session. */
+/** Records the interactions of one session. Nothing is thrown: what cannot be written is reported once, in one line. */
 export class CassetteWriter {
   /** The file that will contain them. */
   readonly file: string

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openCassette } from '../../src/cassettes/write.ts'
+import { CassetteWriter } from '../../src/cassettes/write.ts'
 import { DriftJson } from '../../src/cli/print/report-schemas.ts'
 import type { UpstreamRequest } from '../../src/contract/core/cassette.ts'
 import { runCommand } from '../support/cli.ts'
@@ -34,7 +34,7 @@ const sent: { url: string; headers: Headers; body: unknown }[] = []
 async function record(session: string, texts: readonly string[]): Promise<void> {
   const problems: string[] = []
   const header = { session, recorded: '2026-11-26', understudy: '1.0.0', volatile: [], redact: [] }
-  const writer = openCassette(join(folder, 'cassettes'), header, { report: (problem) => problems.push(problem) })
+  const writer = new CassetteWriter(join(folder, 'cassettes'), header, { report: (problem) => problems.push(problem) })
   for (const text of texts) {
     const bytes = new TextEncoder().encode(JSON.stringify(completion))
     const response = {

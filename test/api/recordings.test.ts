@@ -150,6 +150,22 @@ test('recording: writes in a pause, and after five seconds without one', async (
   }
 })
 
+test('recording: writes large requests without a pause before they fill the memory', async () => {
+  jest.useFakeTimers()
+  try {
+    const { recorder, call } = recording('large')
+    const large = 'a'.repeat(2 ** 20)
+    for (let calls = 0; calls < 40; calls++) {
+      await call(large, 'b')
+      jest.advanceTimersByTime(10)
+      await nextTurn()
+    }
+    while (!recorder.recorded()[0]?.attempts) await nextTurn()
+  } finally {
+    jest.useRealTimers()
+  }
+})
+
 test('recording: writes a response a second later although one that was sent before is still in progress', async () => {
   jest.useFakeTimers()
   try {

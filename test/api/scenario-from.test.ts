@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openCassette } from '../../src/cassettes/write.ts'
+import { CassetteWriter } from '../../src/cassettes/write.ts'
 import type { RecordedAttempt } from '../../src/contract/core/cassette.ts'
 import { ScenarioFile } from '../../src/scenarios/schema.ts'
 import { runCommand } from '../support/cli.ts'
@@ -276,7 +276,7 @@ describe('scenario from a cassette', () => {
   /** Writes a cassette with one call for each attempt, and makes a scenario from it. */
   async function fromAttempts(session: string, attempts: readonly RecordedAttempt[]) {
     const header = { session, recorded: '2026-11-26', understudy: '1.0.0', volatile: [], redact: [] }
-    const writer = openCassette(join(cwd, 'cassettes'), header, {
+    const writer = new CassetteWriter(join(cwd, 'cassettes'), header, {
       report: (problem) => {
         throw new Error(problem)
       },

@@ -1,7 +1,7 @@
 // Interactions and cassettes for tests.
 import { readFileSync } from 'node:fs'
 import { readCassette } from '../../src/cassettes/read.ts'
-import { type NewHeader, openCassette } from '../../src/cassettes/write.ts'
+import { CassetteWriter, type NewHeader } from '../../src/cassettes/write.ts'
 import type { Cassette, Frame, Interaction, RecordedAttempt } from '../../src/contract/core/cassette.ts'
 
 /** The header of a new cassette. */
@@ -54,7 +54,7 @@ export async function writeCassette(
   interactions: readonly Interaction[],
 ): Promise<Cassette & { text: string }> {
   const problems: string[] = []
-  const writer = openCassette(folder, header, { report: (problem) => problems.push(problem) })
+  const writer = new CassetteWriter(folder, header, { report: (problem) => problems.push(problem) })
   await Promise.all(interactions.map((interaction) => writer.append(interaction)))
   await writer.finish()
   if (problems.length > 0) throw new Error(problems.join('\n'))

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { checkCassette } from '../../src/cassettes/check.ts'
 import { readCassette } from '../../src/cassettes/read.ts'
-import { openCassette } from '../../src/cassettes/write.ts'
+import { CassetteWriter } from '../../src/cassettes/write.ts'
 import type { Interaction, RecordedAttempt } from '../../src/contract/core/cassette.ts'
 import { answered, chatInteraction, frame, newHeader, writeCassette } from '../support/cassettes.ts'
 import { emptyFolder } from '../support/server.ts'
@@ -137,7 +137,7 @@ describe('renewed cassette', () => {
 
   test('takes the place of the older one only at its end', async () => {
     const { text, file } = await writeCassette(folder.path, newHeader('s'), [turnOf('a', answered())])
-    const writer = openCassette(folder.path, newHeader('s'), { report: () => {} })
+    const writer = new CassetteWriter(folder.path, newHeader('s'), { report: () => {} })
     await writer.append(turnOf('b', answered()))
     expect(readFileSync(file, 'utf8')).toBe(text)
     expect(readdirSync(folder.path).sort()).toEqual(['s.yaml', 's~incomplete.yaml'])
@@ -151,7 +151,7 @@ describe('renewed cassette', () => {
 
   test('stays as it is when the recording is ended twice or continued after its end, which is reported', async () => {
     const problems: string[] = []
-    const writer = openCassette(folder.path, newHeader('s'), { report: (problem) => problems.push(problem) })
+    const writer = new CassetteWriter(folder.path, newHeader('s'), { report: (problem) => problems.push(problem) })
     await writer.append(turnOf('a', answered()))
     await Promise.all([writer.finish(), writer.finish()])
     const text = readFileSync(writer.file, 'utf8')
@@ -166,7 +166,7 @@ describe('renewed cassette', () => {
   test('is reported once when its folder cannot be written', async () => {
     writeFileSync(join(folder.path, 'file'), '')
     const problems: string[] = []
-    const writer = openCassette(join(folder.path, 'file'), newHeader('s'), {
+    const writer = new CassetteWriter(join(folder.path, 'file'), newHeader('s'), {
       report: (problem) => problems.push(problem),
     })
     await writer.append(turnOf('a', answered()))
@@ -186,7 +186,7 @@ describe('renewed cassette', () => {
     const text = 'interactions:\n- request: {method: POST}\n  response: {status: {code: 200}}\nversion: 1\n'
     writeFileSync(file, text)
     const problems: string[] = []
-    const writer = openCassette(folder.path, newHeader('vcr'), { report: (problem) => problems.push(problem) })
+    const writer = new CassetteWriter(folder.path, newHeader('vcr'), { report: (problem) => problems.push(problem) })
     await writer.append(turnOf('a', answered()))
     await writer.finish()
     expect(problems).toEqual([
@@ -199,7 +199,10 @@ describe('renewed cassette', () => {
     const answer = (text: string) => turnOf(text, answered())
     const open = () => {
       const problems: string[] = []
-      return { problems, writer: openCassette(folder.path, newHeader('s'), { report: (one) => problems.push(one) }) }
+      return {
+        problems,
+        writer: new CassetteWriter(folder.path, newHeader('s'), { report: (one) => problems.push(one) }),
+      }
     }
     const isStopped = [
       expect.stringMatching(

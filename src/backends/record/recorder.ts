@@ -42,7 +42,10 @@ interface RecorderOptions {
 
 /** Attempts that have ended are packed so many ms later, together. */
 const BATCH_MS = 20
-/** They are handed over when as long nothing has begun or ended, and after so many ms in any case: at full load, the worker would take time from calls. */
+/**
+ * They are handed over when nothing has begun or ended for as long, and after so many ms in any case. At full load, the worker would take time
+ * from calls.
+ */
 const MAX_HELD_MS = 5_000
 /** So many ms an attempt waits for those that were sent before it: the order of placeholders and of the file is that of sending. */
 const MAX_WAIT_MS = 1_000
@@ -123,7 +126,7 @@ export class Recorder implements AttemptSink {
       this.#lose(this.#sessionOf(attempt), this.#end)
       return
     }
-    this.#backlog.add({ count: 1, bytes: attempt.size })
+    this.#backlog.add({ count: 1, bytes: sizeOf(attempt) })
     this.#events++
     this.#schedule()
   }
@@ -200,7 +203,7 @@ export class Recorder implements AttemptSink {
         else {
           one.attempts.delete(attempt)
           ended.push({ number, session, attempt: recordedAttempt(attempt) })
-          bytes += attempt.size
+          bytes += sizeOf(attempt)
         }
       }
       if (!one.isOpened) opened.push(this.#newRecording(session))
@@ -278,6 +281,10 @@ export class Recorder implements AttemptSink {
     this.#options.report(recorded.problem)
   }
 }
+
+/** About how many bytes of an attempt are in memory. */
+const sizeOf = ({ size, init: { body } }: NotedAttempt): number =>
+  size + (typeof body === 'string' || body instanceof Uint8Array ? body.length : 0)
 
 /** What is recorded of an attempt that has ended. */
 function recordedAttempt(noted: NotedAttempt): RecordedAttempt {

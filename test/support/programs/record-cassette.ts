@@ -1,10 +1,10 @@
 // Records the cassette of a session without end, and prints a line for each interaction that is written. Arguments: folder and the
 // size of a response in bytes.
-import { openCassette } from '../../../src/cassettes/write.ts'
+import { CassetteWriter } from '../../../src/cassettes/write.ts'
 import { answered, chatInteraction, frame, newHeader } from '../cassettes.ts'
 
 const [, , folder = '', size = '1'] = process.argv
-const writer = openCassette(folder, newHeader('killed'), {
+const writer = new CassetteWriter(folder, newHeader('killed'), {
   report: (problem) => {
     process.stdout.write(`problem ${problem}\n`)
   },
