@@ -50,7 +50,7 @@ const keys = Object.keys(SETTINGS) as Key[]
 /** Whether a setting is a list, whose flag may be repeated and whose variable is separated by commas. */
 export const isList = (key: string): boolean => Array.isArray(SETTINGS[key as Key].fallback)
 
-/** The default of a setting as a file has it, with its unit; empty if there is none. */
+/** The default of a setting as it is written in a file, with its unit; empty if the setting has no default. */
 export function writtenDefault({ fallback, takes }: { fallback: unknown; takes?: string }): string {
   if (fallback === undefined || typeof fallback === 'object') return ''
   if (takes === 'SIZE') return `${Number(fallback) / 2 ** 20}MiB`

@@ -58,7 +58,7 @@ export const sumOf = <Item>(items: readonly Item[], number: (item: Item) => numb
   items.reduce((sum, item) => sum + number(item), 0)
 
 /**
- * The index of the first item that passes a test, of a list in which all items behind it pass it, too; the length if there is none.
+ * The index of the first item that passes a test, in a list whose items from there on all pass it; the length of the list if none does.
  * @example
  * firstIndex([1, 3, 5], (number) => number > 2) // => 1
  */
