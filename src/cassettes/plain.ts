@@ -57,17 +57,15 @@ const STARTS: readonly string[] = [
 ]
 /** White space, also in escapes, and as the bytes of UTF-8. */
 const SPACE = '(?:\\s|\\\\[a-z]|[^\\x00-\\x7f]){1,12}'
-/** The same in either case. */
-const STARTS_IN_ANY_CASE: readonly string[] = [
-  ...[`bearer${SPACE}`, `basic${SPACE}`, 'hooks\\.slack'],
-  ...['password', 'passphrase', 'passcode', 'passwort', 'wachtwoord', 'pin', 'pin code', 'secret', 'secret key'].map(
-    isSaid,
-  ),
-  ...['api key', 'access key', 'token'].map(isSaid),
+/** Words behind which a secret may stand, in either case, and what must follow them. */
+const WORDS: readonly (readonly [word: string, rest: string])[] = [
+  ...['bearer', 'basic'].map((word) => [word, SPACE] as const),
+  ['hooks', '\\.slack'],
+  ...[
+    ...['password', 'passphrase', 'passcode', 'passwort', 'wachtwoord', 'pin', 'pin code', 'secret', 'secret key'],
+    ...['api key', 'access key', 'token'],
+  ].map((word) => [word, `${SPACE}(?:is|was)`] as const),
 ]
-function isSaid(name: string): string {
-  return `${name}${SPACE}(?:is|was)`
-}
 
 /** The number of two characters, regardless of their case. */
 const pairOf = (first: number, second: number): number => ((lower[first] ?? 0) << 7) | (lower[second] ?? 0)
@@ -75,21 +73,31 @@ const [UPPER_A, UPPER_Z] = [65, 90]
 const lower = Uint8Array.from({ length: 128 }, (_, code) => (code >= UPPER_A && code <= UPPER_Z ? code | 32 : code))
 const pairIn = (text: string): number => pairOf(text.charCodeAt(0), text.charCodeAt(1))
 
-/** The patterns by their first two characters. */
-const starts: (readonly RegExp[])[] = []
-for (const [list, flags] of [[STARTS, 'y'] as const, [STARTS_IN_ANY_CASE, 'iy'] as const])
-  for (const [pair, all] of Map.groupBy(list, pairIn))
-    starts[pair] = [...(starts[pair] ?? []), new RegExp(all.join('|'), flags)]
-
 /** The number of three characters by five bits of each: upper and lower case are the same, and few others. */
 const tripleOf = (first: number, second: number, third: number): number =>
   ((first & 31) << 10) | ((second & 31) << 5) | (third & 31)
-/** Whether a pattern may match a text with these three characters. Most words that begin like one differ in the third. */
+const tripleIn = (text: string): number => tripleOf(text.charCodeAt(0), text.charCodeAt(1), text.charCodeAt(2))
+
+/** The keys by their first two characters. */
+const keys = new Map<number, RegExp>()
+for (const [pair, all] of Map.groupBy(STARTS, pairIn)) keys.set(pair, new RegExp(all.join('|'), 'y'))
+/** The words by their first three characters. */
+const words = new Map<number, { length: number; pattern: RegExp }[]>()
+for (const [word, rest] of WORDS)
+  words.getOrInsert(tripleIn(word), []).push({ length: word.length, pattern: new RegExp(word + rest, 'iy') })
+
+/** Whether a key or word may begin with three characters. Most words that begin like one differ in the third. */
 const isStart = new Uint8Array(1 << 15)
-for (const pattern of [...STARTS, ...STARTS_IN_ANY_CASE]) {
+for (const triple of words.keys()) isStart[triple] = 1
+for (const pattern of STARTS) {
   const [first, second, third] = [pattern.charCodeAt(0), pattern.charCodeAt(1), pattern.charCodeAt(2)]
   const isAny = !/^..[\w-](?![?*+{|])/.test(pattern)
   for (let code = 0; code < 32; code++) if (isAny || code === (third & 31)) isStart[tripleOf(first, second, code)] = 1
+}
+
+/** A table by character code, with 1 for the ASCII characters of which something is true. */
+function tableOf(is: (character: string) => boolean): Uint8Array {
+  return Uint8Array.from({ length: 128 }, (_, code) => (is(String.fromCharCode(code)) ? 1 : 0))
 }
 
 /** The last two characters of names of secrets. */
@@ -139,8 +147,11 @@ export function isPlain(text: string): boolean {
     before = kind
     if (kind === SEPARATOR) continue
     if (kind === LETTER) {
-      if (follows !== LETTER && beginsSecret(text, at, follows !== DIGIT)) return false
+      if (follows !== LETTER && isSuspicious(text, at) && beginsSecret(text, at, follows !== DIGIT)) return false
       while (at + 1 < length && at + 1 !== escaped && isLetter(text.charCodeAt(at + 1))) at++
+    } else if (kind === DIGIT) {
+      if (follows !== DIGIT && mayBeNumber(text, at, follows)) return false
+      while (at + 1 < length && at + 1 !== escaped && isDigit(text.charCodeAt(at + 1))) at++
     } else if (kind === ESCAPE) {
       if (!isUsualEscape(text, at)) return false
       escaped = at + 2
@@ -149,20 +160,23 @@ export function isPlain(text: string): boolean {
   return true
 }
 
+/** Whether a digit begins a number that is found, or stands in a key: those of Azure have their mark in the middle. */
+function mayBeNumber(text: string, at: number, follows: number): boolean {
+  return follows === LETTER ? text[at] === '9' && text.startsWith('JQQJ9', at - 4) : beginsNumber(text, at)
+}
+
 /** Whether something may be found that a character begins, or that is recognized by it. */
 function mayFind(text: string, at: number, kind: number, follows: number): boolean {
   switch (kind) {
-    case DIGIT:
-      // Keys of Azure have their mark in the middle.
-      return follows === LETTER ? text.startsWith('JQQJ9', at - 4) : follows !== DIGIT && beginsNumber(text, at)
     case SEARCHED:
       return true
     case COLON:
       return followsName(text, at)
     case HYPHEN:
-      return isMatch(KEY_PART, text, at) || (follows !== LETTER && follows !== DIGIT && isMatch(FLAG, text, at))
+      if ((text[at - 1] === 'k' || text[at + 1] === 'u') && isMatch(KEY_PART, text, at)) return true
+      return follows !== LETTER && follows !== DIGIT && isMatch(FLAG, text, at)
     case DOT:
-      return isMatch(AFTER_DOT, text, at)
+      return (text[at + 7] === '.' || text[at + 8] === '.') && isMatch(AFTER_DOT, text, at)
     case TAG:
       return text[at + 1] === '/' || text[at + 1] === '\\'
     case JSON_START:
@@ -191,13 +205,26 @@ const IBAN_COUNTRIES =
 const IBAN = new RegExp(`(?:${IBAN_COUNTRIES.join('|')})\\d\\d`, 'iy')
 const PERSONAL = /[A-Z]{2} ?\d\d|[A-Z]{6}\d\d/y
 
+/** Whether to look at a word with `beginsSecret`: most words are ruled out by their first three characters. */
+function isSuspicious(text: string, at: number): boolean {
+  if (at + 2 >= text.length) return true
+  const second = text.charCodeAt(at + 1)
+  const third = text.charCodeAt(at + 2)
+  return isStart[tripleOf(text.charCodeAt(at), second, third)] !== 0 || second <= UPPER_Z || isDigit(third)
+}
+
 function beginsSecret(text: string, at: number, mayBePersonal: boolean): boolean {
   const first = text.charCodeAt(at)
   const second = text.charCodeAt(at + 1)
   if (!(second < 128)) return false
   const third = text.charCodeAt(at + 2)
-  if (isStart[tripleOf(first, second, third)] === 1 && isAnyMatch(starts[pairOf(first, second)] ?? [], text, at))
-    return true
+  const triple = tripleOf(first, second, third)
+  if (isStart[triple] !== 0) {
+    const key = keys.get(pairOf(first, second))
+    if (key && isMatch(key, text, at)) return true
+    for (const { length, pattern } of words.get(triple) ?? [])
+      if (!isLetter(text.charCodeAt(at + length)) && isMatch(pattern, text, at)) return true
+  }
   if (!mayBePersonal) return false
   if (isDigit(third) && isMatch(IBAN, text, at)) return true
   return first <= UPPER_Z && second <= UPPER_Z && isMatch(PERSONAL, text, at)
@@ -205,15 +232,10 @@ function beginsSecret(text: string, at: number, mayBePersonal: boolean): boolean
 const isDigit = (code: number): boolean => code >= 48 && code <= 57
 const isLetter = (code: number): boolean => (code | 32) >= 97 && (code | 32) <= 122
 
-function isAnyMatch(patterns: readonly RegExp[], text: string, at: number): boolean {
-  for (const pattern of patterns) if (isMatch(pattern, text, at)) return true
-  return false
-}
-
 /** Digits of the shortest number that is found, and what may stand between two of them. */
 const MIN_DIGITS = 7
 const MAX_GAP = 4
-const IN_NUMBER = '-. ()/\\'
+const isInNumber = tableOf((character) => '-. ()/\\'.includes(character))
 /** The times of responses, which are not telephone numbers. */
 const CREATED = /(?<="created(?:_at)?": ?)\d{10}(?=[,}])/y
 
@@ -221,10 +243,11 @@ function beginsNumber(text: string, start: number): boolean {
   let digits = 0
   let gap = 0
   for (let at = start; at < text.length && digits < MIN_DIGITS && gap < MAX_GAP; at++) {
-    if (isDigit(text.charCodeAt(at))) {
+    const code = text.charCodeAt(at)
+    if (isDigit(code)) {
       digits++
       gap = 0
-    } else if (IN_NUMBER.includes(text[at] ?? '')) gap++
+    } else if (isInNumber[code] === 1) gap++
     else break
   }
   return digits >= MIN_DIGITS && !isMatch(CREATED, text, start)
@@ -241,20 +264,14 @@ function isUsualEscape(text: string, at: number): boolean {
 /** The position of the last character that is no white space or quotation mark, escaped or not. */
 function skipSpace(text: string, end: number): number {
   let at = end
-  for (; at >= 0; at--) {
-    const code = text.charCodeAt(at)
-    const isSkipped = code <= 32 || code >= 128 || code === BACKSLASH || code === 34 || code === 39 || code === 96
-    if (!isSkipped && text.charCodeAt(at - 1) !== BACKSLASH) break
-  }
+  while (at > 0 && (isSkipped[text.charCodeAt(at)] !== 0 || text.charCodeAt(at - 1) === BACKSLASH)) at--
   return at
 }
+const isSkipped = tableOf((character) => character <= ' ' || '\\"\'`'.includes(character))
 
 const MAX_NAME = 80
 /** Letters, digits, `_`, and what separates words. */
-const isInName = (code: number): boolean => {
-  const kind = kinds[code]
-  return kind === LETTER || kind === DIGIT || kind === HYPHEN || kind === DOT || code === 95 || code <= 32
-}
+const isInName = tableOf((character) => character <= ' ' || /[\w.-]/.test(character))
 const SECRET_ACCESS_KEY = /secret_?access_?key$/i
 
 /** Whether a colon follows a name that may be that of a secret. */
@@ -262,16 +279,11 @@ function followsName(text: string, colon: number): boolean {
   const last = skipSpace(text, colon - 1)
   if (last < 1 || isNameEnd[pairOf(text.charCodeAt(last - 1), text.charCodeAt(last))] !== 1) return false
   let start = last
-  let hash = text.charCodeAt(last)
-  for (; start > 0 && last - start < MAX_NAME; start--) {
-    const code = text.charCodeAt(start - 1)
-    if (!isInName(code)) break
-    hash = (Math.imul(hash, 31) + code) | 0
-  }
+  while (start > 0 && last - start < MAX_NAME && isInName[text.charCodeAt(start - 1)] === 1) start--
   // White space that is escaped is part of a name, too.
   const outside = text.charCodeAt(start - 1)
   if (outside === BACKSLASH || outside >= 128) return true
-  const place = hash & (MAX_NAMES - 1)
+  const place = placeOf(text, start, last)
   const cached = names[place]
   if (cached?.name.length === last + 1 - start && text.startsWith(cached.name, start)) return cached.may
   const name = text.slice(start, last + 1)
@@ -280,8 +292,14 @@ function followsName(text: string, colon: number): boolean {
   return may
 }
 
-/** By a checksum of the name: bodies repeat few names. */
+/** Names by their length and three of their characters: bodies repeat few names. */
 const MAX_NAMES = 512
+const placeOf = (text: string, start: number, last: number): number =>
+  ((last - start) * 31 +
+    text.charCodeAt(start) * 7 +
+    text.charCodeAt((start + last) >> 1) * 5 +
+    text.charCodeAt(last) * 3) &
+  (MAX_NAMES - 1)
 const names = new Array<{ name: string; may: boolean } | undefined>(MAX_NAMES).fill(undefined)
 
 /** Whether a name, or its last word, may be that of a secret. Lists of tokens are one text in pieces. */
@@ -292,6 +310,7 @@ function mayBeName(name: string): boolean {
 
 /** Whether another JSON value ends before one begins: lines of JSON may send a text in pieces. */
 function followsJson(text: string, start: number): boolean {
+  if (start === 0) return false
   const last = text[skipSpace(text, start - 1)]
   return last === '}' || last === ']'
 }
