@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { sampleCacheSize } from '../answers/schemas.ts'
 import { textCacheSizes } from '../answers/text-answer.ts'
 import type { Spending } from '../backends/forward/spending.ts'
-import { describedObject } from '../contract/core/described.ts'
+import { describedObject, describedOrNull } from '../contract/core/described.ts'
 import type { Route } from '../contract/core/route.ts'
 import { damagedRowCount } from '../db/damaged-rows.ts'
 import type { StoreSize } from '../db/row-budget.ts'
@@ -22,11 +22,11 @@ const metrics = lazy<typeof import('./metrics.ts')>(() => require('./metrics.ts'
 // Loads a library that a start does not need.
 const images = lazy<typeof import('../answers/image-files.ts')>(() => require('../answers/image-files.ts'))
 
-/** Integers by name, each with its description. */
-const integers = <Name extends string>(meanings: Record<Name, string>) =>
-  Object.fromEntries(
-    Object.entries<string>(meanings).map(([name, meaning]) => [name, z.int().describe(meaning)]),
-  ) as Record<Name, z.ZodInt>
+/** Integers by name, with a description of all and of each. */
+const integers = <Name extends string>(description: string, meanings: Record<Name, string>) => {
+  const each = Object.entries<string>(meanings).map(([name, meaning]) => [name, z.int().describe(meaning)])
+  return describedObject(description, Object.fromEntries(each) as Record<Name, z.ZodInt>)
+}
 
 const Stored = z.object({
   entries: z.int().describe('Number of records.'),
@@ -42,24 +42,19 @@ const Health = z.object({
   uptime_ms: z.int().describe('Milliseconds since the start.'),
   mode: z.string().describe('Whether responses come from fixtures, cassettes, or real providers.'),
   database: z.string().describe('Path of the database, or `:memory:`.'),
-  counts: z
-    .object(
-      integers({
-        sessions: 'Current number of sessions.',
-        sessions_unusable:
-          'Sessions with unusable files, such as damaged ones. GET /_understudy/sessions lists them with the reasons. All other sessions work.',
-        sessions_dropped: 'Sessions removed since the start after --session-ttl without use.',
-        rows_damaged: 'Unreadable database rows since the start. Lists omit them, and the log names each one.',
-        traces: 'Stored traces.',
-        traces_dropped:
-          'Traces removed since the start, oldest first, because of --keep-traces and --keep-trace-bytes.',
-        fixtures: 'Fixtures shared by all sessions.',
-        events_waiting: 'Events that are not applied yet.',
-        events_failed: 'Events that failed since the start, after five attempts. See /_understudy/events.',
-        unknown_path_requests: 'Requests to unknown paths since the start.',
-      }),
-    )
-    .describe('Over all sessions.'),
+  counts: integers('Over all sessions.', {
+    sessions: 'Current number of sessions.',
+    sessions_unusable:
+      'Sessions with unusable files, such as damaged ones. GET /_understudy/sessions lists them with the reasons. All other sessions work.',
+    sessions_dropped: 'Sessions removed since the start after --session-ttl without use.',
+    rows_damaged: 'Unreadable database rows since the start. Lists omit them, and the log names each one.',
+    traces: 'Stored traces.',
+    traces_dropped: 'Traces removed since the start, oldest first, because of --keep-traces and --keep-trace-bytes.',
+    fixtures: 'Fixtures shared by all sessions.',
+    events_waiting: 'Events that are not applied yet.',
+    events_failed: 'Events that failed since the start, after five attempts. See /_understudy/events.',
+    unknown_path_requests: 'Requests to unknown paths since the start.',
+  }),
   fixtures: describedObject('The fixture files.', {
     problem: z
       .string()
@@ -86,42 +81,30 @@ const Health = z.object({
       'Stored responses, response cache, images, and prompt cache. Expired entries are evicted first, then the oldest.',
     ),
   }),
-  workers: z
-    .object(
-      integers({
-        workers: 'Running workers.',
-        jobs: 'Queued or running jobs.',
-        stopped: 'Jobs stopped since the start because they exceeded their time or memory limit.',
-        refused: 'Jobs rejected with 429 since the start because no worker was free in time.',
-        abandoned: 'Jobs abandoned since the start because their clients disconnected.',
-      }),
-    )
-    .describe('Worker threads. They start on demand.'),
-  spending: z
-    .object({
-      calls: z.int().describe('Calls to real providers since the start, including failed ones.'),
-      max_calls: z.int().describe('Limit from `--max-calls`. Null means no limit.').nullable(),
-      cost: z
-        .number()
-        .nullable()
-        .describe(
-          'Cost in USD at list price of the responses with known usage and price. Counted only with --max-cost.',
-        ),
-      max_cost: z.number().describe('Limit in USD from `--max-cost`. Null means no limit.').nullable(),
-      unpriced: z.int().describe('Responses with unknown cost. They count as 0 for --max-cost.'),
-    })
-    .nullable()
-    .describe('Null if forwarding is disabled.'),
-  telemetry: z
-    .object({
-      url: z.string().describe('URL of the collector.'),
-      exported: z.int().describe('Spans accepted by the collector since the start.'),
-      dropped: z.int().describe('Spans that the collector rejected or that exceeded the queue.'),
-      waiting: z.int().describe('Spans waiting to be sent.'),
-      problem: z.string().nullable().describe('Error of the last export. Null if it succeeded.'),
-    })
-    .nullable()
-    .describe('Trace export. Null without --otlp.'),
+  workers: integers('Worker threads. They start on demand.', {
+    workers: 'Running workers.',
+    jobs: 'Queued or running jobs.',
+    stopped: 'Jobs stopped since the start because they exceeded their time or memory limit.',
+    refused: 'Jobs rejected with 429 since the start because no worker was free in time.',
+    abandoned: 'Jobs abandoned since the start because their clients disconnected.',
+  }),
+  spending: describedOrNull('Null if forwarding is disabled.', {
+    calls: z.int().describe('Calls to real providers since the start, including failed ones.'),
+    max_calls: z.int().describe('Limit from `--max-calls`. Null means no limit.').nullable(),
+    cost: z
+      .number()
+      .nullable()
+      .describe('Cost in USD at list price of the responses with known usage and price. Counted only with --max-cost.'),
+    max_cost: z.number().describe('Limit in USD from `--max-cost`. Null means no limit.').nullable(),
+    unpriced: z.int().describe('Responses with unknown cost. They count as 0 for --max-cost.'),
+  }),
+  telemetry: describedOrNull('Trace export. Null without --otlp.', {
+    url: z.string().describe('URL of the collector.'),
+    exported: z.int().describe('Spans accepted by the collector since the start.'),
+    dropped: z.int().describe('Spans that the collector rejected or that exceeded the queue.'),
+    waiting: z.int().describe('Spans waiting to be sent.'),
+    problem: z.string().nullable().describe('Error of the last export. Null if it succeeded.'),
+  }),
 })
 
 /** `GET /_understudy/health`: state and version of the server. It needs no token. */

@@ -1,8 +1,8 @@
 // GET /_understudy/traces/:id/reproduction: files that reproduce a call: a fixture with its response, a scenario with its
 // failures, a test with both.
 
-import { z } from 'zod'
 import { asTemplate } from '../answers/template.ts'
+import { type GeneratedFile, GeneratedFiles } from '../contract/core/control-answers.ts'
 import type { Operation } from '../contract/core/operation.ts'
 import type { Route } from '../contract/core/route.ts'
 import type { AttemptRecord, StoredTrace } from '../contract/core/trace.ts'
@@ -10,25 +10,6 @@ import { yaml } from '../lib/yaml.ts'
 import type { Scenario } from '../scenarios/engine.ts'
 import { unknownTrace } from './traces.ts'
 import { type ControlDeps, controlRoute } from './types.ts'
-
-const GeneratedFile = z.object({
-  name: z.string().describe('Name of the file.'),
-  text: z.string().describe('Text of the file.'),
-  value: z
-    .record(z.string(), z.unknown())
-    .nullable()
-    .describe('Content as JSON, for use in a request. Null for a test.'),
-})
-type GeneratedFile = z.infer<typeof GeneratedFile>
-const GeneratedFiles = z.object({
-  fixture: GeneratedFile.nullable().describe(
-    'A fixture that returns this response for the same call. Null if there was no response.',
-  ),
-  scenario: GeneratedFile.nullable().describe('A scenario that reproduces the failed attempts. Null if none failed.'),
-  test: GeneratedFile.nullable().describe(
-    'A vitest test that repeats the call. Null if the call cannot be expressed as JSON.',
-  ),
-})
 
 /** The route that generates files to reproduce a call. */
 export function reproduceRoute({ sessionOf, runs, operation }: ControlDeps): Route {
@@ -39,7 +20,7 @@ export function reproduceRoute({ sessionOf, runs, operation }: ControlDeps): Rou
     description: 'A fixture, a scenario, and a test that reproduce a call, each as the text of a file.',
     response: GeneratedFiles,
     errors: [404],
-    handle({ request, params: { id = '' } }): z.infer<typeof GeneratedFiles> {
+    handle({ request, params: { id = '' } }): GeneratedFiles {
       const session = sessionOf(request)
       const trace = session.traces.get(id)
       if (!trace) throw unknownTrace(id, [session])

@@ -1,8 +1,8 @@
 // /_understudy/scenario: the active scenario of the session, with its counters.
 import { z } from 'zod'
+import { ScenarioCheck, type ScenarioPhase, ScenarioReport } from '../contract/core/control-answers.ts'
 import { ApiError } from '../contract/core/error.ts'
 import type { Route } from '../contract/core/route.ts'
-import { RuleReport } from '../contract/core/rule-report.ts'
 import { lazy } from '../lib/lazy.ts'
 import { yaml } from '../lib/yaml.ts'
 import type { Scenario } from '../scenarios/engine.ts'
@@ -16,28 +16,6 @@ import { type ControlDeps, controlRoute } from './types.ts'
 
 const scenarios = lazy<typeof import('../scenarios/load.ts')>(() => require('../scenarios/load.ts'))
 const format = lazy<typeof import('../scenarios/schema.ts')>(() => require('../scenarios/schema.ts'))
-
-/** A time span in which a rule is active. */
-const ScenarioPhase = z.object({
-  rule: z.string().describe('Name of the rule.'),
-  phase: z.enum(['healthy', 'degrading', 'down', 'recovering']).describe('Phase of the rule.'),
-  from_ms: z.number().describe('Milliseconds from the start of the scenario.'),
-  to_ms: z.number().nullable().describe('End in milliseconds from the start of the scenario. Null if open-ended.'),
-})
-type ScenarioPhase = z.infer<typeof ScenarioPhase>
-
-/** The report on the active scenario. */
-const Report = z.object({
-  scenario: z.string().nullable().describe('Name of the active scenario, or null.'),
-  from: z.string().nullable().describe('Source of the scenario.'),
-  text: z.string().nullable().describe('Text of the active scenario in YAML, or null.'),
-  problem: z.string().nullable().describe('Why the current version of the file is not active.'),
-  warnings: z.array(z.string()).describe('Rules that can never be triggered.'),
-  state: z.string().describe('Current state of the scenario, or null.').nullable(),
-  started_at: z.iso.datetime().describe('When the scenario was activated: ISO 8601, or null.').nullable(),
-  rules: z.array(RuleReport).describe('Counts of each rule.'),
-  phases: z.array(ScenarioPhase).describe('Active phases of time-based rules.'),
-})
 
 const Known = z.object({
   object: z.literal('list'),
@@ -63,8 +41,8 @@ export const ScenarioBody = z
 
 /** `/_understudy/scenario`: shows, activates and deactivates the session's scenario; lists the scenarios. */
 export function scenarioRoutes({ sessionOf, runs, operations, observers, earlier }: ControlDeps): Route[] {
-  const shared = { path: '/_understudy/scenario', answerName: 'Scenario', response: Report }
-  const report = (session: Session): z.infer<typeof Report> => {
+  const shared = { path: '/_understudy/scenario', answerName: 'Scenario', response: ScenarioReport }
+  const report = (session: Session): ScenarioReport => {
     const run = runs.current(session)
     return {
       scenario: run?.name ?? null,
@@ -106,8 +84,8 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers, earlier
         'Validates the text of a scenario and reports problems by line, as `understudy check` does. Does not activate it.',
       body: CheckBody,
       examples: { typo: { text: 'name: busy\nrules:\n  - name: often\n    fault: { type: http-errr }\n' } },
-      response: Checked,
-      handle: ({ body: { text } }): z.infer<typeof Checked> => check(text, operations()),
+      response: ScenarioCheck,
+      handle: ({ body: { text } }): ScenarioCheck => check(text, operations()),
     }),
     controlRoute({
       ...shared,
@@ -186,20 +164,8 @@ function phasesOf({ rules }: Scenario): ScenarioPhase[] {
 /** The file name of a scenario in a request. */
 const IN_REQUEST = 'the request'
 
-const Remark = z.object({
-  line: z.int().min(1).describe('Line of the text, from 1.'),
-  column: z.int().min(1).describe('Column in it, from 1.'),
-  message: z.string().describe('What is wrong and what is valid.'),
-})
-const Checked = z.object({
-  valid: z.boolean().describe('Whether the scenario is valid.'),
-  name: z.string().nullable().describe('Name of the scenario, or null if it cannot be read.'),
-  problems: z.array(Remark).describe('Why the scenario is invalid.'),
-  warnings: z.array(Remark).describe('Rules that can never be triggered.'),
-})
-
 /** A message that starts with its position, as for files. */
-function remarkOf(text: string): z.infer<typeof Remark> {
+function remarkOf(text: string): ScenarioCheck['problems'][number] {
   const [, line = '1', column = '1', message = text] = /^.*?:(\d+):(\d+): (.*)$/s.exec(text) ?? []
   return { line: Number(line), column: Number(column), message }
 }
@@ -221,7 +187,7 @@ function scenarioOfText(text: string, param = ''): Scenario {
 
 const CheckBody = z.strictObject({ text: z.string().describe('The text of a scenario, in YAML or JSON.') })
 
-function check(text: string, operations: readonly string[]): z.infer<typeof Checked> {
+function check(text: string, operations: readonly string[]): ScenarioCheck {
   try {
     const source = sourceOf(text)
     const scenario = scenarios().scenarioIn(source, text)

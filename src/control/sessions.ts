@@ -1,6 +1,7 @@
 // /_understudy/sessions: sessions with settings, a scenario and fixtures of their own.
 
 import { z } from 'zod'
+import { ApprovalMode, ClockKind, SessionClock, SessionInfo } from '../contract/core/control-answers.ts'
 import { Duration } from '../contract/core/duration.ts'
 import { ApiError } from '../contract/core/error.ts'
 import { HISTORY_MODES } from '../contract/core/history-mode.ts'
@@ -12,17 +13,6 @@ import { UnusableSession } from '../sessions/refusals.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { chosenScenario, ScenarioBody } from './scenario.ts'
 import { type ControlDeps, controlRoute, InstanceName } from './types.ts'
-
-/** Kind of a session's clock. */
-const ClockKind = z.enum(['real', 'virtual'])
-
-/** The clock of a session. */
-const SessionClock = z.object({
-  kind: ClockKind.describe('A `virtual` clock skips to the next timer instead of waiting.'),
-  now: z.iso.datetime().describe('Current time of the session: ISO 8601.'),
-  frozen: z.boolean().describe('Whether a virtual clock is frozen.'),
-  waiting: z.int().min(0).describe('Pending timers of a virtual clock.'),
-})
 
 const CHANGES = ['advance', 'freeze', 'resume', 'set'] as const
 const ClockChange = z
@@ -45,7 +35,7 @@ const ClockChange = z
   })
 
 /** The clock of a session as a response. */
-function clockOf({ clock }: Session): z.infer<typeof SessionClock> {
+function clockOf({ clock }: Session): SessionInfo['clock'] {
   const now = new Date(clock.now()).toISOString()
   if (clock.kind === 'real') return { kind: 'real', now, frozen: false, waiting: 0 }
   return { kind: 'virtual', now, frozen: clock.frozen, waiting: clock.waiting }
@@ -93,9 +83,6 @@ function clockRoute({ sessions, observers }: ControlDeps): Route {
   })
 }
 
-const Approvals = z
-  .enum(['ask', 'auto'])
-  .describe('Whether tool calls that require approval wait for it or are approved automatically.')
 const Settings = z.strictObject({
   seed: z.int().min(0).optional().describe("Seed of ids and randomness. Default: the server's seed."),
   clock: ClockKind.optional().describe('Default: the setting of the scenario, or of the server.'),
@@ -109,7 +96,7 @@ const Settings = z.strictObject({
     .union([z.string(), ScenarioBody])
     .optional()
     .describe('The name of a known scenario, or a complete scenario.'),
-  approvals: Approvals.default('ask'),
+  approvals: ApprovalMode.default('ask'),
   history: z
     .enum(HISTORY_MODES)
     .optional()
@@ -130,21 +117,6 @@ const NewSession = z.strictObject({
   ...Settings.shape,
 })
 
-const Info = z.object({
-  name: z.string().describe('Name of the session, as used in tokens and headers.'),
-  seed: z.int().describe('Seed of ids and randomness.'),
-  clock: SessionClock.describe('Clock of the session.'),
-  scenario: z.string().describe('The active scenario, or null.').nullable(),
-  approvals: Approvals,
-  fixtures: z.array(z.string()).describe("Names of the session's own fixtures."),
-  calls: z.int().min(0).describe('Number of calls started.'),
-  origin: z
-    .enum(['called', 'made', 'restored'])
-    .describe(
-      'How this process obtained the session: from its first call, by an explicit request, or from a file of an earlier process.',
-    ),
-})
-
 const Problem = z.object({
   session: z.string(),
   message: z.string().describe('What is wrong with the file and how to fix it.'),
@@ -158,12 +130,12 @@ const Reset = Done.extend({
 })
 const all = z.enum(['true', 'false']).default('false').describe('All sessions instead of one.')
 const path = '/_understudy/sessions'
-const one = { answerName: 'Session', response: Info }
+const one = { answerName: 'Session', response: SessionInfo }
 
 const SessionList = z.object({
   object: z.literal('list'),
   instance: InstanceName,
-  data: z.array(Info),
+  data: z.array(SessionInfo),
   problems: z.array(Problem).describe('Sessions whose files could not be loaded.'),
 })
 
@@ -171,7 +143,7 @@ const SessionList = z.object({
 export function sessionRoutes(deps: ControlDeps): Route[] {
   const { about, sessions, sessionOf, runs, fixtures, observers, earlier } = deps
   /** A session in a response. */
-  const info = (session: Session): z.infer<typeof Info> => ({
+  const info = (session: Session): SessionInfo => ({
     name: session.name,
     seed: session.seed,
     clock: clockOf(session),

@@ -4,8 +4,9 @@ import type { KeyValueEntry, KeyValueStore } from '../contract/core/key-value.ts
 import { fingerprint } from '../lib/ids.ts'
 import { once } from '../lib/once.ts'
 import { asObject, sumOf } from '../lib/values.ts'
+import { wholeParts } from '../lib/well-formed.ts'
 import { readRow } from './damaged-rows.ts'
-import { PART, textParts } from './long-texts.ts'
+import { PART } from './long-texts.ts'
 import type { Database } from './open.ts'
 import { type DroppedRows, rowBudget, rowBytes, rowBytesSql, type StoreSize } from './row-budget.ts'
 import type { LargeWrite, Writes } from './writer.ts'
@@ -110,7 +111,7 @@ export function keptStore(
       }
       const name = `${kind}/${id}/${fingerprint(text)}`
       // The row of a part is created just before it is written: all of them at once would block other calls.
-      const steps = textParts(text).map((part, number) => {
+      const steps = wholeParts(text, PART).map((part, number) => {
         const row = once(() =>
           rowOf({ kind: PART_KIND, id: partId(name, number), value: JSON.stringify(part), expires }),
         )

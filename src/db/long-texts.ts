@@ -2,6 +2,7 @@
 // that no transaction blocks other calls. Parts without a trace, left by a killed process, are deleted at the next
 // start.
 import { once } from '../lib/once.ts'
+import { wholeParts } from '../lib/well-formed.ts'
 import type { Database } from './open.ts'
 
 /** The texts of a trace that may be very long. */
@@ -36,7 +37,7 @@ export function longTexts(connection: Database) {
     const bytes: number[] = []
     for (const field of FIELDS) {
       if (texts[field].length <= PART) continue
-      for (const [part, text] of textParts(texts[field]).entries()) {
+      for (const [part, text] of wholeParts(texts[field], PART).entries()) {
         const place = partWrites.length
         partWrites.push(() => {
           statements().insert.run(seq, field, part, text)
@@ -72,15 +73,3 @@ const isShort = ({ request, rendered, answer }: Texts) =>
   request.length <= PART && rendered.length <= PART && answer.length <= PART
 const NO_STEPS: StoredTexts['partWrites'] = []
 const NOTHING_APART = () => null
-
-/** The parts of a text, without cut surrogate pairs. */
-export function textParts(text: string): string[] {
-  const parts: string[] = []
-  for (let begin = 0; begin < text.length; ) {
-    const last = text.charCodeAt(begin + PART - 1)
-    const end = begin + (last >= 0xd800 && last < 0xdc00 ? PART - 1 : PART)
-    parts.push(text.slice(begin, end))
-    begin = end
-  }
-  return parts
-}

@@ -2,9 +2,11 @@
 import { countCached } from '../answers/text-answer.ts'
 import { ApiError } from '../contract/core/error.ts'
 import type { Operation, RenderedAnswer } from '../contract/core/operation.ts'
-import { Transcription, TranscriptionForm, type TranscriptionRequest } from '../contract/router/transcriptions.ts'
 import {
   type AudioFile,
+  Transcription,
+  TranscriptionForm,
+  type TranscriptionRequest,
   Translation,
   TranslationForm,
   type TranslationRequest,

@@ -19,7 +19,6 @@ export interface RegexBudget {
 export const regexBudget = (): RegexBudget => ({ steps: MAX_STEPS })
 
 type Step =
-  | { is: 'char'; code: number; back: boolean }
   | { is: 'test'; test(code: number): boolean; back: boolean }
   | { is: 'split'; first: number; second: number; number: number }
   | { is: 'jump'; to: number }
@@ -38,8 +37,9 @@ interface Flags {
 }
 const flagText = ({ i, m, s }: Flags) => `u${i ? 'i' : ''}${m ? 'm' : ''}${s ? 's' : ''}`
 
-/** A test whether one character matches a part of an expression, by the rules of the runtime. */
-function characterTest(raw: string, flags: Flags): (code: number) => boolean {
+/** A test whether one character matches a part of an expression, by the rules of the runtime; `plain` is its code point. */
+function characterTest(raw: string, flags: Flags, plain?: number): (code: number) => boolean {
+  if (plain !== undefined && !flags.i) return (code) => code === plain
   const regex = new RegExp(`^(?:${raw})$`, flagText({ ...flags, m: false }))
   const ascii = new Int8Array(128)
   return (code) => {
@@ -96,8 +96,7 @@ class Compiler {
   #node(node: RegexNode, flags: Flags, back: boolean): void {
     switch (node.type) {
       case 'character':
-        if (node.code !== undefined && !flags.i) this.#add({ is: 'char', code: node.code, back })
-        else this.#add({ is: 'test', test: characterTest(node.raw, flags), back })
+        this.#add({ is: 'test', test: characterTest(node.raw, flags, node.code), back })
         return
       case 'group': {
         const { capture, alternatives } = node
@@ -251,19 +250,17 @@ class Search {
     for (;;) {
       this.#taken++
       this.#spend(1)
-      const step = steps[pc] as Step
+      const step = steps[pc++] as Step
       let ok = true
       switch (step.is) {
         case 'match':
           return true
-        case 'char':
         case 'test': {
           ok = step.back ? at > 0 : at < text.length
           if (!ok) break
           const code = codeAt(text, at, step.back)
-          ok = step.is === 'char' ? code === step.code : step.test(code)
+          ok = step.test(code)
           at += step.back ? -widthOf(code) : widthOf(code)
-          pc++
           break
         }
         case 'split':
@@ -278,19 +275,15 @@ class Search {
           break
         case 'save':
           set(step.slot, at)
-          pc++
           break
         case 'clear':
           for (let slot = step.from; slot < step.to; slot++) if (slots[slot] !== -1) set(slot, -1)
-          pc++
           break
         case 'moved':
           ok = slots[step.slot] !== at
-          pc++
           break
         case 'assert':
           ok = step.holds(text, at)
-          pc++
           break
         case 'look': {
           const inner = [...slots]
@@ -307,7 +300,6 @@ class Search {
           const found = step.back ? text.slice(Math.max(0, at - same.length), at) : text.slice(at, at + same.length)
           ok = found === same || (step.ignoreCase && found.toLowerCase() === same.toLowerCase())
           at += step.back ? -same.length : same.length
-          pc++
         }
       }
       while (!ok) {

@@ -1,6 +1,7 @@
 // Writes JSON of large values in slices, so that other calls are answered in between.
 import { canonicalJson } from './canonical.ts'
 import { inSlices } from './slices.ts'
+import { wholeParts } from './well-formed.ts'
 
 /** Items of a list, and UTF-16 units of a text, that are written at once. */
 const ITEMS = 500
@@ -60,13 +61,7 @@ const isPlain = (value: unknown): value is Record<string, unknown> =>
 
 function* textParts(text: string): Generator<string> {
   yield '"'
-  for (let begin = 0; begin < text.length; ) {
-    const last = text.charCodeAt(begin + UNITS - 1)
-    // Surrogate pairs stay together.
-    const end = begin + (last >= 0xd800 && last < 0xdc00 ? UNITS - 1 : UNITS)
-    yield JSON.stringify(text.slice(begin, end)).slice(1, -1)
-    begin = end
-  }
+  for (const part of wholeParts(text, UNITS)) yield JSON.stringify(part).slice(1, -1)
   yield '"'
 }
 

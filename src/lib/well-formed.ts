@@ -45,3 +45,15 @@ export function cutWhole(text: string, length: number): string {
   const cut = text.slice(0, length)
   return cut.isWellFormed() || !text.isWellFormed() ? cut : cut.slice(0, -1)
 }
+
+/** The parts of a text, of at most so many UTF-16 units each, without cut surrogate pairs. */
+export function wholeParts(text: string, length: number): string[] {
+  const parts: string[] = []
+  for (let begin = 0; begin < text.length; ) {
+    const last = text.charCodeAt(begin + length - 1)
+    const end = begin + (last >= 0xd800 && last < 0xdc00 ? length - 1 : length)
+    parts.push(text.slice(begin, end))
+    begin = end
+  }
+  return parts
+}

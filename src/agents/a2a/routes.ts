@@ -1,5 +1,6 @@
 // The A2A routes: the card of each internal agent, and its methods. The library is loaded with the first call.
 import { z } from 'zod'
+import { describedLoose } from '../../contract/core/described.ts'
 import { asRoute, type Route } from '../../contract/core/route.ts'
 import { type BodyLimits, RECORD_VALUES, readBody, readJson } from '../../endpoints/body.ts'
 import { lazy } from '../../lib/lazy.ts'
@@ -25,13 +26,10 @@ const RpcCall = Rpc.extend({
 const RpcAnswer = Rpc.extend({
   id: Rpc.shape.id.describe('Id of the call.'),
   result: z.unknown().describe('Result of the method. Absent if it failed.').optional(),
-  error: z
-    .looseObject({
-      code: z.int().describe('Machine-readable error code.'),
-      message: z.string().describe('Error message.'),
-    })
-    .describe('The error. Absent if it succeeded.')
-    .optional(),
+  error: describedLoose('The error. Absent if it succeeded.', {
+    code: z.int().describe('Machine-readable error code.'),
+    message: z.string().describe('Error message.'),
+  }).optional(),
 })
 const Card = z.looseObject({
   name: z.string().describe('Name of the agent.'),

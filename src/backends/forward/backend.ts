@@ -11,7 +11,7 @@ import { addressesOf, answerCompatible, bareModel, type UpstreamRoute } from './
 import { passedAddressesOf, passOn } from './pass.ts'
 import { bounded, guarded, MAX_RESPONSE } from './provider-response.ts'
 import { createSpending, type Spending } from './spending.ts'
-import { maskedForms, type Received, type SentAttempt, type Transport } from './transport.ts'
+import { maskedForms, type Received, type SentAttempt, type Transport, unconnected } from './transport.ts'
 
 /** Limits of a backend: `spending` counts what is sent, and at most `maxResponse` bytes of a response are read. */
 interface ForwardLimits {
@@ -66,6 +66,15 @@ export function forwardBackend(
       return Promise.reject(error)
     }
   }
+  const receiver =
+    (upstream: Upstream, { signal }: PassedCall, send: Send): UpstreamRoute['receive'] =>
+    async (url, init) => {
+      try {
+        return bounded(upstream, await send(url, init), maxResponse)
+      } catch (error) {
+        throw unconnected(upstream, signal, error)
+      }
+    }
   return {
     passing: {
       takes(model, api) {
@@ -74,8 +83,7 @@ export function forwardBackend(
       },
       pass: (call, request) =>
         forward(call, ({ upstream, passedAddressOf: addressOf }, send) => {
-          const receive: Receive = async (url, init) => bounded(upstream, await send(url, init), maxResponse)
-          return passOn(upstream, call, request, { receive, addressOf })
+          return passOn(upstream, call, request, { receive: receiver(upstream, call, send), addressOf })
         }),
     },
     answer: (call) =>
@@ -88,14 +96,12 @@ export function forwardBackend(
             guarded(upstream, await send(url, init), maxResponse)
           return import('./sdk.ts').then((sdk) => sdk.answerThroughSdk({ ...upstream, modelPackage }, call, respond))
         }
-        const receive: Receive = async (url, init) => bounded(upstream, await send(url, init), maxResponse)
-        return answerCompatible(upstream, call, { receive, addressOf })
+        return answerCompatible(upstream, call, { receive: receiver(upstream, call, send), addressOf })
       }),
   }
 }
 
 type Send = (url: string, init: RequestInit) => Promise<Received>
-type Receive = UpstreamRoute['receive']
 
 const attemptOf = (
   { name: provider }: Upstream,

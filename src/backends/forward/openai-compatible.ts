@@ -7,12 +7,12 @@ import { once } from '../../lib/once.ts'
 import type { JsonObject } from '../../lib/values.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import type { ProviderResponse } from './provider-response.ts'
-import { ACCEPTED, BARE, connected, errorReply, keptHeaders, UNPACKED, unconnected } from './transport.ts'
+import { ACCEPTED, BARE, connected, errorReply, keptHeaders, UNPACKED } from './transport.ts'
 import { onlyUsage } from './usage.ts'
 
 /** How to reach an upstream, with a function that returns the address of a request. */
 export interface UpstreamRoute<Address = AddressOf> {
-  /** Sends a request and returns the provider's response, within limits. */
+  /** Sends a request and returns the provider's response, within limits. Errors are converted by `unconnected`. */
   receive(url: string, init: RequestInit): Promise<ProviderResponse>
   addressOf: Address
 }
@@ -34,12 +34,8 @@ export async function answerCompatible(
   const isForm = operation.body === 'multipart'
   const sent = headersFor(upstream, isForm)
   const body = isForm ? formOf(fields) : JSON.stringify(fields)
-  let response: ProviderResponse
-  try {
-    response = await receive(addressOf(operation, bareModel(model)), { method: 'POST', headers: sent, body, signal })
-  } catch (error) {
-    throw unconnected(upstream, signal, error)
-  }
+  const address = addressOf(operation, bareModel(model))
+  const response = await receive(address, { method: 'POST', headers: sent, body, signal })
   const { status, body: received } = response
   if (status < 200 || status > 299) return errorReply(upstream, response, signal)
   const headers = keptHeaders(response.headers)

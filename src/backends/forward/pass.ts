@@ -8,7 +8,7 @@ import { rememberingAll } from '../../lib/remember.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { keyHeaderOf, type UpstreamRoute } from './openai-compatible.ts'
 import type { ProviderResponse } from './provider-response.ts'
-import { ACCEPTED, BARE, type ChunkReader, headersWith, isOwn, redirected, UNPACKED, unconnected } from './transport.ts'
+import { ACCEPTED, BARE, type ChunkReader, headersWith, isOwn, redirected, UNPACKED } from './transport.ts'
 
 /**
  * Passes one request on.
@@ -22,12 +22,7 @@ export async function passOn(
 ): Promise<Reply> {
   const headers = sentHeaders(upstream, request)
   const init = { method: 'POST', headers, body: bodyFor(request, headers['content-type']), signal }
-  let response: ProviderResponse
-  try {
-    response = await receive(addressOf(operation.name, request.path, request.model.sent), init)
-  } catch (error) {
-    throw unconnected(upstream, signal, error)
-  }
+  const response = await receive(addressOf(operation.name, request.path, request.model.sent), init)
   const { status, headers: received } = response
   // Following the redirect would send the key and the client's request to another server.
   if (status >= 300 && status <= 399) return redirected(upstream, response)

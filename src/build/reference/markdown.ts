@@ -67,11 +67,7 @@ interface Schema {
   items?: Schema
   properties?: Record<string, Schema>
   required?: readonly string[]
-  additionalProperties?: Schema | boolean
-  pattern?: string
   format?: string
-  $ref?: string
-  $defs?: Record<string, Schema>
 }
 
 type Direction = 'input' | 'output'

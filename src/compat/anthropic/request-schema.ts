@@ -1,5 +1,6 @@
 // The request schemas of Anthropic's Messages API.
 import { z } from 'zod'
+import { describedLooseOrNull } from '../../contract/core/described.ts'
 import { Thinking } from '../../contract/router/shared.ts'
 
 /** Block types that provider tools, and the provider itself, add to an assistant's turn. They are accepted and ignored. */
@@ -169,13 +170,10 @@ const ASKED = {
   tools: z.array(Tool).nullish().describe('The tools that the model can call.'),
   tool_choice: ToolChoice.nullish().describe('Whether to call a tool, and which.'),
   thinking: Thinking.nullish(),
-  output_config: z
-    .looseObject({
-      format: JsonFormat.nullish().describe('Format of the response.'),
-      effort: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullish().describe('Reasoning effort.'),
-    })
-    .nullish()
-    .describe('Output settings.'),
+  output_config: describedLooseOrNull('Output settings.', {
+    format: JsonFormat.nullish().describe('Format of the response.'),
+    effort: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullish().describe('Reasoning effort.'),
+  }).optional(),
 }
 
 /** The body of a token count request. */

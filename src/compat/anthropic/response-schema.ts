@@ -1,7 +1,7 @@
 // The response schemas of Anthropic's Messages API: messages, stream events, errors.
 
 import { z } from 'zod'
-import { describedObject } from '../../contract/core/described.ts'
+import { describedObject, describedOrNull } from '../../contract/core/described.ts'
 
 /** An object of a type. */
 const typed = <Type extends string, Shape extends z.ZodRawShape>(type: Type, shape: Shape) =>
@@ -50,14 +50,11 @@ const end = {
     .nullable()
     .describe('Why the message ended. Null until it ends.'),
   stop_sequence: z.string().nullable().describe('The stop sequence that ended it.'),
-  stop_details: z
-    .object({
-      type: z.literal('refusal'),
-      category: z.null().describe('Always null.'),
-      explanation: z.null().describe('Always null.'),
-    })
-    .nullable()
-    .describe('Details of a refusal.'),
+  stop_details: describedOrNull('Details of a refusal.', {
+    type: z.literal('refusal'),
+    category: z.null().describe('Always null.'),
+    explanation: z.null().describe('Always null.'),
+  }),
   container: z.null().describe('Always null.'),
 }
 

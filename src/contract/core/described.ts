@@ -16,3 +16,7 @@ export const describedList = <Shape extends z.ZodRawShape>(description: string, 
 /** An object with its description, or null. */
 export const describedOrNull = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
   z.object(shape).nullable().describe(description)
+
+/** An object with its description, whose further fields are kept, or null. */
+export const describedLooseOrNull = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
+  z.looseObject(shape).nullable().describe(description)

@@ -1,6 +1,6 @@
 // The request of a chat completion: the specification, and what real clients add.
 import { z } from 'zod'
-import { describedLoose } from '../core/described.ts'
+import { describedLoose, describedLooseOrNull } from '../core/described.ts'
 import { rules } from '../core/rules.ts'
 import { CalledCustomTool, CalledFunction, OlderFunctionCall, ToolCallId } from './chat.ts'
 import { HOSTED_TOOLS } from './hosted-tools.ts'
@@ -230,13 +230,10 @@ export const ChatRequest = z
     messages: z.array(Message).describe('The conversation so far, of at least one message.').meta({ minItems: 1 }),
     model: ModelId,
     metadata: Metadata.nullish(),
-    audio: z
-      .looseObject({
-        voice: z.enum(['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer']).describe('Voice.'),
-        format: z.enum(['wav', 'mp3', 'flac', 'opus', 'pcm16']).describe('Audio format.'),
-      })
-      .nullish()
-      .describe('Voice and format of the audio output. Required if `modalities` contains `audio`.'),
+    audio: describedLooseOrNull('Voice and format of the audio output. Required if `modalities` contains `audio`.', {
+      voice: z.enum(['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer']).describe('Voice.'),
+      format: z.enum(['wav', 'mp3', 'flac', 'opus', 'pcm16']).describe('Audio format.'),
+    }).optional(),
     frequency_penalty: penalty.describe(
       'Positive values reduce the probability of tokens in proportion to their frequency.',
     ),

@@ -1,6 +1,6 @@
 // Requests for a model response on the wire: the specification, and what real clients add.
 import { z } from 'zod'
-import { describedLoose } from '../core/described.ts'
+import { describedLoose, describedLooseOrNull } from '../core/described.ts'
 import { HOSTED_ITEMS } from './hosted-tools.ts'
 import { calledTools, chosenNames, Identifier, ResponsesTool, ResponsesToolChoice } from './responses-tools.ts'
 import {
@@ -143,22 +143,16 @@ export const MAX_TOP_LOGPROBS = 20
 
 const settings = {
   ...SamplingFields,
-  reasoning: z
-    .looseObject({
-      effort: ReasoningEffort.nullish(),
-      summary: z.enum(['auto', 'concise', 'detailed']).describe('Level of detail of the reasoning summary.').nullish(),
-    })
-    .nullish()
-    .describe('Reasoning effort and summary.'),
+  reasoning: describedLooseOrNull('Reasoning effort and summary.', {
+    effort: ReasoningEffort.nullish(),
+    summary: z.enum(['auto', 'concise', 'detailed']).describe('Level of detail of the reasoning summary.').nullish(),
+  }).optional(),
   thinking: Thinking.nullish(),
   max_output_tokens: z.int().min(1).nullish().describe('Maximum number of generated tokens, visible and reasoning.'),
-  text: z
-    .looseObject({
-      format: Format.nullable().describe('Free text, JSON, or JSON that matches a schema.').optional(),
-      verbosity: z.string().describe('Verbosity of the response.').nullish(),
-    })
-    .nullish()
-    .describe('Text format: free text, any JSON object, or JSON that matches a schema.'),
+  text: describedLooseOrNull('Text format: free text, any JSON object, or JSON that matches a schema.', {
+    format: Format.nullable().describe('Free text, JSON, or JSON that matches a schema.').optional(),
+    verbosity: z.string().describe('Verbosity of the response.').nullish(),
+  }).optional(),
   include: z
     .array(
       z.enum([

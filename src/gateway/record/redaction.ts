@@ -2,9 +2,13 @@
 import { type Redactor, USUAL_TYPE } from '../../cassettes/redact.ts'
 import type { AttemptRecord, TraceRecord } from '../../contract/core/trace.ts'
 import { MASK } from '../../lib/secrets.ts'
-import { MAX_REDACTED_AT_ONCE, redactText } from '../../workers/redaction.ts'
+import { type JobOwner, runJob } from '../../workers/pool.ts'
 import type { BodyChunk } from '../stream/sent-body.ts'
 
+/** Characters up to which a text is redacted at once, which takes at most some 20 ms; others would hold up calls. */
+const MAX_REDACTED_AT_ONCE = 64 * 1024
+/** The end of a call waits for its trace. */
+const OWNER: JobOwner = { signal: new AbortController().signal }
 /** Longer texts are not kept: redacting them takes longer than the end of a call may wait. */
 const MAX_TEXT = 2 ** 20
 const NOT_KEPT = 'null'
@@ -27,7 +31,7 @@ export class TraceRedaction {
     if (!texts.some(isPrepared)) return undefined
     return Promise.all(
       [...new Set(texts)].filter(isPrepared).map(async (original) => {
-        this.#keep(original, await redactText(this.#redactor, original).catch(() => NOT_KEPT))
+        this.#keep(original, await this.#apart(original).catch(() => NOT_KEPT))
       }),
     )
   }
@@ -77,6 +81,11 @@ export class TraceRedaction {
     const isText = pieces.every((piece) => typeof piece === 'string')
     const whole = isText ? pieces.join('') : Buffer.concat(bytes()).toString('utf8')
     return this.text(whole) === whole ? pieces : this.#redactor.pieces(bytes())
+  }
+
+  /** In a worker: other calls would wait for seconds. */
+  async #apart(text: string): Promise<string> {
+    return this.#redactor.applied(text, await runJob('redactText', { redactor: this.#redactor.portable, text }, OWNER))
   }
 
   #keep(original: string, redacted: string): void {

@@ -3,53 +3,25 @@
 import type { InstanceType, Schema as ValidatorSchema, validate } from '@cfworker/json-schema'
 import { isObject, type JsonObject } from '../values.ts'
 
+type Optional<Name extends string, Value> = { [Each in Name]?: Value }
 /** Keywords of a prepared schema, in terms of draft 2020-12. */
-export interface Keywords {
-  $ref?: string
+export interface Keywords
+  extends Optional<'minimum' | 'maximum' | 'exclusiveMinimum' | 'exclusiveMaximum' | 'multipleOf', number>,
+    Optional<'minLength' | 'maxLength' | 'minItems' | 'maxItems' | 'minContains' | 'maxContains', number>,
+    Optional<'minProperties' | 'maxProperties', number>,
+    Optional<'$ref' | 'title' | 'pattern' | 'format', string>,
+    Optional<'const' | 'default' | 'example' | 'examples', unknown>,
+    Optional<'properties' | 'patternProperties' | 'dependentSchemas', Record<string, Schema>>,
+    Optional<'additionalProperties' | 'unevaluatedProperties' | 'propertyNames' | 'contains', Schema>,
+    Optional<'items' | 'unevaluatedItems' | 'not' | 'if' | 'then' | 'else', Schema>,
+    Optional<'allOf' | 'anyOf' | 'oneOf' | 'prefixItems', Schema[]> {
   /** Set by the validator: the resolved address of `$ref`. */
   __absolute_ref__?: string
   type?: InstanceType | InstanceType[]
-  const?: unknown
   enum?: unknown[]
-  title?: string
-  default?: unknown
-  example?: unknown
-  examples?: unknown
-  format?: string
-  pattern?: string
-  minLength?: number
-  maxLength?: number
-  minimum?: number
-  maximum?: number
-  exclusiveMinimum?: number
-  exclusiveMaximum?: number
-  multipleOf?: number
-  properties?: Record<string, Schema>
-  patternProperties?: Record<string, Schema>
-  additionalProperties?: Schema
-  unevaluatedProperties?: Schema
-  propertyNames?: Schema
   required?: string[]
-  minProperties?: number
-  maxProperties?: number
   dependentRequired?: Record<string, string[]>
-  dependentSchemas?: Record<string, Schema>
-  prefixItems?: Schema[]
-  items?: Schema
-  unevaluatedItems?: Schema
-  contains?: Schema
-  minContains?: number
-  maxContains?: number
-  minItems?: number
-  maxItems?: number
   uniqueItems?: boolean
-  allOf?: Schema[]
-  anyOf?: Schema[]
-  oneOf?: Schema[]
-  not?: Schema
-  if?: Schema
-  then?: Schema
-  else?: Schema
 }
 /** A prepared schema. */
 export type Schema = boolean | Keywords

@@ -1,6 +1,7 @@
 // One call: its timeline, request and response, and the files generated from it.
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import type { GeneratedFiles } from '../../../contract/core/control-answers.ts'
 import type { Exchange } from '../../../contract/core/exchange.ts'
 import { outcomeText } from '../../../contract/core/outcome-text.ts'
 import type { StoredTrace } from '../../../contract/core/trace.ts'
@@ -477,13 +478,6 @@ function Sayings({ title, sayings }: { title: string; sayings: readonly Saying[]
   )
 }
 
-interface GeneratedFile {
-  name: string
-  text: string
-  value: Record<string, unknown> | null
-}
-type Generated = Record<'fixture' | 'scenario' | 'test', GeneratedFile | null>
-
 const KINDS = [
   { kind: 'fixture', label: 'Fixture', none: 'No fixture: the call failed, or its response was not stored.' },
   { kind: 'scenario', label: 'Scenario', none: 'No scenario: nothing failed in this call.' },
@@ -493,7 +487,7 @@ const KINDS = [
 function GenerateTab({ trace }: { trace: StoredTrace }) {
   const [kind, setKind] = useState<(typeof KINDS)[number]['kind']>('fixture')
   const path = `/_understudy/traces/${encodeURIComponent(trace.id)}/reproduction`
-  const { value, error } = useLoaded(() => askJson<Generated>(path, { session: trace.session }), [trace.id])
+  const { value, error } = useLoaded(() => askJson<GeneratedFiles>(path, { session: trace.session }), [trace.id])
   const file = value?.[kind]
   return (
     <>
@@ -533,7 +527,7 @@ function GenerateTab({ trace }: { trace: StoredTrace }) {
 }
 
 /** Creates a session that reproduces the call. */
-function UseIt({ id, made }: { id: string; made: Generated }) {
+function UseIt({ id, made }: { id: string; made: GeneratedFiles }) {
   const name = `again-${id.slice(-6).toLowerCase()}`
   const begin = async () => {
     const { fixture, scenario } = made

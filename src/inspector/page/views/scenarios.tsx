@@ -4,9 +4,10 @@ import { useComputed } from '@preact/signals'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
 import type { CallRow } from '../../../contract/core/call-row.ts'
+import type { ScenarioCheck, ScenarioReport } from '../../../contract/core/control-answers.ts'
 import type { Verification } from '../../../contract/core/verification.ts'
 import { STEPS } from '../call/axis.ts'
-import type { LineRemark, YamlEditor } from '../parts/editor.ts'
+import type { YamlEditor } from '../parts/editor.ts'
 import { askJson, errorText } from '../state/api.ts'
 import { allCalls, calmChanges, usesVirtualClock } from '../state/call-list.ts'
 import { countedText, instantText, tickText } from '../state/format.ts'
@@ -56,7 +57,7 @@ function LiveScenario() {
   const session = sessionHere()
   const many = allCalls().length > MANY_CALLS
   const when = [session, sessionChanges.value, many ? 0 : calmChanges.value]
-  const state = useLoaded(() => askJson<ScenarioState>('/_understudy/scenario', { session }), when)
+  const state = useLoaded(() => askJson<ScenarioReport>('/_understudy/scenario', { session }), when)
   const verdict = useLoaded(() => askJson<Verification>('/_understudy/verify', { session }), when)
   const { value } = state
   return (
@@ -88,7 +89,7 @@ function LiveScenario() {
   )
 }
 
-function ScenarioChoice({ state, session, reload }: { state: ScenarioState; session: string; reload(): void }) {
+function ScenarioChoice({ state, session, reload }: { state: ScenarioReport; session: string; reload(): void }) {
   const { value: known = [] } = useLoaded(
     async () => (await askJson<{ data: KnownScenario[] }>('/_understudy/scenarios')).data,
     [],
@@ -140,7 +141,7 @@ function ScenarioChoice({ state, session, reload }: { state: ScenarioState; sess
   )
 }
 
-function Rules({ rules }: { rules: ScenarioState['rules'] }) {
+function Rules({ rules }: { rules: ScenarioReport['rules'] }) {
   return (
     <Region class="scrolls" label="Rule counts">
       <Table titles={['Rule', 'Fault', 'Applies to', '#Matched', '#Triggered', '#Injected', 'Notes']}>
@@ -165,13 +166,6 @@ function Rules({ rules }: { rules: ScenarioState['rules'] }) {
   )
 }
 
-interface Checked {
-  valid: boolean
-  name: string | null
-  problems: LineRemark[]
-  warnings: LineRemark[]
-}
-
 /** The initial text if no scenario is active. */
 const EMPTY = `name: my-scenario
 rules:
@@ -183,7 +177,7 @@ rules:
 const PAUSE_MS = 300
 
 /** The editor, closed at first. */
-function ScenarioEditor({ state, session, reload }: { state: ScenarioState; session: string; reload(): void }) {
+function ScenarioEditor({ state, session, reload }: { state: ScenarioReport; session: string; reload(): void }) {
   const [open, setOpen] = useState(false)
   return (
     <details class="scenario-editor" onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -198,7 +192,7 @@ function OpenEditor({ inForce, session, reload }: { inForce: string | null; sess
   const original = inForce ?? EMPTY
   const [begun] = useState(original)
   const [text, setText] = useState(original)
-  const [checked, setChecked] = useState<{ value?: Checked; error?: string }>({})
+  const [checked, setChecked] = useState<{ value?: ScenarioCheck; error?: string }>({})
   const written = useRef(original)
   const place = useEditor([begun], (part, root) => {
     view.current = part.editYaml(root, { text: begun, label: 'Scenario as YAML' }, (next) => {
@@ -219,7 +213,11 @@ function OpenEditor({ inForce, session, reload }: { inForce: string | null; sess
     setChecked({})
     const timer = setTimeout(async () => {
       try {
-        const value = await askJson<Checked>('/_understudy/scenario/check', { method: 'POST', body: { text }, session })
+        const value = await askJson<ScenarioCheck>('/_understudy/scenario/check', {
+          method: 'POST',
+          body: { text },
+          session,
+        })
         if (!meant) return
         setChecked({ value })
         view.current?.remark([...value.problems, ...value.warnings])
@@ -256,7 +254,7 @@ function OpenEditor({ inForce, session, reload }: { inForce: string | null; sess
   )
 }
 
-function CheckWords({ valid, problems, warnings }: Checked) {
+function CheckWords({ valid, problems, warnings }: ScenarioCheck) {
   if (valid && warnings.length === 0) return <p class="note">Valid</p>
   return (
     <ul class={valid ? 'note' : 'bad'}>
@@ -269,23 +267,10 @@ function CheckWords({ valid, problems, warnings }: Checked) {
   )
 }
 
-/** What the server reports about the active scenario. */
-interface ScenarioState {
-  scenario: string | null
-  from: string | null
-  text: string | null
-  problem: string | null
-  warnings: string[]
-  state: string | null
-  started_at: string | null
-  rules: Verification['rules']
-  phases: { rule: string; phase: string; from_ms: number; to_ms: number | null }[]
-}
-
 const HEIGHT = 200
 const SLOTS = 120
 
-function CallsChart({ session, state }: { session: string; state: ScenarioState | undefined }) {
+function CallsChart({ session, state }: { session: string; state: ScenarioReport | undefined }) {
   const element = useRef<HTMLDivElement>(null)
   // Colors on a canvas are those of the time when it was drawn.
   const now = useComputed(() => ({ theme: theme.value, changes: calmChanges.value, calls: [...allCalls()] })).value
@@ -349,7 +334,7 @@ function coloursIn(place: HTMLElement, names: readonly string[]): string[] {
   })
 }
 
-function draw(place: HTMLElement, rows: readonly CallRow[], state: ScenarioState | undefined) {
+function draw(place: HTMLElement, rows: readonly CallRow[], state: ScenarioReport | undefined) {
   const { uPlot: Plot } = chart()
   const { from, times, answered, failed, waited } = slotsOf(rows)
   const [good = '', bad = '', wait = '', text = '', line = ''] = coloursIn(place, COLOURS)
@@ -397,7 +382,7 @@ const COLOURS = ['good', 'bad', 'warn', 'text-3', 'line']
 const PHASES: Record<string, number> = { healthy: 0, degrading: 0.06, down: 0.12, recovering: 0.06 }
 
 /** Bands behind the bars. */
-function drawPhases(plot: uPlot, { from, state }: { from: number; state: ScenarioState | undefined }): void {
+function drawPhases(plot: uPlot, { from, state }: { from: number; state: ScenarioReport | undefined }): void {
   const start = state?.started_at ? Date.parse(state.started_at) - from : undefined
   if (start === undefined) return
   const { ctx, bbox } = plot

@@ -1,6 +1,7 @@
 // Sessions: the list, the actions on each, and the clock of the selected one; and the session of a view, which is the one in
 // the URL, or the default session.
 import { useState } from 'preact/hooks'
+import type { SessionInfo } from '../../../contract/core/control-answers.ts'
 import { ask, askJson } from '../state/api.ts'
 import { countText, instantText } from '../state/format.ts'
 import { sessionChanges } from '../state/live.ts'
@@ -180,17 +181,6 @@ function ClockControls({ session, reload }: { session: SessionInfo; reload: () =
       </p>
     </>
   )
-}
-
-/** A session in the server's list. */
-interface SessionInfo {
-  name: string
-  seed: number
-  clock: { kind: 'real' | 'virtual'; now: string; frozen: boolean; waiting: number }
-  scenario: string | null
-  approvals: 'ask' | 'auto'
-  fixtures: string[]
-  calls: number
 }
 
 /** All sessions. */
