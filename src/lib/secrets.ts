@@ -395,21 +395,28 @@ const SECRET_PARAMETER =
 export const secretParameter = (name: string, value: string): string | undefined =>
   namedSecret(name, value) ?? (SECRET_PARAMETER.test(name) && mayBeSecret(value) ? 'token' : undefined)
 
-/** `api_key=abc`, `"password": "abc"`, `Password: hunter2`. The name is at most 40 characters before its last word. */
+/**
+ * `api_key=abc`, `"password": "abc"`, `Password: hunter2`. The name is at most 40 characters before its last word. A quotation mark that is escaped
+ * is closed by one behind as many backslashes: inside a text, JSON may contain JSON.
+ */
 const ASSIGNED =
-  /(?<![\w-])([\w-]{0,40}(?:passw(?:or)?d|passphrase|passcode|pwd|passwort|wachtwoord|secret|credential|connectionstring|key|key_?id|key_base|token|authorization|cookie))\\{0,8}["'`]?\s{0,8}(:=|=>|[=:])\s{0,8}(?:\\{0,8}(["'`])((?:(?!\3)[^\\\n\0]|\\[^\n]){1,512})|([^\s"'`,;&)}\]<>\0\\]{1,4096}))/dgi
+  /(?<![\w-])([\w-]{0,40}(?:passw(?:or)?d|passphrase|passcode|pwd|passwort|wachtwoord|secret|credential|connectionstring|key|key_?id|key_base|token|authorization|cookie))\\{0,8}["'`]?\s{0,8}(:=|=>|[=:])\s{0,8}(?:(["'`])((?:(?!\3)[^\\\n\0]|\\[^\n]){1,512})|(\\{1,8}["'`])((?:(?!\5)(?:[^\\\n\0]|\\{1,256}[^\\\n\0])){1,512})|([^\s"'`,;&)}\]<>\0\\]{1,4096}))/dgi
+/** The groups of its values: in quotation marks, in escaped ones, and without. */
+const BARE = 7
+const VALUES = [4, 6, BARE]
 
 function assignedIn(text: string): SecretFound[] {
   if (!text.includes('=') && !text.includes(':')) return []
   const found: SecretFound[] = []
   ASSIGNED.lastIndex = 0
   for (let match = ASSIGNED.exec(text); match; match = ASSIGNED.exec(text)) {
-    const { 1: name = '', 2: sign, 3: quote, 4: quoted, 5: bare, indices } = match
-    const value = (quote === undefined ? bare : quoted) ?? ''
+    const { 1: name = '', 2: sign, indices } = match
+    const group = VALUES.find((one) => match[one] !== undefined) ?? BARE
+    const value = match[group] ?? ''
     const kind = namedSecret(name, value)
-    const [start, end] = indices?.[quote === undefined ? 5 : 4] ?? [0, 0]
+    const [start, end] = indices?.[group] ?? [0, 0]
     // After a colon, a word of a sentence may follow.
-    const isSentence = quote === undefined && sign === ':' && /^[A-Za-z]?[a-z]*[.!?]*$/.test(value)
+    const isSentence = group === BARE && sign === ':' && /^[A-Za-z]?[a-z]*[.!?]*$/.test(value)
     if (kind !== undefined && !isSentence) found.push({ start, end, kind })
     // What looks like a value may be the name of another one: `key=password: hunter2`.
     else if (value.endsWith(':')) ASSIGNED.lastIndex = start

@@ -417,6 +417,16 @@ describe('secrets by their context', () => {
     expect(textOf(redactor().attempt(attemptWith([`failed: ${text}`], 'text/plain')))).not.toContain(SECRET)
   })
 
+  test.each([1, 2, 3])('text: keeps what surrounds a secret in JSON, %d levels deep', (levels) => {
+    const nested = (secret: string) => {
+      let json = JSON.stringify({ password: secret, next: 'value' })
+      for (let level = 0; level < levels; level++) json = JSON.stringify({ inner: json })
+      return `You sent ${json}`
+    }
+    for (const secret of [SECRET, 'a"b"cd-44x', 'back\\slash-44'])
+      expect(redactor().text(nested(secret))).toBe(nested('<secret:password:10001>'))
+  })
+
   const FIELDS = [
     'password',
     'apiKey',
