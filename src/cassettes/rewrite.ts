@@ -162,12 +162,22 @@ const PARAMETER_START = /[?&#][\w.~%[\]-]+=/
 const PARAMETER = /[?&#]([\w.~%[\]-]{1,100})=([^&#\s"'<>\\]*)/g
 const FORM_PARAMETER = /(?:^|&)([\w.%+*-]{1,100})=([^&]*)/g
 
+/** What ends a sentence, a list or a link in a text, and not the URL in front of it. */
+const PUNCTUATION = '.,;:!?)]}*`|'
+
+function withoutPunctuation(value: string): string {
+  let { length } = value
+  while (PUNCTUATION.includes(value[length - 1] ?? ' ')) length--
+  return value.slice(0, length)
+}
+
 function rewriteParameters(view: TextView, rewriting: Rewriting, depth: number, isForm = false): void {
-  for (const { 0: all, 1: name = '', 2: value = '', index } of view.text.matchAll(
+  for (const { 0: all, 1: name = '', 2: written = '', index } of view.text.matchAll(
     isForm ? FORM_PARAMETER : PARAMETER,
   )) {
+    const value = isForm ? written : withoutPunctuation(written)
     if (value === '') continue
-    const start = index + all.length - value.length
+    const start = index + all.length - written.length
     const place = namedPlace(decodedPart(name) ?? name, true)
     const raw = new NotedView(rangeView(view, start, start + value.length))
     rewriteText(percentView(raw, 0, value.length, isForm), rewriting, place, depth + 1)

@@ -233,12 +233,22 @@ export function secretsIn(text: string): SecretFound[] {
   const found: SecretFound[] = []
   let rest = text
   for (const find of SEARCHES) {
-    const spans = find(rest)
+    const spans = find(rest).map((span) => withoutSentenceEnd(span, text))
     if (spans.length === 0) continue
     found.push(...spans)
     rest = withoutSpans(rest, spans)
   }
   return found.sort((one, other) => one.start - other.start)
+}
+
+/** The end of a sentence or of bold text: a secret without quotation marks would become another value with it. */
+const SENTENCE_END = '.?:*'
+
+function withoutSentenceEnd(span: SecretFound, text: string): SecretFound {
+  if (span.end < text.length && !/\s/.test(text[span.end] ?? '')) return span
+  let { end } = span
+  while (end > span.start + 1 && SENTENCE_END.includes(text[end - 1] ?? '')) end--
+  return { ...span, end }
 }
 
 /** A text of the same length in which ranges, which are in order, are taken: the searches that follow find nothing there. */

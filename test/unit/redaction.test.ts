@@ -599,6 +599,30 @@ describe('restoring', () => {
   })
 })
 
+describe('secrets at the end of a sentence', () => {
+  const SENTENCES = [
+    ['password: q7Zp-44xWm', 'Your password: q7Zp-44xWm.'],
+    ['my password is q7Zp-44xWm', 'Is your password q7Zp-44xWm? **Password: q7Zp-44xWm**'],
+    ['Authorization: Bearer q7Zp44xWm', 'You sent Authorization: Bearer q7Zp44xWm.'],
+    ['use eyJhbGciOiJ9.eyJzdWIiOiJ9.q7Zp44xWm', 'It is eyJhbGciOiJ9.eyJzdWIiOiJ9.q7Zp44xWm.'],
+    ['open https://x.test/?token=q7Zp44xWm', 'See [x](https://x.test/?token=q7Zp44xWm), https://x.test/?token=q7Zp44xWm.'],
+  ] as const
+  test.each(SENTENCES)('restore: puts the value of %j back into %j', (question, sentence) => {
+    const body = JSON.stringify({ content: sentence })
+    const recording = redactor()
+    const recorded = recording.request(chat(question))
+    const attempt = recording.attempt(attemptWith([body]))
+    expect(textOf(attempt)).not.toContain('44xWm')
+    expect(textOf(redactor().restore(attempt, chat(question), recorded))).toBe(body)
+  })
+
+  test('response: has no secret that stood at the end of a sentence in the request', () => {
+    const own = redactor()
+    own.request(chat('My password is q7Zp-44xWm.'))
+    expect(textOf(own.attempt(attemptWith(['{"content":"So q7Zp-44xWm it is"}'])))).not.toContain('q7Zp-44xWm')
+  })
+})
+
 describe('values that are repeated', () => {
   test('request: replaces everywhere what one field shows to be secret', () => {
     const request = redactor().request(chat('{"password":"tiger-lily"}', { note: 'I said tiger-lily', other: 'tiger' }))
