@@ -336,7 +336,10 @@ const mayBeSecret = (value: string): boolean => {
 
 /** Names of secrets, with words separated by `_`: the end of a name decides. */
 export const NAMES_OF_SECRETS: readonly (readonly [kind: string, name: string])[] = [
-  ['password', '(?:password|passwd|passphrase|passcode|pwd|passwort|wachtwoord)s?'],
+  [
+    'password',
+    '(?:password|passwd|passphrase|passcode|pwd|passwort|wachtwoord)s?|(?:db|database|sql|pg|postgres|redis|mongo|smtp|imap|e?mail|s?ftp|ssh|http|proxy|user|admin|root|login|auth)_pass',
+  ],
   [
     'api-key',
     '(?:api|access|secret|private|signing|encryption|account|subscription|license|auth|master|shared|secret_access|app)_?key(?:_id|_base)?s?',
@@ -353,7 +356,7 @@ export const NAMES_OF_SECRETS: readonly (readonly [kind: string, name: string])[
 const NAME_KINDS = NAMES_OF_SECRETS.map(([kind, name]) => [kind, new RegExp(`(?:^|_)(?:${name})$`)] as const)
 /** Names of secrets and of much else: the value decides. */
 const AMBIGUOUS =
-  /(?:^|_)(?:token|(?<!(?:cache|sort|partition|primary|foreign|idempotency|public|dedup|group)_)key|auth|jwt|bearer)$/
+  /(?:^|_)(?:token|(?<!(?:cache|sort|partition|primary|foreign|idempotency|public|dedup|group)_)key|auth|jwt|bearer|pass)$/
 
 /** The words of a name, separated by `_`: `apiKey`, `api-key` and `API_KEY` are the same. */
 const wordsOf = (name: string) =>
@@ -407,10 +410,10 @@ export const secretParameter = (name: string, value: string): string | undefined
 
 /**
  * `api_key=abc`, `"password": "abc"`, `Password: hunter2`. The name is at most 40 characters before its last word. A quotation mark that is escaped
- * is closed by one behind as many backslashes: inside a text, JSON may contain JSON.
+ * is closed by one behind as many backslashes: inside a text, JSON may contain JSON. A name in bold may end behind its colon.
  */
 const ASSIGNED =
-  /(?<![\w-])([\w-]{0,40}(?:passw(?:or)?d|passphrase|passcode|pwd|passwort|wachtwoord|secret|credential|connectionstring|key|key_?id|key_base|token|authorization|cookie))\\{0,8}["'`]?\s{0,8}(:=|=>|[=:])\s{0,8}(?:(["'`])((?:(?!\3)[^\\\n\0]|\\[^\n]){1,512})|(\\{1,8}["'`])((?:(?!\5)(?:[^\\\n\0]|\\{1,256}[^\\\n\0])){1,512})|([^\s"'`,;&)}\]<>\0\\]{1,4096}))/dgi
+  /(?<![\w-])([\w-]{0,40}(?:passw(?:or)?d|passphrase|passcode|pwd|pass|passwort|wachtwoord|secret|credential|connectionstring|key|key_?id|key_base|token|authorization|cookie))\\{0,8}["'`]?\s{0,8}(:=|=>|[=:])(?:\*\*)?\s{0,8}(?:(["'`])((?:(?!\3)[^\\\n\0]|\\[^\n]){1,512})|(\\{1,8}["'`])((?:(?!\5)(?:[^\\\n\0]|\\{1,256}[^\\\n\0])){1,512})|([^\s"'`,;&)}\]<>\0\\]{1,4096}))/dgi
 /** The groups of its values: in quotation marks, in escaped ones, and without. */
 const BARE = 7
 const VALUES = [4, 6, BARE]

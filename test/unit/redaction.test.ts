@@ -410,6 +410,11 @@ describe('secrets by their context', () => {
     `key: ${SECRET}a1b2c3d4e5f6`,
     `password="${SECRET}"`,
     `password:${SECRET}`,
+    `SMTP_PASS=${SECRET}`,
+    `auth: { user: 'joe', db_pass: '${SECRET}' }`,
+    `nodemailer: pass: "${SECRET}a1b2c3d4e5f6"`,
+    `**Password:** \`${SECRET}\``,
+    `- **api_key:** ${SECRET}`,
   ]
   test.each(CONTEXTS)('text: has no secret in %s', (text) => {
     expect(JSON.stringify(redactor().request(chat(text)))).not.toContain(SECRET)
@@ -437,6 +442,7 @@ describe('secrets by their context', () => {
     'access_token',
     'set-cookie',
     'private_key',
+    'smtpPass',
   ]
   test.each(FIELDS)('field: has no secret as %s', (name) => {
     for (const value of ['swordfish', 'correct horse battery', 'a"b\\c'])
@@ -459,6 +465,7 @@ describe('harmless texts', () => {
     'git commit -u origin:main --token-limit 100; cookie: delicious; <title>Key</title><key>name</key>',
     'Keyboard: 104 keys; primary key: user_id; monkey: banana1; key: enter; keys: 12',
     'chatcmpl-AbC123dEf456 fp_1234567890 call_abcdEFGH1234 toolu_01A09q90qw90lq917835lq9 msg_0123abc req_011CSHoEeqs5C35K2UUqR7Fy',
+    'pass: 12, fail: 3; first_pass: quick1; boarding pass: ABC123; **Password:** required, **Key:** value, **Token:** `user_id`',
     'git@github.com:user/repo.git and https://example.test/path?page=2&limit=10#top',
   ]
   test.each(HARMLESS)('text: stays as it is: %s', (text) => {
@@ -605,7 +612,10 @@ describe('secrets at the end of a sentence', () => {
     ['my password is q7Zp-44xWm', 'Is your password q7Zp-44xWm? **Password: q7Zp-44xWm**'],
     ['Authorization: Bearer q7Zp44xWm', 'You sent Authorization: Bearer q7Zp44xWm.'],
     ['use eyJhbGciOiJ9.eyJzdWIiOiJ9.q7Zp44xWm', 'It is eyJhbGciOiJ9.eyJzdWIiOiJ9.q7Zp44xWm.'],
-    ['open https://x.test/?token=q7Zp44xWm', 'See [x](https://x.test/?token=q7Zp44xWm), https://x.test/?token=q7Zp44xWm.'],
+    [
+      'open https://x.test/?token=q7Zp44xWm',
+      'See [x](https://x.test/?token=q7Zp44xWm), https://x.test/?token=q7Zp44xWm.',
+    ],
   ] as const
   test.each(SENTENCES)('restore: puts the value of %j back into %j', (question, sentence) => {
     const body = JSON.stringify({ content: sentence })
