@@ -301,7 +301,14 @@ describe('scenario from a status page', () => {
     expect((await from(two, '--incident', 'def456')).stdout).toContain('description: Other.')
     const open = incident({ resolved_at: null, incident_updates: [] })
     expect((await from({ incident: open })).stderr).toContain('the incident is not resolved')
+    const reversed = incident({ started_at: '2026-11-26T10:00:00Z', resolved_at: '2026-11-26T09:00:00Z' })
+    expect((await from({ incident: reversed })).stderr).toContain('the incident ends before it begins')
   })
+})
+
+test('scenario from: says that there are no calls in a file without any', async () => {
+  for (const empty of [{ traces: [] }, [], { data: [] }])
+    expect((await from(empty)).stderr).toContain('has no call to a model provider')
 })
 
 test('scenario from: names a file that cannot be read, and what is accepted', async () => {
