@@ -338,13 +338,13 @@ const mayBeSecret = (value: string): boolean => {
 export const NAMES_OF_SECRETS: readonly (readonly [kind: string, name: string])[] = [
   [
     'password',
-    '(?:password|passwd|passphrase|passcode|pwd|passwort|wachtwoord)s?|(?:db|database|sql|pg|postgres|redis|mongo|smtp|imap|e?mail|s?ftp|ssh|http|proxy|user|admin|root|login|auth)_pass',
+    '(?:[a-z]*(?:password|passwd|passphrase)|passcode|pwd|passwort|wachtwoord)s?(?:_(?:confirmation|again))?|(?:db|database|sql|pg|postgres|redis|mongo|smtp|imap|e?mail|s?ftp|ssh|http|proxy|user|admin|root|login|auth)_pass',
   ],
   [
     'api-key',
-    '(?:api|access|secret|private|signing|encryption|account|subscription|license|auth|master|shared|secret_access|app)_?key(?:_id|_base)?s?',
+    '(?:[a-z]*api|access|secret|private|signing|encryption|account|subscription|license|auth|master|shared|secret_access|app)_?key(?:_id|_base)?s?',
   ],
-  ['secret', '(?:client_?secret|app_?secret|secret|credentials?|connection_?string)s?'],
+  ['secret', '(?:(?:client|app|api)_?secret|secret|credentials?|connection_?string)s?'],
   [
     'token',
     '(?:access|refresh|auth|id|session|bot|api|bearer|csrf|xsrf|security|oauth|jwt|device|service)_?tokens?|(?:proxy_)?authorization',
@@ -413,7 +413,7 @@ export const secretParameter = (name: string, value: string): string | undefined
  * is closed by one behind as many backslashes: inside a text, JSON may contain JSON. A name in bold may end behind its colon.
  */
 const ASSIGNED =
-  /(?<![\w-])([\w-]{0,40}(?:passw(?:or)?d|passphrase|passcode|pwd|pass|passwort|wachtwoord|secret|credential|connectionstring|key|key_?id|key_base|token|authorization|cookie))\\{0,8}["'`]?\s{0,8}(:=|=>|[=:])(?:\*\*)?\s{0,8}(?:(["'`])((?:(?!\3)[^\\\n\0]|\\[^\n]){1,512})|(\\{1,8}["'`])((?:(?!\5)(?:[^\\\n\0]|\\{1,256}[^\\\n\0])){1,512})|([^\s"'`,;&)}\]<>\0\\]{1,4096}))/dgi
+  /(?<![\w-])([\w-]{0,40}(?:passw(?:or)?d|passphrase|passcode|pwd|pass|passwort|wachtwoord|secret|credential|connectionstring|key|key_?id|key_base|token|authorization|cookie)(?:_confirmation|_again)?)\\{0,8}["'`]?(?:\](?=\s{0,8}=))?\s{0,8}(:=|=>|[=:])(?:\*\*)?\s{0,8}(?:(["'`])((?:(?!\3)[^\\\n\0]|\\[^\n]){1,512})|(\\{1,8}["'`])((?:(?!\5)(?:[^\\\n\0]|\\{1,256}[^\\\n\0])){1,512})|([^\s"'`,;&)}\]<>\0\\]{1,4096}))/dgi
 /** The groups of its values: in quotation marks, in escaped ones, and without. */
 const BARE = 7
 const VALUES = [4, 6, BARE]
@@ -439,7 +439,7 @@ function assignedIn(text: string): SecretFound[] {
 
 /** `the password is hunter2`. */
 const SPOKEN =
-  /\b(?:password|passphrase|passcode|passwort|wachtwoord|pin|pin code|secret|secret key|api key|access key|token)\s{1,4}(?:is|was|ist)\s{1,4}(?:now\s{1,4})?["'`]?([^\s"'`,;<>\0]{4,256})/dgi
+  /\b(?:password|passphrase|passcode|passwort|wachtwoord|pin|pin code|secret|secret key|api key|access key|token)\s{1,4}(?:is|was|ist):?\s{1,4}(?:now\s{1,4})?["'`]?([^\s"'`,;<>\0]{4,256})/dgi
 
 /** Elements of XML that are named as a secret. */
 function elementsIn(text: string): SecretFound[] {

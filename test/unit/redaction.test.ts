@@ -415,6 +415,12 @@ describe('secrets by their context', () => {
     `nodemailer: pass: "${SECRET}a1b2c3d4e5f6"`,
     `**Password:** \`${SECRET}\``,
     `- **api_key:** ${SECRET}`,
+    `os.environ["DB_PASSWORD"] = "${SECRET}"`,
+    `config['password'] = '${SECRET}'`,
+    `PGPASSWORD=${SECRET} psql`,
+    `newpassword: ${SECRET}`,
+    `openaiapikey=${SECRET}`,
+    `The password is: ${SECRET}`,
     `{'stdout': 'user: joe\\npassword: ${SECRET}'}`,
     `Result: {"stdout":"a\\r\\nCookie: sid=${SECRET}\\r\\n"}`,
     `lines: "one\\tghp_${SECRET.replace('-', '')}0123456789"`,
@@ -455,6 +461,12 @@ describe('secrets by their context', () => {
     'set-cookie',
     'private_key',
     'smtpPass',
+    'PGPASSWORD',
+    'newpassword',
+    'password_confirmation',
+    'passwordAgain',
+    'myapikey',
+    'apiSecret',
   ]
   test.each(FIELDS)('field: has no secret as %s', (name) => {
     for (const value of ['swordfish', 'correct horse battery', 'a"b\\c'])
