@@ -434,6 +434,17 @@ describe('secrets by their context', () => {
     expect(textOf(redactor().attempt(attemptWith([`failed: ${text}`], 'text/plain')))).not.toContain(part)
   })
 
+  const DATA = ['jane@mail.test', '4111 1111 1111 1111', '536-90-4399', '+31 20 624 1111', 'NL91 ABNA 0417 1643 00']
+  const AROUND = ["'", '"', '`', '**', '()', '[]', '{}', '<>', '| |', ', ', ' .', '#', '~', '=']
+  test.each(DATA)('personal data: is found between any punctuation: %s', (value) => {
+    for (const around of AROUND) {
+      const half = Math.ceil(around.length / 2)
+      const text = `${around.slice(0, half)}${value}${around.slice(around.length === 1 ? 0 : half)}`
+      for (const sent of [text, `see ${text} there`]) expect(redactor().text(sent)).toMatch(/<secret:[\w-]+:10001>/)
+      expect(JSON.stringify(redactor().request(chat(text)))).not.toContain(value.slice(1, -1))
+    }
+  })
+
   test('text: keeps escaped white space beside a secret', () => {
     expect(redactor().text("{'out': 'mail\\njane@mail.test\\npassword is q7Zp-44xWm\\nbye'}")).toBe(
       "{'out': 'mail\\n<secret:email:10001>\\npassword is <secret:password:10002>\\nbye'}",
