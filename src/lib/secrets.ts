@@ -483,7 +483,7 @@ const SEARCHES: readonly ((text: string) => SecretFound[])[] = [
   search('token', /\bBearer\s{1,8}([\w.~+/=-]{8,4096})/dgi, ' ', hasDigit),
   search('basic-auth', /\bBasic\s{1,8}([A-Za-z0-9+/]{6,1024}={0,2})/dgi, ' ', isBasic),
   search('azure-key', /\bSharedAccess(?:Key|Signature)=([^\s;"'&<>\0]{16,512})/dg, 'SharedAccess'),
-  search('azure-key', /\bAccountKey=([^\s;"'&<>\0]{16,512})/dg, 'AccountKey='),
+  search('azure-key', /\bAccountKey=([\w%+/=-]{16,512})/dg, 'AccountKey='),
   search(
     'password',
     /(?<!\S)--?(?:password|passwd|passphrase|token|secret|api-key|access-token|auth-token)\s{1,8}["']?([^\s"'\0-][^\s"'\0]{3,512})/dg,
