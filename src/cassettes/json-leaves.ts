@@ -70,6 +70,13 @@ export class JsonLeaf implements TextView {
     return key === '' ? undefined : String(key)
   }
 
+  /** The type of the event, or of the whole body, in which it stands. */
+  get event(): string | undefined {
+    let owner = this.parent
+    while (owner.parent) owner = owner.parent
+    return /(?:^|;)type=([^;]*);/.exec(owner.identity)?.[1]
+  }
+
   /** Names and indexes from the root to it; undefined for a name. */
   path(): (string | number)[] | undefined {
     if (this.is === 'name') return undefined

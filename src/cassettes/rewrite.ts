@@ -20,6 +20,8 @@ export interface Place {
   readonly name: string | undefined
   /** Whether the name is that of a parameter of a URL or form. */
   readonly isParameter?: boolean
+  /** The type of the event, or of the whole body, in which it stands. */
+  readonly event?: string | undefined
   /** Names and indexes from the body to its field; undefined outside of JSON. */
   path(): readonly (string | number)[] | undefined
 }
@@ -217,6 +219,7 @@ function rewriteLeaves(
 /** The place of a leaf in a JSON text that is itself a field. */
 const innerPlace = (leaf: JsonLeaf, outer: Place): Place => ({
   name: leaf.name ?? (leaf.is === 'name' ? undefined : outer.name),
+  event: outer.event,
   path: () => {
     const path = leaf.path()
     return path && [...(outer.path() ?? []), ...path]

@@ -344,6 +344,44 @@ describe('redaction of fields', () => {
     expect(JSON.parse(textOf(json)).choices[0].message).toEqual({ role: 'assistant', content: '<secret:field:3>' })
   })
 
+  test('redact: replaces what streams of Responses and Messages send at a path of the whole response', () => {
+    const place = { item_id: 'm', output_index: 0, content_index: 0 }
+    const redacted = (paths: string[], events: readonly object[]) =>
+      eventsOf(textOf(redactor(paths).attempt(attemptWith(events.map(sse), 'text/event-stream'))))
+    const content = [{ type: 'output_text', text: 'Once upon' }]
+    const item = { id: 'm', type: 'message', content }
+    const call = { id: 'f', type: 'function_call', arguments: '{"a":"Bern"}' }
+    const responses = [
+      { type: 'response.output_item.added', output_index: 0, item: { ...item, content: [] } },
+      { type: 'response.output_text.delta', ...place, delta: 'Once' },
+      { type: 'response.output_text.delta', ...place, delta: ' upon' },
+      { type: 'response.output_text.done', ...place, text: 'Once upon' },
+      { type: 'response.content_part.done', ...place, part: content[0] },
+      { type: 'response.output_item.done', output_index: 0, item },
+      { type: 'response.function_call_arguments.delta', item_id: 'f', output_index: 1, delta: '{"a":' },
+      { type: 'response.function_call_arguments.delta', item_id: 'f', output_index: 1, delta: '"Bern"}' },
+      { type: 'response.completed', response: { id: 'r', text: 'kept', output: [item, call] } },
+    ]
+    const texts = JSON.stringify(redacted(['output[*].content[*].text'], responses))
+    expect(texts).not.toMatch(/Once|upon/)
+    expect(texts).toContain('Bern')
+    expect(texts).toContain('"text":"kept"')
+    const calls = JSON.stringify(redacted(['output[*].arguments'], responses))
+    expect(calls).not.toContain('Bern')
+    expect(calls).toContain('Once')
+    const messages = [
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'Once' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: ' upon' } },
+      { type: 'content_block_delta', index: 1, delta: { type: 'input_json_delta', partial_json: '{"who":"J' } },
+      { type: 'content_block_delta', index: 1, delta: { type: 'input_json_delta', partial_json: 'ane","at":"home"}' } },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
+    ]
+    expect(JSON.stringify(redacted(['content[*].text'], messages))).not.toMatch(/Once|upon/)
+    const inputs = JSON.stringify(redacted(['content[*].input.who'], messages))
+    expect(inputs).not.toMatch(/"J|ane/)
+    expect(inputs).toContain('home')
+  })
+
   test('redact: replaces booleans and keeps null', () => {
     const request = redactor(['metadata']).request(chat('x', { metadata: { a: true, b: null, c: 1.5, d: ['x y'] } }))
     expect((request.body as { value: { metadata: unknown } }).value.metadata).toEqual({
