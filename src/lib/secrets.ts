@@ -358,6 +358,10 @@ const NAME_KINDS = NAMES_OF_SECRETS.map(([kind, name]) => [kind, new RegExp(`(?:
 const AMBIGUOUS =
   /(?:^|_)(?:token|(?<!(?:cache|sort|partition|primary|foreign|idempotency|public|dedup|group)_)key|auth|jwt|bearer|pass)$/
 
+/** Names of telephone numbers, and what such a number looks like. */
+const PHONE_NAME = /(?:^|_)(?:(?:tele)?phone|mobile|tel|fax|whatsapp|msisdn)(?:_?(?:number|no))?$/
+const PHONE_VALUE = /^[+(]?\d(?:[-. ()/]{0,3}\d){6,14}$/
+
 /** The words of a name, separated by `_`: `apiKey`, `api-key` and `API_KEY` are the same. */
 const wordsOf = (name: string) =>
   name
@@ -374,11 +378,13 @@ const wordsOf = (name: string) =>
 export function namedSecret(name: string, value: string): string | undefined {
   const kind = kindOfName(name)
   if (kind === '' || !mayBeSecret(value)) return undefined
+  if (kind === PHONE) return PHONE_VALUE.test(value.trim()) ? kind : undefined
   if (kind !== 'ambiguous') return kind
   return value.length <= MAX_TOKEN_LENGTH && !/\s/.test(value) && (looksRandom(value) || isBasic(value))
     ? 'token'
     : undefined
 }
+const PHONE = 'phone'
 const MAX_NAME_LENGTH = 80
 const MAX_TOKEN_LENGTH = 4_096
 
@@ -395,7 +401,8 @@ function kindOfName(name: string): string {
   const cached = nameKinds.get(name)
   if (cached !== undefined) return cached
   const words = wordsOf(name)
-  const kind = NAME_KINDS.find(([, form]) => form.test(words))?.[0] ?? (AMBIGUOUS.test(words) ? 'ambiguous' : '')
+  const found = NAME_KINDS.find(([, form]) => form.test(words))?.[0]
+  const kind = found ?? (AMBIGUOUS.test(words) ? 'ambiguous' : PHONE_NAME.test(words) ? PHONE : '')
   if (nameKinds.size >= MAX_NAME_KINDS) nameKinds.clear()
   nameKinds.set(name, kind)
   return kind

@@ -483,6 +483,28 @@ describe('secrets by their context', () => {
     }
   })
 
+  test.each(['(212)555-0187', '(212) 555-0187', '212.555.0187'])(
+    'telephone number: is found in a text, %s',
+    (number) => {
+      expect(redactor().text(`at ${number}, please`)).toBe('at <secret:phone:10001>, please')
+    },
+  )
+
+  test.each(['phone', 'mobileNumber', 'fax_no'])(
+    'telephone number: is found in a field %s without a country code',
+    (name) => {
+      const sent = redactor().request(chat('x', { args: { [name]: '06 12345678', list: [{ [name]: 31612345678 }] } }))
+      expect((sent.body as { value: { args: object } }).value.args).toEqual({
+        [name]: '<secret:phone:1>',
+        list: [{ [name]: -1111111111150002 }],
+      })
+      const other = chat('x', {
+        args: { [name]: 'ask at the desk, room 1234567', other: '06 12345678', age: 61234567 },
+      })
+      expect(redactor().request(other).body).toEqual(other.body)
+    },
+  )
+
   test('text: keeps escaped white space beside a secret', () => {
     expect(redactor().text("{'out': 'mail\\njane@mail.test\\npassword is q7Zp-44xWm\\nbye'}")).toBe(
       "{'out': 'mail\\n<secret:email:10001>\\npassword is <secret:password:10002>\\nbye'}",
