@@ -3,6 +3,7 @@ import { sessionName, tokenOf } from '../access.ts'
 import { compatApiOf, notEmulated } from '../compat/index.ts'
 import { apiOfPath, EMULATED_APIS } from '../compat/not-emulated.ts'
 import { ApiError } from '../contract/core/error.ts'
+import { withoutSecrets } from '../lib/secrets.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { MAX_PATH_LENGTH, traceUnknownPath, type UnknownPathLog } from './unknown-paths.ts'
 
@@ -49,8 +50,10 @@ export function answerUnrouted(request: Request, context: UnroutedContext): Resp
   throw new ApiError(405, 'method_not_allowed', message, { headers })
 }
 
-function unknownPath(request: Request, path: string, { unknownPaths, sessionOf, paths }: UnroutedContext): ApiError {
+function unknownPath(request: Request, called: string, { unknownPaths, sessionOf, paths }: UnroutedContext): ApiError {
   const { method } = request
+  // Addresses of some services contain a key.
+  const path = withoutSecrets(called)
   const { likely, first } = unknownPaths.note({ session: sessionName(request, tokenOf(request)), method, path })
   const api = compatApiOf(request)
   const other = notOfWorkspace(path, paths()) ?? HINT

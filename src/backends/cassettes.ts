@@ -70,18 +70,25 @@ export function createCassettes(options: CassetteOptions) {
   const redactors = new Map<string, Redactor>()
   const tapes = new Map<string, Tape>()
   const cassetteOf = (session: string) => (session === home ? HOME_CASSETTE : session)
+  // Programs with a key of their own are in the default session, whose cassette is that of the programs that have the key of the run.
+  const first = new Map<string, string>()
+  const firstWithCassetteOf = (session: string) => first.getOrInsert(cassetteOf(session), session)
   const replayedOf = (session: string) => {
     const name = cassetteOf(session)
     const isOwn = onMiss === 'record' || existsSync(cassetteFile(folder, name))
     return isOwn ? name : (REPEATED_TEST.exec(name)?.[1] ?? name)
   }
-  const redactorOf = (session: string) => redactors.getOrInsertComputed(session, () => createRedactor(redaction))
+  const redactorOf = (session: string) =>
+    redactors.getOrInsertComputed(firstWithCassetteOf(session), () => createRedactor(redaction))
+  const tapeIn = (session: string) => tapes.get(firstWithCassetteOf(session))
   const isRecorded = (session: string) => record !== undefined && (only?.includes(cassetteOf(session)) ?? true)
-  const tapeOf = (session: string, folder: string) =>
-    tapes.getOrInsertComputed(session, () => {
+  const tapeOf = (called: string, folder: string) => {
+    const session = firstWithCassetteOf(called)
+    return tapes.getOrInsertComputed(session, () => {
       const cassette = openTape(folder, replayedOf(session))
       return new Tape({ session, cassette, rules, redactor: redactorOf(session), allow })
     })
+  }
   const recorder =
     record !== undefined || onMiss === 'record'
       ? new Recorder({
@@ -95,9 +102,10 @@ export function createCassettes(options: CassetteOptions) {
           }),
           redactorOf,
           cassetteOf,
+          firstWithCassetteOf,
           limit,
-          earlier: (session) => tapes.get(session)?.interactions ?? [],
-          learned: (session) => (tapes.has(session) ? redactorOf(session).learned() : undefined),
+          earlier: (session) => tapeIn(session)?.interactions ?? [],
+          learned: (session) => (tapeIn(session) ? redactorOf(session).learned() : undefined),
           report: notice,
         })
       : undefined
@@ -129,7 +137,7 @@ export function createCassettes(options: CassetteOptions) {
           return await replay()
         } catch (error) {
           if (!(error instanceof ReplayMiss) || onMiss === 'error') throw error
-          tapes.get(session)?.forward(error.miss)
+          tapeIn(session)?.forward(error.miss)
           return forward()
         }
       }
@@ -183,7 +191,7 @@ export function createCassettes(options: CassetteOptions) {
       }
     },
     /** A session begins anew: all of its recorded attempts can be replayed again. */
-    rewind: (session: string) => tapes.get(session)?.rewind(),
+    rewind: (session: string) => tapeIn(session)?.rewind(),
     /** Ends what is recorded: `Recorder.finish`. */
     finish: async (end?: RunEnd): Promise<void> => recorder?.finish(end),
   }

@@ -78,10 +78,29 @@ export function detect(text: string, options: { personalNames: boolean }): reado
 
 const NOTHING: readonly Detected[] = []
 
+/**
+ * White space that is escaped, as in the source of a program or in a value that a program has printed: its letter is no part of the word behind
+ * it.
+ */
+const ESCAPED_SPACE = /(?<!\\)\\+[nrtbfv]/g
+
 /** The same by all detectors, whatever the text is. */
-export function detectAll(text: string, { personalNames }: { personalNames: boolean }): readonly Detected[] {
+export function detectAll(text: string, options: { personalNames: boolean }): readonly Detected[] {
+  const taken = placeholdersIn(text)
+  const spaced = text.replace(ESCAPED_SPACE, (found) => ' '.repeat(found.length))
+  const found = foundIn(withoutSpans(spaced, taken), options)
+  if (spaced === text) return inOrder(found)
+  // In a path of Windows, the letter is part of the word.
+  const rest = withoutSpans(text, inOrder([...taken, ...found]))
+  return inOrder([...found, ...foundIn(rest, options)])
+}
+
+const inOrder = <Span extends { start: number }>(spans: readonly Span[]): Span[] =>
+  spans.toSorted((one, other) => one.start - other.start)
+
+function foundIn(text: string, { personalNames }: { personalNames: boolean }): Detected[] {
   const found: Detected[] = []
-  let rest = withoutSpans(text, placeholdersIn(text))
+  let rest = text
   for (const { rule, may, find } of personalNames ? [...SEARCHES, NAMES] : SEARCHES) {
     if (!may(rest)) continue
     const spans = find(rest)
@@ -94,5 +113,5 @@ export function detectAll(text: string, { personalNames }: { personalNames: bool
     }
     rest = withoutSpans(rest, spans)
   }
-  return found.sort((one, other) => one.start - other.start)
+  return found
 }

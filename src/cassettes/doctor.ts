@@ -119,13 +119,13 @@ function asRule({ general, paths, operations, examples }: FoundField, names: Set
   let name = base
   for (let number = 2; names.has(name); number++) name = `${base}-${number}`
   names.add(name)
-  const patterns = [...examples.keys()].filter((pattern) => pattern !== undefined)
+  const patterns = patternsOf(examples)
   const [operation] = operations
   return {
     rule: {
       name,
       path,
-      ...(patterns.length > 0 && { pattern: [...new Set(patterns.flatMap((one) => one.split(OR)))].join('|') }),
+      ...(patterns.length > 0 && { pattern: patterns.join('|') }),
       ...(operations.size === 1 && operation !== undefined && { operation }),
     },
     examples: [...examples.values()],
@@ -134,6 +134,16 @@ function asRule({ general, paths, operations, examples }: FoundField, names: Set
 
 /** Separates alternatives until those of all texts are known. */
 const OR = '\u0000'
+
+/** The alternatives for all texts: those that match most stand first, since another one may match a part of the same. */
+function patternsOf(examples: FoundField['examples']): string[] {
+  const lengths = new Map<string, number>()
+  for (const [pattern, { recorded }] of examples)
+    for (const one of pattern?.split(OR) ?? [])
+      for (const [text] of String(recorded).matchAll(new RegExp(one, 'gu')))
+        lengths.set(one, Math.max(text.length, lengths.get(one) ?? 0))
+  return [...lengths].sort(([, one], [, other]) => other - one).map(([pattern]) => pattern)
+}
 
 /**
  * Patterns for the parts in which two texts differ, if these are times, ids and numbers, separated by `OR`; undefined if the whole
@@ -221,15 +231,17 @@ function idPattern(one: string, other: string): string {
   return `${escaped(shared)}[A-Za-z0-9_-]${range(one.length - shared.length, other.length - shared.length)}`
 }
 
-/** Times: digits and names of months may change, other characters stay. */
+/** Times: digits and names of days, months and halves of a day may change, other characters stay. */
 function timePattern(one: string, other: string): string {
   const runs = (text: string) => text.match(/\d+|[A-Za-z]+|[^A-Za-z\d]+/g) ?? []
   const others = runs(other)
+  // Only times that begin with a year have a zero in front of small numbers for certain.
+  const isPadded = /^\d{4}-/.test(one)
   return runs(one)
     .map((run, index) => {
       const second = others[index] ?? run
-      if (/^\d/.test(run)) return `\\d${range(run.length, second.length)}`
-      return /^[A-Za-z]/.test(run) && run !== second ? '[A-Za-z]+' : escaped(run)
+      if (/^\d/.test(run)) return `\\d${run.length <= 2 && !isPadded ? '{1,2}' : range(run.length, second.length)}`
+      return /^[A-Za-z]/.test(run) && !/^[tz]$/i.test(run) ? '[A-Za-z]+' : escaped(run)
     })
     .join('')
 }

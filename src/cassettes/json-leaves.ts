@@ -70,6 +70,13 @@ export class JsonLeaf implements TextView {
     return key === '' ? undefined : String(key)
   }
 
+  /** The type of the event, or of the whole body, in which it stands. */
+  get event(): string | undefined {
+    let owner = this.parent
+    while (owner.parent) owner = owner.parent
+    return /(?:^|;)type=([^;]*);/.exec(owner.identity)?.[1]
+  }
+
   /** Names and indexes from the root to it; undefined for a name. */
   path(): (string | number)[] | undefined {
     if (this.is === 'name') return undefined
@@ -82,6 +89,8 @@ export class JsonLeaf implements TextView {
 const LITERAL = /(?:true|false|null)(?![\w])/y
 /** A number, where it begins. */
 export const NUMBER = /-?\d[\d.eE+-]*/y
+/** Such a number is whole (RFC 8259, section 6). */
+const WHOLE_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 /** What a truncated text may end with. */
 const CUT_LITERAL = /(?:t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?|-)$/y
 /** Fields that tell apart the outputs that a stream sends in turns. The type is read only from the event itself. */
@@ -130,18 +139,24 @@ export function jsonLeaves(root: TextView): { leaves: readonly JsonLeaf[]; value
   const starts: number[] = []
   let top: JsonParent | undefined
   let expectsName = false
+  /** Whether a comma, a colon or an end has to come: a text in brackets is not JSON for that alone. */
+  let isAfterValue = false
   let values = 0
   for (let at = 0; ; ) {
     while (isSpace(text[at])) at++
     const character = text[at]
     if (character === undefined) return values > 0 ? { leaves, values } : undefined
     if (character === '{' || character === '[') {
+      if (top && isAfterValue) return undefined
+      isAfterValue = false
       top = new JsonParent(top, character === '[')
       if (!top.parent) values++
       expectsName = !top.isList
       starts.push(at++)
     } else if (!top) return undefined
     else if (character === '"') {
+      if (isAfterValue) return undefined
+      isAfterValue = true
       const end = stringEnd(text, at + 1)
       const leaf: JsonLeaf = new JsonLeaf(root, expectsName ? 'name' : 'text', top, [at + 1, end])
       leaves.push(leaf)
@@ -149,11 +164,13 @@ export function jsonLeaves(root: TextView): { leaves: readonly JsonLeaf[]; value
       else identify(top, leaf.text)
       at = end + 1
     } else if (character === ',') {
+      isAfterValue = false
       at++
       if (top.isList) top.current = Number(top.current) + 1
       else expectsName = true
     } else if (character === ':') {
       if (top.isList) return undefined
+      isAfterValue = false
       at++
       expectsName = false
     } else if (character === '}' || character === ']') {
@@ -167,11 +184,14 @@ export function jsonLeaves(root: TextView): { leaves: readonly JsonLeaf[]; value
       }
       top = parent
       expectsName = false
+      isAfterValue = true
     } else {
       const literal = matchAt(LITERAL, text, at)
       const found = literal ?? matchAt(NUMBER, text, at)
       if (found === undefined) return matchAt(CUT_LITERAL, text, at) === undefined ? undefined : { leaves, values }
-      if (expectsName) return undefined
+      if (expectsName || isAfterValue) return undefined
+      isAfterValue = true
+      if (literal === undefined && !WHOLE_NUMBER.test(found) && at + found.length < text.length) return undefined
       if (found !== 'null')
         leaves.push(new JsonLeaf(root, literal === undefined ? 'number' : 'boolean', top, [at, at + found.length]))
       identify(top, found)

@@ -82,7 +82,8 @@ export function readStored(file: string): StoredCassette {
 }
 
 /** Whether a text begins like a cassette of ours, of whatever version. */
-const isCassette = (text: string): boolean => /^(?:\ufeff?(?:#[^\n]*|---)?\r?\n)*\ufeff?cassette:/.test(text)
+const isCassette = (text: string): boolean =>
+  /^(?:\ufeff?(?:#[^\n]*|---(?:[ \t]+#[^\n]*)?)?\r?\n)*\ufeff?cassette:/.test(text)
 
 function fileText(file: string): string {
   let bytes: Buffer
@@ -108,6 +109,8 @@ interface DocumentText {
   line: number
 }
 
+const SEPARATOR = /^---(?:\s*|[ \t]+#.*)\r?$/
+
 /** The documents between lines of `---`. One before the header may be empty. */
 function documentsIn(text: string): { first: DocumentText; others: DocumentText[] } {
   const documents: DocumentText[] = []
@@ -121,7 +124,7 @@ function documentsIn(text: string): { first: DocumentText; others: DocumentText[
   for (let at = 0; at < text.length; ) {
     const found = text.indexOf('\n', at)
     const end = found < 0 ? text.length : found
-    if (text.startsWith('---', at) && /^---\s*$/.test(text.slice(at, Math.min(end, at + 10)))) add(at, end + 1)
+    if (text.startsWith('---', at) && SEPARATOR.test(text.slice(at, end))) add(at, end + 1)
     else if (found >= 0) newLines++
     at = end + 1
   }

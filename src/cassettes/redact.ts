@@ -468,7 +468,8 @@ export class Redactor {
   #ruleFor(place: Place): string | undefined {
     if (this.#paths.length === 0) return undefined
     const path = place.path()
-    return path && this.#paths.find(({ steps }) => isWithin(path, steps))?.rule
+    const all = path && [path, ...pathsInWhole(path, place.event)]
+    return all && this.#paths.find(({ steps }) => all.some((one) => isWithin(one, steps)))?.rule
   }
 
   #keysIn(text: string): readonly Detected[] {
@@ -635,21 +636,47 @@ const restoring = (values: ReadonlyMap<number, string>): Rewriting => ({
 })
 
 /** Fields that tell parts of a body apart. They stay in a redacted list or object. */
-const STRUCTURE = new Set<string | number>(['type', 'role'])
+const STRUCTURE = new Set<FieldStep>(['type', 'role'])
 
 /**
  * Whether a field stands at a path, or in the object or list there. A stream sends the fields of a `message` in a `delta`, so that one stands for
  * the other.
  */
-function isWithin(path: readonly (string | number)[], steps: readonly FieldStep[]): boolean {
+function isWithin(path: readonly FieldStep[], steps: readonly FieldStep[]): boolean {
   if (path.length < steps.length) return false
   const last = path.at(-1)
   if (path.length > steps.length && last !== undefined && STRUCTURE.has(last)) return false
   return steps.every((step, index) => {
     const name = path[index]
-    if (step === null) return typeof name === 'number'
+    if (step === null) return name === null || typeof name === 'number'
+    if (name === null) return typeof step === 'number'
     return step === name || (step === 'message' && name === 'delta')
   })
+}
+
+/** What events of the Responses API send in pieces, by a part of their type. */
+const SENT_BY_EVENTS: readonly (readonly [type: string, path: readonly FieldStep[]])[] = [
+  ['reasoning_summary', ['output', null, 'summary', null, 'text']],
+  ['refusal', ['output', null, 'content', null, 'refusal']],
+  ['arguments', ['output', null, 'arguments']],
+  ['input', ['output', null, 'input']],
+  ['code', ['output', null, 'code']],
+  ['text', ['output', null, 'content', null, 'text']],
+]
+
+/** Where a field that an event of the Responses or the Messages API sends stands in the whole response. */
+function pathsInWhole(path: readonly FieldStep[], event = ''): readonly FieldStep[][] {
+  const [first, ...rest] = path
+  if (event.startsWith('content_block_')) {
+    const inBlock = rest.map((name) => (name === 'partial_json' ? 'input' : name))
+    return first === 'content_block' || first === 'delta' ? [['content', null, ...inBlock]] : []
+  }
+  if (!event.startsWith('response.')) return []
+  if (first === 'response') return [rest]
+  if (first === 'item') return [['output', null, ...rest]]
+  if (first === 'part') return ['content', 'summary'].map((list): FieldStep[] => ['output', null, list, null, ...rest])
+  const whole = SENT_BY_EVENTS.find(([type]) => event.includes(type))?.[1]
+  return whole && (first === 'delta' || first === whole.at(-1)) ? [[...whole, ...rest]] : []
 }
 
 function changedRequest(request: UpstreamRequest, rewriting: Rewriting): UpstreamRequest {

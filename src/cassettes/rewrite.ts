@@ -20,6 +20,8 @@ export interface Place {
   readonly name: string | undefined
   /** Whether the name is that of a parameter of a URL or form. */
   readonly isParameter?: boolean
+  /** The type of the event, or of the whole body, in which it stands. */
+  readonly event?: string | undefined
   /** Names and indexes from the body to its field; undefined outside of JSON. */
   path(): readonly (string | number)[] | undefined
 }
@@ -162,12 +164,22 @@ const PARAMETER_START = /[?&#][\w.~%[\]-]+=/
 const PARAMETER = /[?&#]([\w.~%[\]-]{1,100})=([^&#\s"'<>\\]*)/g
 const FORM_PARAMETER = /(?:^|&)([\w.%+*-]{1,100})=([^&]*)/g
 
+/** What ends a sentence, a list or a link in a text, and not the URL in front of it. */
+const PUNCTUATION = '.,;:!?)]}*`|'
+
+function withoutPunctuation(value: string): string {
+  let { length } = value
+  while (PUNCTUATION.includes(value[length - 1] ?? ' ')) length--
+  return value.slice(0, length)
+}
+
 function rewriteParameters(view: TextView, rewriting: Rewriting, depth: number, isForm = false): void {
-  for (const { 0: all, 1: name = '', 2: value = '', index } of view.text.matchAll(
+  for (const { 0: all, 1: name = '', 2: written = '', index } of view.text.matchAll(
     isForm ? FORM_PARAMETER : PARAMETER,
   )) {
+    const value = isForm ? written : withoutPunctuation(written)
     if (value === '') continue
-    const start = index + all.length - value.length
+    const start = index + all.length - written.length
     const place = namedPlace(decodedPart(name) ?? name, true)
     const raw = new NotedView(rangeView(view, start, start + value.length))
     rewriteText(percentView(raw, 0, value.length, isForm), rewriting, place, depth + 1)
@@ -207,6 +219,7 @@ function rewriteLeaves(
 /** The place of a leaf in a JSON text that is itself a field. */
 const innerPlace = (leaf: JsonLeaf, outer: Place): Place => ({
   name: leaf.name ?? (leaf.is === 'name' ? undefined : outer.name),
+  event: outer.event,
   path: () => {
     const path = leaf.path()
     return path && [...(outer.path() ?? []), ...path]

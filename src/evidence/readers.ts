@@ -36,7 +36,7 @@ export function readEvidence(file: string, text: string, incident: string | unde
   const traces = [root?.traces, root?.data, Array.isArray(value) ? value : undefined].find(Array.isArray)
   const single = root?.attempts ? [root] : undefined
   const found = objectsIn(traces ?? single).filter(({ attempts, started_at: at }) => attempts && at)
-  if (found.length > 0) return used(file, 'traces', fromTraces(found))
+  if (found.length > 0 || traces?.length === 0) return used(file, 'traces', fromTraces(found))
   throw new FileError(`${file} is none of the known formats: expected ${EVIDENCE_FORMATS}`)
 }
 
@@ -277,9 +277,10 @@ function fromStatusPage(file: string, root: JsonObject, wanted: string | undefin
   const start = Date.parse(String(incident.started_at ?? incident.created_at))
   const end = Date.parse(String(incident.resolved_at ?? '')) || Math.max(...times('resolved'), Number.NEGATIVE_INFINITY)
   if (Number.isNaN(start)) throw new FileError(`${file}: the incident has no started_at or created_at`)
-  if (!Number.isFinite(end) || end <= start) {
+  if (!Number.isFinite(end))
     throw new FileError(`${file}: the incident is not resolved: a scenario needs its end (resolved_at)`)
-  }
+  if (end <= start)
+    throw new FileError(`${file}: the incident ends before it begins: a scenario needs how long it lasted`)
   const fixed = Math.min(...times('monitoring').filter((time) => time > start), end)
   const text = [incident.name, ...updates.map(({ body }) => body)].join(' ')
   const words = [asObject(root.page)?.name, ...objectsIn(incident.components).map(({ name }) => name), text].join(' ')

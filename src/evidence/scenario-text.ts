@@ -1,4 +1,5 @@
 // A scenario file made from evidence. Every number says whether it was observed or is assumed.
+import { createRedactor, type Redactor } from '../cassettes/redact.ts'
 import { counted } from '../lib/units.ts'
 import { yaml } from '../lib/yaml.ts'
 import type { EvidenceOfAttempts, EvidenceOfIncident, EvidenceOutcome } from './evidence.ts'
@@ -25,6 +26,8 @@ export function attemptsScenario(
   const length = Math.max(...attempts.map(({ at = 0 }) => at))
   const when = startedAt === undefined ? '' : ` from ${startedAt}${length > 0 ? `, in ${durationOf(length)}` : ''}`
   const names = ruleNames(rules)
+  // Other recordings than cassettes have the bytes that were sent.
+  const redactor = createRedactor({ paths: [], personalNames: false, keys: [] })
   return [
     `# What ${counted(attempts.length, 'attempt')} met${when}: ${failed} failed.`,
     '# Rehearses: what your program does when it happens again.',
@@ -34,7 +37,7 @@ export function attemptsScenario(
     `description: ${quoted(`${counted(failed, 'failure')} in ${counted(attempts.length, 'attempt')}, from ${file}.`)}`,
     'clock: virtual',
     'rules:',
-    ...rules.flatMap((rule, index) => ruleLines(rule, names[index] ?? '')),
+    ...rules.flatMap((rule, index) => ruleLines(rule, names[index] ?? '', redactor)),
     'expect:',
     ...names.map((one) => `  - { rule: ${quoted(one)}, attempts: 1+ }`),
     '',
@@ -51,7 +54,7 @@ function ruleNames(rules: readonly EvidenceRule[]): string[] {
   })
 }
 
-function ruleLines(rule: EvidenceRule, name: string): string[] {
+function ruleLines(rule: EvidenceRule, name: string, redactor: Redactor): string[] {
   const { provider, model, operation, stream, window, calls, outcome, hasEnd } = rule
   const match = Object.entries({ provider, model, operation, stream }).filter(([, value]) => value !== undefined)
   const lines = [`  - name: ${quoted(name)}`]
@@ -65,14 +68,12 @@ function ruleLines(rule: EvidenceRule, name: string): string[] {
     lines.push(`    when: { ${after}for: ${exact(window.to - window.from)} } ${end}`)
   }
   if (calls) lines.push(`    when: { calls: ${calls.from}-${calls.to} } ${OBSERVED}`)
-  lines.push(...faultLines(outcome, rule.stream))
+  lines.push(...(outcome.kind === 'status' ? statusLines(outcome, redactor) : faultLines(outcome, rule.stream)))
   return lines
 }
 
-function faultLines(outcome: EvidenceRule['outcome'], stream: boolean | undefined): string[] {
+function faultLines(outcome: Exclude<EvidenceRule['outcome'], EvidenceStatus>, stream: boolean | undefined): string[] {
   switch (outcome.kind) {
-    case 'status':
-      return statusLines(outcome)
     case 'reset':
       return [`    fault: { type: reset } ${OBSERVED}`]
     case 'empty body':
@@ -96,10 +97,12 @@ function faultLines(outcome: EvidenceRule['outcome'], stream: boolean | undefine
 
 const MAX_BODY = 2_000
 
-function statusLines({ status, retryAfter, body }: Extract<EvidenceOutcome, { kind: 'status' }>): string[] {
+type EvidenceStatus = Extract<EvidenceOutcome, { kind: 'status' }>
+
+function statusLines({ status, retryAfter, body }: EvidenceStatus, redactor: Redactor): string[] {
   const lines = ['    fault:', '      type: http-error', `      status: ${status} ${OBSERVED}`]
   if (retryAfter) lines.push(`      retry_after: ${exact(retryAfter)} ${OBSERVED}`)
-  const text = body === undefined ? '' : JSON.stringify(body)
+  const text = body === undefined ? '' : redactor.text(JSON.stringify(body))
   if (text !== '' && text.length <= MAX_BODY) lines.push(`      body: ${text} ${OBSERVED}`)
   return lines
 }

@@ -11,8 +11,8 @@ const phoneNumbers = lazy<typeof import('./phone-library.ts')>(() => require('./
 
 /** Countries whose numbers are recognized without a country code; those of the first one by their format. */
 const COUNTRIES: readonly CountryCode[] = ['US', 'GB', 'NL', 'DE', 'FR']
-const AMERICAN = /^\(?\d{3}\)?[-. ]\d{3}[-. ]\d{4}$/
-const AMERICAN_WITHIN = /\d{3}\)?[-. ]\d{3}[-. ]\d{4}/
+const AMERICAN = /^(?:\(\d{3}\)|\(?\d{3}\)?[-. ])\d{3}[-. ]\d{4}$/
+const AMERICAN_WITHIN = /\d{3}(?:\)[-. ]?|[-. ])\d{3}[-. ]\d{4}/
 const PHONE_WORD =
   /(?<!\p{L})(?:phone|tel|telephone|telefoon\p{L}*|telefon\p{L}*|t[ée]l[ée]phone|call|dial|mobile?|mobiel|handy|cell|fax|whatsapp|sms|text me|bel|ring)(?:[^\p{L}\d+(]+(?:me|us|him|her|them|at|on|under|number|no|nummer|is|op|unter|my|our|the|mij|mich))*[^\p{L}\d]*$/iu
 const BEFORE = 30

@@ -42,7 +42,7 @@ const PATTERNS: readonly Pattern[] = [
     kind: 'an e-mail address',
     // `git@host:path` is a location, and so is `scheme://user@host`; `react@18.2.0` is a version.
     pattern:
-      /(?<![\p{L}\p{N}._%+'/-])[\p{L}\p{N}_%+][\p{L}\p{N}._%+'-]*@(?:[\p{L}\p{N}-]+\.)+\p{L}[\p{L}\p{N}-]+(?![\p{L}\p{N}-]|:\w)/gu,
+      /(?<![\p{L}\p{N}._%+/-]|[\p{L}\p{N}._%+/-]')[\p{L}\p{N}_%+][\p{L}\p{N}._%+'-]*@(?:[\p{L}\p{N}-]+\.)+\p{L}[\p{L}\p{N}-]+(?![\p{L}\p{N}-]|:\w)/gu,
     isUnmistakable: true,
     valid: (found, validator) => validator.isEmail(found, { allow_utf8_local_part: true }),
   },

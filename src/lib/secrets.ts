@@ -233,12 +233,22 @@ export function secretsIn(text: string): SecretFound[] {
   const found: SecretFound[] = []
   let rest = text
   for (const find of SEARCHES) {
-    const spans = find(rest)
+    const spans = find(rest).map((span) => withoutSentenceEnd(span, text))
     if (spans.length === 0) continue
     found.push(...spans)
     rest = withoutSpans(rest, spans)
   }
   return found.sort((one, other) => one.start - other.start)
+}
+
+/** The end of a sentence or of bold text: a secret without quotation marks would become another value with it. */
+const SENTENCE_END = '.?:*'
+
+function withoutSentenceEnd(span: SecretFound, text: string): SecretFound {
+  if (span.end < text.length && !/\s/.test(text[span.end] ?? '')) return span
+  let { end } = span
+  while (end > span.start + 1 && SENTENCE_END.includes(text[end - 1] ?? '')) end--
+  return { ...span, end }
 }
 
 /** A text of the same length in which ranges, which are in order, are taken: the searches that follow find nothing there. */
@@ -326,12 +336,15 @@ const mayBeSecret = (value: string): boolean => {
 
 /** Names of secrets, with words separated by `_`: the end of a name decides. */
 export const NAMES_OF_SECRETS: readonly (readonly [kind: string, name: string])[] = [
-  ['password', '(?:password|passwd|passphrase|passcode|pwd|passwort|wachtwoord)s?'],
+  [
+    'password',
+    '(?:[a-z]*(?:password|passwd|passphrase)|passcode|pwd|passwort|wachtwoord)s?(?:_(?:confirmation|again))?|(?:db|database|sql|pg|postgres|redis|mongo|smtp|imap|e?mail|s?ftp|ssh|http|proxy|user|admin|root|login|auth)_pass',
+  ],
   [
     'api-key',
-    '(?:api|access|secret|private|signing|encryption|account|subscription|license|auth|master|shared|secret_access|app)_?key(?:_id|_base)?s?',
+    '(?:[a-z]*api|access|secret|private|signing|encryption|account|subscription|license|auth|master|shared|secret_access|app)_?key(?:_id|_base)?s?',
   ],
-  ['secret', '(?:client_?secret|app_?secret|secret|credentials?|connection_?string)s?'],
+  ['secret', '(?:(?:client|app|api)_?secret|secret|credentials?|connection_?string)s?'],
   [
     'token',
     '(?:access|refresh|auth|id|session|bot|api|bearer|csrf|xsrf|security|oauth|jwt|device|service)_?tokens?|(?:proxy_)?authorization',
@@ -343,7 +356,11 @@ export const NAMES_OF_SECRETS: readonly (readonly [kind: string, name: string])[
 const NAME_KINDS = NAMES_OF_SECRETS.map(([kind, name]) => [kind, new RegExp(`(?:^|_)(?:${name})$`)] as const)
 /** Names of secrets and of much else: the value decides. */
 const AMBIGUOUS =
-  /(?:^|_)(?:token|(?<!(?:cache|sort|partition|primary|foreign|idempotency|public|dedup|group)_)key|auth|jwt|bearer)$/
+  /(?:^|_)(?:token|(?<!(?:cache|sort|partition|primary|foreign|idempotency|public|dedup|group)_)key|auth|jwt|bearer|pass)$/
+
+/** Names of telephone numbers, and what such a number looks like. */
+const PHONE_NAME = /(?:^|_)(?:(?:tele)?phone|mobile|tel|fax|whatsapp|msisdn)(?:_?(?:number|no))?$/
+const PHONE_VALUE = /^[+(]?\d(?:[-. ()/]{0,3}\d){6,14}$/
 
 /** The words of a name, separated by `_`: `apiKey`, `api-key` and `API_KEY` are the same. */
 const wordsOf = (name: string) =>
@@ -361,11 +378,13 @@ const wordsOf = (name: string) =>
 export function namedSecret(name: string, value: string): string | undefined {
   const kind = kindOfName(name)
   if (kind === '' || !mayBeSecret(value)) return undefined
+  if (kind === PHONE) return PHONE_VALUE.test(value.trim()) ? kind : undefined
   if (kind !== 'ambiguous') return kind
   return value.length <= MAX_TOKEN_LENGTH && !/\s/.test(value) && (looksRandom(value) || isBasic(value))
     ? 'token'
     : undefined
 }
+const PHONE = 'phone'
 const MAX_NAME_LENGTH = 80
 const MAX_TOKEN_LENGTH = 4_096
 
@@ -382,7 +401,8 @@ function kindOfName(name: string): string {
   const cached = nameKinds.get(name)
   if (cached !== undefined) return cached
   const words = wordsOf(name)
-  const kind = NAME_KINDS.find(([, form]) => form.test(words))?.[0] ?? (AMBIGUOUS.test(words) ? 'ambiguous' : '')
+  const found = NAME_KINDS.find(([, form]) => form.test(words))?.[0]
+  const kind = found ?? (AMBIGUOUS.test(words) ? 'ambiguous' : PHONE_NAME.test(words) ? PHONE : '')
   if (nameKinds.size >= MAX_NAME_KINDS) nameKinds.clear()
   nameKinds.set(name, kind)
   return kind
@@ -395,21 +415,28 @@ const SECRET_PARAMETER =
 export const secretParameter = (name: string, value: string): string | undefined =>
   namedSecret(name, value) ?? (SECRET_PARAMETER.test(name) && mayBeSecret(value) ? 'token' : undefined)
 
-/** `api_key=abc`, `"password": "abc"`, `Password: hunter2`. The name is at most 40 characters before its last word. */
+/**
+ * `api_key=abc`, `"password": "abc"`, `Password: hunter2`. The name is at most 40 characters before its last word. A quotation mark that is escaped
+ * is closed by one behind as many backslashes: inside a text, JSON may contain JSON. A name in bold may end behind its colon.
+ */
 const ASSIGNED =
-  /(?<![\w-])([\w-]{0,40}(?:passw(?:or)?d|passphrase|passcode|pwd|passwort|wachtwoord|secret|credential|connectionstring|key|key_?id|key_base|token|authorization|cookie))\\{0,8}["'`]?\s{0,8}(:=|=>|[=:])\s{0,8}(?:\\{0,8}(["'`])((?:(?!\3)[^\\\n\0]|\\[^\n]){1,512})|([^\s"'`,;&)}\]<>\0\\]{1,4096}))/dgi
+  /(?<![\w-])([\w-]{0,40}(?:passw(?:or)?d|passphrase|passcode|pwd|pass|passwort|wachtwoord|secret|credential|connectionstring|key|key_?id|key_base|token|authorization|cookie)(?:_confirmation|_again)?)\\{0,8}["'`]?(?:\](?=\s{0,8}=))?\s{0,8}(:=|=>|[=:])(?:\*\*)?\s{0,8}(?:(["'`])((?:(?!\3)[^\\\n\0]|\\[^\n]){1,512})|(\\{1,8}["'`])((?:(?!\5)(?:[^\\\n\0]|\\{1,256}[^\\\n\0])){1,512})|([^\s"'`,;&)}\]<>\0\\]{1,4096}))/dgi
+/** The groups of its values: in quotation marks, in escaped ones, and without. */
+const BARE = 7
+const VALUES = [4, 6, BARE]
 
 function assignedIn(text: string): SecretFound[] {
   if (!text.includes('=') && !text.includes(':')) return []
   const found: SecretFound[] = []
   ASSIGNED.lastIndex = 0
   for (let match = ASSIGNED.exec(text); match; match = ASSIGNED.exec(text)) {
-    const { 1: name = '', 2: sign, 3: quote, 4: quoted, 5: bare, indices } = match
-    const value = (quote === undefined ? bare : quoted) ?? ''
+    const { 1: name = '', 2: sign, indices } = match
+    const group = VALUES.find((one) => match[one] !== undefined) ?? BARE
+    const value = match[group] ?? ''
     const kind = namedSecret(name, value)
-    const [start, end] = indices?.[quote === undefined ? 5 : 4] ?? [0, 0]
+    const [start, end] = indices?.[group] ?? [0, 0]
     // After a colon, a word of a sentence may follow.
-    const isSentence = quote === undefined && sign === ':' && /^[A-Za-z]?[a-z]*[.!?]*$/.test(value)
+    const isSentence = group === BARE && sign === ':' && /^[A-Za-z]?[a-z]*[.!?]*$/.test(value)
     if (kind !== undefined && !isSentence) found.push({ start, end, kind })
     // What looks like a value may be the name of another one: `key=password: hunter2`.
     else if (value.endsWith(':')) ASSIGNED.lastIndex = start
@@ -419,7 +446,7 @@ function assignedIn(text: string): SecretFound[] {
 
 /** `the password is hunter2`. */
 const SPOKEN =
-  /\b(?:password|passphrase|passcode|passwort|wachtwoord|pin|pin code|secret|secret key|api key|access key|token)\s{1,4}(?:is|was|ist)\s{1,4}(?:now\s{1,4})?["'`]?([^\s"'`,;<>\0]{4,256})/dgi
+  /\b(?:password|passphrase|passcode|passwort|wachtwoord|pin|pin code|secret|secret key|api key|access key|token)\s{1,4}(?:is|was|ist):?\s{1,4}(?:now\s{1,4})?["'`]?([^\s"'`,;<>\0]{4,256})/dgi
 
 /** Elements of XML that are named as a secret. */
 function elementsIn(text: string): SecretFound[] {
@@ -463,7 +490,7 @@ const SEARCHES: readonly ((text: string) => SecretFound[])[] = [
   search('token', /\bBearer\s{1,8}([\w.~+/=-]{8,4096})/dgi, ' ', hasDigit),
   search('basic-auth', /\bBasic\s{1,8}([A-Za-z0-9+/]{6,1024}={0,2})/dgi, ' ', isBasic),
   search('azure-key', /\bSharedAccess(?:Key|Signature)=([^\s;"'&<>\0]{16,512})/dg, 'SharedAccess'),
-  search('azure-key', /\bAccountKey=([^\s;"'&<>\0]{16,512})/dg, 'AccountKey='),
+  search('azure-key', /\bAccountKey=([\w%+/=-]{16,512})/dg, 'AccountKey='),
   search(
     'password',
     /(?<!\S)--?(?:password|passwd|passphrase|token|secret|api-key|access-token|auth-token)\s{1,8}["']?([^\s"'\0-][^\s"'\0]{3,512})/dg,

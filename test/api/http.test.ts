@@ -31,6 +31,16 @@ test.each([
   expect(response.status).toBe(404)
 })
 
+test('an unknown path: is named without the key in it', async () => {
+  const headers = { ...json, authorization: 'Bearer any' }
+  const key = `ghp_${'Ab1'.repeat(12)}`
+  const { text } = await app.fetch(`/v1/${key}/chat`, { method: 'POST', body: '{}', headers })
+  expect(text).toContain('/v1/(masked)/chat')
+  const verdict = await app.fetch('/_understudy/verify', { headers })
+  expect(verdict.text).toContain('(masked)')
+  expect(verdict.text).not.toContain(key)
+})
+
 test.each(['/api/chat/completions', '/openai/v1/chat/completions', '/models'])(
   'a mistyped base URL is no other API: %s',
   async (path) => {

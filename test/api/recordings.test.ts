@@ -30,6 +30,7 @@ function recording(session: string, earlier: readonly Interaction[] = []) {
     header: (name) => newHeader(name),
     redactorOf: () => redactor,
     cassetteOf: (name) => name,
+    firstWithCassetteOf: (name) => name,
     limit: 8 * 2 ** 20,
     earlier: () => earlier,
     learned: () => redactor.learned(),

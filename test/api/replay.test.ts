@@ -432,6 +432,28 @@ test('test that runs once more: replays its cassette from the beginning, unless 
   ])
 })
 
+test('programs with another key than that of the run: share its cassette', async () => {
+  respond = numbered
+  const folder = newFolder()
+  const options = { instead: { home: 'of-the-run' } }
+  const calls = async (app: ReturnType<typeof cassetteApp>) => {
+    const got: string[] = []
+    for (const session of ['of-the-run', 'default', 'of-the-run', 'default'])
+      got.push(contentIn((await app.post(CHAT, chat('same jane@mail.test'), inSession(session))).text))
+    return got
+  }
+  const recording = cassetteApp(provider.url, { record: folder }, options)
+  const first = await calls(recording)
+  const report = await recording.finish()
+  expect(
+    report.sessions.map(({ cassette, recorded }) => [cassette, recorded?.interactions, recorded?.problem]),
+  ).toEqual([['default', 4, null]])
+  expect(readdirSync(folder)).toEqual(['default.yaml'])
+  const app = cassetteApp(provider.url, { replay: folder, speed: 'instant' }, options)
+  expect(await calls(app)).toEqual(first)
+  expect((await app.finish()).sessions.map(({ replayed }) => replayed?.unused)).toEqual([[]])
+})
+
 test('recording of one session: renews its cassette, and replays the others', async () => {
   respond = numbered
   const ask = async (app: ReturnType<typeof cassetteApp>) =>

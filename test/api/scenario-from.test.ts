@@ -165,6 +165,44 @@ describe('scenario from a HAR', () => {
     expect(rules()[0]?.fault).toMatchObject({ type: 'http-error', status: 429, retry_after: 7_000, body } as never)
   })
 
+  test('has no secret that the body of an error contains', async () => {
+    const key = `sk-proj-${'Ab1'.repeat(12)}`
+    const error = { error: { message: `Incorrect API key "${key}" of jane@mail.test`, type: 'invalid_request_error' } }
+    const { code, stdout, rules } = await from(
+      har(
+        entry(0, { status: 401, content: content(JSON.stringify(error)) }),
+        entry(9, { status: 403, content: content(`no ${key}`) }),
+      ),
+    )
+    expect(code).toBe(0)
+    expect(stdout).not.toContain('Ab1')
+    expect(stdout).not.toContain('jane@mail.test')
+    expect(JSON.stringify(rules()[0])).toMatch(/Incorrect API key \\"<secret:openai-key:\d+>\\" of <secret:email:\d+>/)
+  })
+
+  test('plays attempts of every operation and model again', async () => {
+    const post = (at: number, path: string, model: string) =>
+      entry(at, { status: 200, content: content('{}') }, { url: `https://api.openai.com/v1${path}`, body: { model } })
+    const { stderr, code } = await from(
+      har(
+        entry(0, { status: 503 }),
+        post(1, '/images/generations', 'gpt-image-1'),
+        post(2, '/images/generations', 'dall-e-2'),
+        post(3, '/images/generations', 'dall-e-3'),
+        post(4, '/embeddings', 'text-embedding-ada-002'),
+        post(5, '/moderations', 'omni-moderation-latest'),
+        post(6, '/audio/speech', 'gpt-4o-mini-tts'),
+        post(7, '/responses', 'o3'),
+        post(8, '/completions', 'gpt-3.5-turbo-instruct'),
+        post(9, '/chat/completions', 'o1-mini'),
+        post(10, '/chat/completions', 'gpt-5'),
+        post(11, '/chat/completions', 'a-model-of-tomorrow'),
+        post(12, '/rerank', 'rerank-x'),
+      ),
+    )
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  })
+
   test('tells providers apart by their address, and models by the body', async () => {
     const { rules } = await from(
       har(
@@ -263,7 +301,14 @@ describe('scenario from a status page', () => {
     expect((await from(two, '--incident', 'def456')).stdout).toContain('description: Other.')
     const open = incident({ resolved_at: null, incident_updates: [] })
     expect((await from({ incident: open })).stderr).toContain('the incident is not resolved')
+    const reversed = incident({ started_at: '2026-11-26T10:00:00Z', resolved_at: '2026-11-26T09:00:00Z' })
+    expect((await from({ incident: reversed })).stderr).toContain('the incident ends before it begins')
   })
+})
+
+test('scenario from: says that there are no calls in a file without any', async () => {
+  for (const empty of [{ traces: [] }, [], { data: [] }])
+    expect((await from(empty)).stderr).toContain('has no call to a model provider')
 })
 
 test('scenario from: names a file that cannot be read, and what is accepted', async () => {

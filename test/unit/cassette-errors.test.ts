@@ -134,7 +134,14 @@ describe('broken cassette', () => {
 
   test('is read with the line ends of Windows, and with a mark of three hyphens before the header', async () => {
     const { text, interactions: read } = await writeCassette(folder.path, newHeader('s'), interactions())
-    for (const changed of [text.replaceAll('\n', '\r\n'), `---\n${text}`, `\ufeff${text}`]) {
+    const commented = `--- # mine\n${text.replaceAll('\n---\n', '\n--- # the next one, which is longer\n')}`
+    for (const changed of [
+      text.replaceAll('\n', '\r\n'),
+      `---\n${text}`,
+      `\ufeff${text}`,
+      commented,
+      commented.replaceAll('\n', '\r\n'),
+    ]) {
       const again = readCassette(stored(changed)).interactions
       expect(again.map(({ line: _, ...one }) => one)).toEqual(read.map(({ line: _, ...one }) => one))
     }

@@ -85,6 +85,32 @@ test('doctor: proposes patterns, not whole texts, for messages that differ in se
   ])
 })
 
+test('doctor: proposes patterns of which none takes a part of what another one matches', () => {
+  const texts = (id: string, hex: string, day: number, seconds: number) =>
+    [
+      `run ${hex}`,
+      `id ${id}`,
+      `on 2026-11-${day}`,
+      `at 2026-11-26T10:15:0${day % 10}Z`,
+      `s ${seconds}`,
+      `ms ${seconds}123`,
+    ].map(user)
+  const { remaining } = diagnosed(
+    texts('35a65590-b5c9-4ed8-8451-d895925b7737', '1149f4fc254f04a7', 26, 1764136000),
+    texts('a5a65590-b5c9-4ed8-8451-d895925b9999', '86edb5e09db07408', 27, 1764136007),
+  )
+  expect(remaining).toEqual([])
+})
+
+test.each([
+  ['Now 11:16:49 PM', 'Now 11:17:02 PM', 'Now 9:05:00 AM'],
+  ['On Thu, 26 Nov 2026', 'On Fri, 27 Nov 2026', 'On Sat, 5 Dec 2026'],
+])('doctor: proposes a pattern for %j that matches at other times, too', (first, second, later) => {
+  const [proposed] = diagnosed([user(first)], [user(second)]).rules
+  const pattern = new RegExp(proposed?.rule.pattern ?? '', 'gu')
+  expect(later.replace(pattern, '')).toBe(first.replace(pattern, ''))
+})
+
 test('doctor: does not propose to ignore every message when only some are other texts', () => {
   const pair = (first: string, second: string) => ({ messages: [first, second].map((content) => ({ content })) })
   const { rules } = diagnosed([pair('Be good.', 'tell of dogs')], [pair('Be kind.', 'tell of cats')])

@@ -344,6 +344,44 @@ describe('redaction of fields', () => {
     expect(JSON.parse(textOf(json)).choices[0].message).toEqual({ role: 'assistant', content: '<secret:field:3>' })
   })
 
+  test('redact: replaces what streams of Responses and Messages send at a path of the whole response', () => {
+    const place = { item_id: 'm', output_index: 0, content_index: 0 }
+    const redacted = (paths: string[], events: readonly object[]) =>
+      eventsOf(textOf(redactor(paths).attempt(attemptWith(events.map(sse), 'text/event-stream'))))
+    const content = [{ type: 'output_text', text: 'Once upon' }]
+    const item = { id: 'm', type: 'message', content }
+    const call = { id: 'f', type: 'function_call', arguments: '{"a":"Bern"}' }
+    const responses = [
+      { type: 'response.output_item.added', output_index: 0, item: { ...item, content: [] } },
+      { type: 'response.output_text.delta', ...place, delta: 'Once' },
+      { type: 'response.output_text.delta', ...place, delta: ' upon' },
+      { type: 'response.output_text.done', ...place, text: 'Once upon' },
+      { type: 'response.content_part.done', ...place, part: content[0] },
+      { type: 'response.output_item.done', output_index: 0, item },
+      { type: 'response.function_call_arguments.delta', item_id: 'f', output_index: 1, delta: '{"a":' },
+      { type: 'response.function_call_arguments.delta', item_id: 'f', output_index: 1, delta: '"Bern"}' },
+      { type: 'response.completed', response: { id: 'r', text: 'kept', output: [item, call] } },
+    ]
+    const texts = JSON.stringify(redacted(['output[*].content[*].text'], responses))
+    expect(texts).not.toMatch(/Once|upon/)
+    expect(texts).toContain('Bern')
+    expect(texts).toContain('"text":"kept"')
+    const calls = JSON.stringify(redacted(['output[*].arguments'], responses))
+    expect(calls).not.toContain('Bern')
+    expect(calls).toContain('Once')
+    const messages = [
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'Once' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: ' upon' } },
+      { type: 'content_block_delta', index: 1, delta: { type: 'input_json_delta', partial_json: '{"who":"J' } },
+      { type: 'content_block_delta', index: 1, delta: { type: 'input_json_delta', partial_json: 'ane","at":"home"}' } },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
+    ]
+    expect(JSON.stringify(redacted(['content[*].text'], messages))).not.toMatch(/Once|upon/)
+    const inputs = JSON.stringify(redacted(['content[*].input.who'], messages))
+    expect(inputs).not.toMatch(/"J|ane/)
+    expect(inputs).toContain('home')
+  })
+
   test('redact: replaces booleans and keeps null', () => {
     const request = redactor(['metadata']).request(chat('x', { metadata: { a: true, b: null, c: 1.5, d: ['x y'] } }))
     expect((request.body as { value: { metadata: unknown } }).value.metadata).toEqual({
@@ -410,11 +448,77 @@ describe('secrets by their context', () => {
     `key: ${SECRET}a1b2c3d4e5f6`,
     `password="${SECRET}"`,
     `password:${SECRET}`,
+    `SMTP_PASS=${SECRET}`,
+    `auth: { user: 'joe', db_pass: '${SECRET}' }`,
+    `nodemailer: pass: "${SECRET}a1b2c3d4e5f6"`,
+    `**Password:** \`${SECRET}\``,
+    `- **api_key:** ${SECRET}`,
+    `os.environ["DB_PASSWORD"] = "${SECRET}"`,
+    `config['password'] = '${SECRET}'`,
+    `PGPASSWORD=${SECRET} psql`,
+    `newpassword: ${SECRET}`,
+    `openaiapikey=${SECRET}`,
+    `The password is: ${SECRET}`,
+    `{'stdout': 'user: joe\\npassword: ${SECRET}'}`,
+    `Result: {"stdout":"a\\r\\nCookie: sid=${SECRET}\\r\\n"}`,
+    `lines: "one\\tghp_${SECRET.replace('-', '')}0123456789"`,
+    `double: \\\\nDB_PASSWORD=${SECRET}`,
+    `C:\\keys\\npm_${SECRET.replace('-', '')}0123456789`,
   ]
   test.each(CONTEXTS)('text: has no secret in %s', (text) => {
-    expect(JSON.stringify(redactor().request(chat(text)))).not.toContain(SECRET)
-    expect(redactor().text(text)).not.toContain(SECRET)
-    expect(textOf(redactor().attempt(attemptWith([`failed: ${text}`], 'text/plain')))).not.toContain(SECRET)
+    const part = SECRET.slice(5)
+    expect(JSON.stringify(redactor().request(chat(text)))).not.toContain(part)
+    expect(redactor().text(text)).not.toContain(part)
+    expect(textOf(redactor().attempt(attemptWith([`failed: ${text}`], 'text/plain')))).not.toContain(part)
+  })
+
+  const DATA = ['jane@mail.test', '4111 1111 1111 1111', '536-90-4399', '+31 20 624 1111', 'NL91 ABNA 0417 1643 00']
+  const AROUND = ["'", '"', '`', '**', '()', '[]', '{}', '<>', '| |', ', ', ' .', '#', '~', '=']
+  test.each(DATA)('personal data: is found between any punctuation: %s', (value) => {
+    for (const around of AROUND) {
+      const half = Math.ceil(around.length / 2)
+      const text = `${around.slice(0, half)}${value}${around.slice(around.length === 1 ? 0 : half)}`
+      for (const sent of [text, `see ${text} there`]) expect(redactor().text(sent)).toMatch(/<secret:[\w-]+:10001>/)
+      expect(JSON.stringify(redactor().request(chat(text)))).not.toContain(value.slice(1, -1))
+    }
+  })
+
+  test.each(['(212)555-0187', '(212) 555-0187', '212.555.0187'])(
+    'telephone number: is found in a text, %s',
+    (number) => {
+      expect(redactor().text(`at ${number}, please`)).toBe('at <secret:phone:10001>, please')
+    },
+  )
+
+  test.each(['phone', 'mobileNumber', 'fax_no'])(
+    'telephone number: is found in a field %s without a country code',
+    (name) => {
+      const sent = redactor().request(chat('x', { args: { [name]: '06 12345678', list: [{ [name]: 31612345678 }] } }))
+      expect((sent.body as { value: { args: object } }).value.args).toEqual({
+        [name]: '<secret:phone:1>',
+        list: [{ [name]: -1111111111150002 }],
+      })
+      const other = chat('x', {
+        args: { [name]: 'ask at the desk, room 1234567', other: '06 12345678', age: 61234567 },
+      })
+      expect(redactor().request(other).body).toEqual(other.body)
+    },
+  )
+
+  test('text: keeps escaped white space beside a secret', () => {
+    expect(redactor().text("{'out': 'mail\\njane@mail.test\\npassword is q7Zp-44xWm\\nbye'}")).toBe(
+      "{'out': 'mail\\n<secret:email:10001>\\npassword is <secret:password:10002>\\nbye'}",
+    )
+  })
+
+  test.each([1, 2, 3])('text: keeps what surrounds a secret in JSON, %d levels deep', (levels) => {
+    const nested = (secret: string) => {
+      let json = JSON.stringify({ password: secret, next: 'value' })
+      for (let level = 0; level < levels; level++) json = JSON.stringify({ inner: json })
+      return `You sent ${json}`
+    }
+    for (const secret of [SECRET, 'a"b"cd-44x', 'back\\slash-44'])
+      expect(redactor().text(nested(secret))).toBe(nested('<secret:password:10001>'))
   })
 
   const FIELDS = [
@@ -427,6 +531,13 @@ describe('secrets by their context', () => {
     'access_token',
     'set-cookie',
     'private_key',
+    'smtpPass',
+    'PGPASSWORD',
+    'newpassword',
+    'password_confirmation',
+    'passwordAgain',
+    'myapikey',
+    'apiSecret',
   ]
   test.each(FIELDS)('field: has no secret as %s', (name) => {
     for (const value of ['swordfish', 'correct horse battery', 'a"b\\c'])
@@ -449,6 +560,7 @@ describe('harmless texts', () => {
     'git commit -u origin:main --token-limit 100; cookie: delicious; <title>Key</title><key>name</key>',
     'Keyboard: 104 keys; primary key: user_id; monkey: banana1; key: enter; keys: 12',
     'chatcmpl-AbC123dEf456 fp_1234567890 call_abcdEFGH1234 toolu_01A09q90qw90lq917835lq9 msg_0123abc req_011CSHoEeqs5C35K2UUqR7Fy',
+    'pass: 12, fail: 3; first_pass: quick1; boarding pass: ABC123; **Password:** required, **Key:** value, **Token:** `user_id`',
     'git@github.com:user/repo.git and https://example.test/path?page=2&limit=10#top',
   ]
   test.each(HARMLESS)('text: stays as it is: %s', (text) => {
@@ -586,6 +698,33 @@ describe('restoring', () => {
     const sent = chat('mail a@post.test or b@post.test')
     const back = JSON.parse(textOf(redactor().restore(attempt, sent, recorded)))
     expect(back).toEqual({ to: 'b@post.test', url: 'https://x.test/?to=a%40post.test', other: '<secret:email:3>' })
+  })
+})
+
+describe('secrets at the end of a sentence', () => {
+  const SENTENCES = [
+    ['password: q7Zp-44xWm', 'Your password: q7Zp-44xWm.'],
+    ['my password is q7Zp-44xWm', 'Is your password q7Zp-44xWm? **Password: q7Zp-44xWm**'],
+    ['Authorization: Bearer q7Zp44xWm', 'You sent Authorization: Bearer q7Zp44xWm.'],
+    ['use eyJhbGciOiJ9.eyJzdWIiOiJ9.q7Zp44xWm', 'It is eyJhbGciOiJ9.eyJzdWIiOiJ9.q7Zp44xWm.'],
+    [
+      'open https://x.test/?token=q7Zp44xWm',
+      'See [x](https://x.test/?token=q7Zp44xWm), https://x.test/?token=q7Zp44xWm.',
+    ],
+  ] as const
+  test.each(SENTENCES)('restore: puts the value of %j back into %j', (question, sentence) => {
+    const body = JSON.stringify({ content: sentence })
+    const recording = redactor()
+    const recorded = recording.request(chat(question))
+    const attempt = recording.attempt(attemptWith([body]))
+    expect(textOf(attempt)).not.toContain('44xWm')
+    expect(textOf(redactor().restore(attempt, chat(question), recorded))).toBe(body)
+  })
+
+  test('response: has no secret that stood at the end of a sentence in the request', () => {
+    const own = redactor()
+    own.request(chat('My password is q7Zp-44xWm.'))
+    expect(textOf(own.attempt(attemptWith(['{"content":"So q7Zp-44xWm it is"}'])))).not.toContain('q7Zp-44xWm')
   })
 })
 

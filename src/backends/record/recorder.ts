@@ -30,6 +30,8 @@ interface RecorderOptions {
   redactorOf(session: string): Redactor
   /** Name of the cassette of a session. */
   cassetteOf(session: string): string
+  /** The first session with the same cassette: what others do is recorded in it. */
+  firstWithCassetteOf(session: string): string
   /** Maximum size of a recorded response in bytes. */
   limit: number
   /** Interactions of an earlier recording that the new ones follow. */
@@ -149,7 +151,8 @@ export class Recorder implements AttemptSink {
     this.#stop({ isComplete: true, reason: 'an attempt came after its end' })
   }
 
-  #sessionOf({ attempt: { session } }: NotedAttempt): Session {
+  #sessionOf({ attempt }: NotedAttempt): Session {
+    const session = this.#options.firstWithCassetteOf(attempt.session)
     return this.#sessions.getOrInsertComputed(session, () => {
       const { folder, cassetteOf } = this.#options
       const file = cassetteFile(folder, cassetteOf(session))

@@ -2,6 +2,7 @@
 import type { Understudy } from '../../deps.ts'
 import { realClock } from '../../lib/clock.ts'
 import { printableLine, printableValues } from '../../lib/printable.ts'
+import { withoutSecrets } from '../../lib/secrets.ts'
 import { withFetch } from '../run/wrapped.ts'
 import type { Log } from './log.ts'
 import { type Printer, paint } from './output.ts'
@@ -68,6 +69,6 @@ export function withRequestLog(understudy: Understudy, { log, stderr }: RequestL
 }
 
 /** The path of a request, whose URL may be invalid. */
-const pathOf = ({ url }: Pick<Request, 'url'>) => URL.parse(url)?.pathname ?? url
+const pathOf = ({ url }: Pick<Request, 'url'>) => withoutSecrets(URL.parse(url)?.pathname ?? url)
 
 const TRACE_HEADER = 'x-understudy-trace'

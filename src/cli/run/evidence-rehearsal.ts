@@ -63,10 +63,14 @@ function withoutSilence(value: unknown): object {
 function callOf({ operation: name, provider, model, stream }: EvidenceAttempt) {
   const operation = allOperations().find((one) => one.name === name)
   if (operation?.body !== 'json') return undefined
-  const [example] = Object.values(operation.examples)
-  const body = { ...example, ...(model !== undefined && { model: `${provider}/${model}` }) }
+  const { shape } = operation.request
+  // Not every model accepts the options of an example.
+  const required = Object.entries(Object.values(operation.examples)[0] ?? {}).filter(
+    ([name]) => !shape[name]?.safeParse(undefined).success,
+  )
+  const body = { ...Object.fromEntries(required), ...(model !== undefined && { model: `${provider}/${model}` }) }
   const path = operation.path.replace('/v2/router', '/v1')
-  return { path, body: 'stream' in operation.request.shape ? { ...body, stream } : body }
+  return { path, body: 'stream' in shape ? { ...body, stream } : body }
 }
 
 /** Outcomes as a trace tells them apart: every connection that ended early is the same. */
