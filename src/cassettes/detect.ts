@@ -79,10 +79,10 @@ export function detect(text: string, options: { personalNames: boolean }): reado
 const NOTHING: readonly Detected[] = []
 
 /**
- * White space that is escaped, as in the source of a program or in a value that a program has printed: its letter is no part of the word behind
- * it.
+ * White space that is escaped, as in the source of a program or in a value that a program has printed, and colors of a terminal: their letters
+ * are no part of the word behind them.
  */
-const ESCAPED_SPACE = /(?<!\\)\\+[nrtbfv]/g
+const ESCAPED_SPACE = /(?<!\\)\\+[nrtbfv]|\p{Cc}\[[\d;]{0,20}m/gu
 
 /** The same by all detectors, whatever the text is. */
 export function detectAll(text: string, options: { personalNames: boolean }): readonly Detected[] {

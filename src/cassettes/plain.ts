@@ -115,8 +115,8 @@ const kinds = new Uint8Array(128)
 for (const [characters, kind] of [
   ['abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ', LETTER],
   ['0123456789', DIGIT],
-  // Addresses, parameters, percent-encoding: such texts are searched.
-  ['@%=', SEARCHED],
+  // Addresses, parameters, percent-encoding, colors of a terminal: such texts are searched.
+  ['@%=\u001b', SEARCHED],
   ['\\', ESCAPE],
   [':', COLON],
   ['-', HYPHEN],
@@ -261,13 +261,13 @@ function isUsualEscape(text: string, at: number): boolean {
   return next === '"' || next === '/' || (isFirst && next !== '' && 'nrtbf'.includes(next))
 }
 
-/** The position of the last character that is no white space or quotation mark, escaped or not. */
+/** The position of the last character that is no white space, quotation mark or asterisk, escaped or not. */
 function skipSpace(text: string, end: number): number {
   let at = end
   while (at > 0 && (isSkipped[text.charCodeAt(at)] !== 0 || text.charCodeAt(at - 1) === BACKSLASH)) at--
   return at
 }
-const isSkipped = tableOf((character) => character <= ' ' || '\\"\'`'.includes(character))
+const isSkipped = tableOf((character) => character <= ' ' || '\\"\'`*'.includes(character))
 
 const MAX_NAME = 80
 /** Letters, digits, `_`, and what separates words. */
