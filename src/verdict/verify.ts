@@ -15,11 +15,11 @@ import type { Expectation } from '../scenarios/schema.ts'
 import { brokeOff, clientCalls, isBound, isFallback, pauseBetween, workspaceClientCalls } from './client-call.ts'
 import { type AttemptEvidence, judge } from './expectations.ts'
 import { failsVerdict, judgeClient } from './findings.ts'
-import { isEvident } from './incomplete.ts'
 import { nothingInjected, unmetNeeds, verdictOf } from './inconclusive.ts'
 import type { ClientEnd } from './kinds/define.ts'
 import { type InstanceGap, verdictNotices, type WorkspaceEvidence } from './notices.ts'
 import type { Pairing } from './pairing.ts'
+import { recoveriesIn } from './recoveries.ts'
 import { countTasks, tasksIn, type UnreadTask } from './tasks.ts'
 
 /** The input of a verification. */
@@ -197,20 +197,13 @@ const unmatchedOf = ({ id, operation, model, generated, error }: TraceRecord) =>
   generated || error?.code === 'fixture_not_found' ? [{ trace: id, operation, model }] : []
 
 const failed = ({ outcome }: Pick<TraceRecord, 'outcome'>) => outcome !== 'succeeded'
-/** Whether the second call retries a failed first call. A first try after a canceled call does not. */
-const repeats = (pair: Pairing['pairs'][number]): boolean => {
-  const { first, again } = pair
-  if (brokeOff(first)) return isEvident(pair)
-  return failed(first) && !(first.outcome === 'canceled' && again.mark.retry === 0)
-}
-
 /** How often each recovery path was exercised. */
 function pathsOf(
   traces: readonly TraceRecord[],
   tried: readonly AttemptEvidence[],
   pairings: readonly Pairing[],
 ): Paths {
-  const pairs = pairings.flatMap((pairing) => pairing.pairs)
+  const recoveries = pairings.flatMap(recoveriesIn)
   const continued = pairings.flatMap(({ settled }) => settled.continued)
   const attempts = (test: (attempt: AttemptRecord) => boolean) => tried.filter(({ attempt }) => test(attempt)).length
   const recovered = traces.filter(
@@ -223,9 +216,8 @@ function pathsOf(
     timeout: attempts(({ outcome }) => outcome === 'timed_out'),
     cache: traces.filter(({ cache }) => cache?.status === 'hit').length,
     stream_recovery:
-      recovered +
-      [...pairs.filter(repeats), ...continued].filter(({ first, again }) => brokeOff(first) && !failed(again)).length,
-    client_retry: pairs.filter((pair) => repeats(pair) && !isFallback(pair.first, pair.again)).length,
-    client_fallback: pairs.filter((pair) => repeats(pair) && isFallback(pair.first, pair.again)).length,
+      recovered + [...recoveries, ...continued].filter(({ first, again }) => brokeOff(first) && !failed(again)).length,
+    client_retry: recoveries.filter(({ first, again }) => !isFallback(first, again)).length,
+    client_fallback: recoveries.filter(({ first, again }) => isFallback(first, again)).length,
   }
 }
