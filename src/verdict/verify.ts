@@ -12,7 +12,16 @@ import type {
 import type { TraceEvidence } from '../db/trace-evidence.ts'
 import type { ScenarioRun } from '../scenarios/engine.ts'
 import type { Expectation } from '../scenarios/schema.ts'
-import { brokeOff, clientCalls, isBound, isFallback, pauseBetween, workspaceClientCalls } from './client-call.ts'
+import {
+  brokeOff,
+  clientCalls,
+  honorsWait,
+  isBound,
+  isFallback,
+  type Pair,
+  pauseBetween,
+  workspaceClientCalls,
+} from './client-call.ts'
 import { type AttemptEvidence, judge } from './expectations.ts'
 import { failsVerdict, judgeClient } from './findings.ts'
 import { nothingInjected, unmetNeeds, verdictOf } from './inconclusive.ts'
@@ -71,7 +80,8 @@ export function verify(evidence: SessionEvidence): SessionVerdict {
     ...judged.findings.filter(({ kind }) => isSettled(kind, pending)),
     ...work.findings.filter(({ kind }) => isSettled(kind, workspace.underWay)),
   ]
-  const waits = waitsIn(judged.pairing, traces)
+  const recoveries = recoveriesIn(judged.pairing)
+  const waits = waitsIn(judged.pairing, recoveries, traces)
   const agentTasks = tasksIn(all)
   const tasks = countTasks(agentTasks)
   const brokenWaits = waits.not_honored.length + work.pairing.early.length
@@ -88,7 +98,10 @@ export function verify(evidence: SessionEvidence): SessionVerdict {
     workspace_calls: workspace.count,
     attempts: tried.length,
     counts: countsOf(traces, tried),
-    recovery_paths: pathsOf(traces, tried, [judged.pairing, work.pairing]),
+    recovery_paths: pathsOf(traces, tried, {
+      recoveries: [...recoveries, ...recoveriesIn(work.pairing)],
+      continued: judged.pairing.settled.continued,
+    }),
     tasks,
     order: tried.slice(0, MAX_STEPS).map(({ trace, attempt: { target, reason, outcome, status, faults } }) => ({
       trace: trace.id,
@@ -163,7 +176,11 @@ function countsOf(traces: readonly TraceRecord[], tried: readonly AttemptEvidenc
   return [...counts.keys()].sort().flatMap((key) => counts.get(key) ?? [])
 }
 
-function waitsIn({ pairs, early }: Pairing, traces: readonly TraceRecord[]): Verification['retry_after'] {
+function waitsIn(
+  { early }: Pairing,
+  recoveries: readonly Pair[],
+  traces: readonly TraceRecord[],
+): Verification['retry_after'] {
   const broken = early.map(({ first, again }) => ({
     trace: first.trace ?? '',
     retry_after_ms: first.wait ?? 0,
@@ -172,7 +189,9 @@ function waitsIn({ pairs, early }: Pairing, traces: readonly TraceRecord[]): Ver
   }))
   return {
     sent: traces.filter(({ retry_after_ms }) => retry_after_ms !== null).length,
-    honored: pairs.filter(({ first, again }) => first.wait !== null && isBound(first, again)).length - broken.length,
+    honored: recoveries.filter(
+      ({ first, again }) => first.wait !== null && isBound(first, again) && honorsWait(first, again),
+    ).length,
     not_honored: broken,
   }
 }
@@ -201,10 +220,8 @@ const failed = ({ outcome }: Pick<TraceRecord, 'outcome'>) => outcome !== 'succe
 function pathsOf(
   traces: readonly TraceRecord[],
   tried: readonly AttemptEvidence[],
-  pairings: readonly Pairing[],
+  { recoveries, continued }: { recoveries: readonly Pair[]; continued: readonly Pair[] },
 ): Paths {
-  const recoveries = pairings.flatMap(recoveriesIn)
-  const continued = pairings.flatMap(({ settled }) => settled.continued)
   const attempts = (test: (attempt: AttemptRecord) => boolean) => tried.filter(({ attempt }) => test(attempt)).length
   const recovered = traces.filter(
     (trace) =>

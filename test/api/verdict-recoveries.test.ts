@@ -27,6 +27,7 @@ async function clientUnder(...rules: object[]) {
         ...(signal && { signal }),
       }),
     )
+  const verify = async () => (await app.fetch(`/s/${name}/_understudy/verify?wait=5s`)).json() as Verification
   const messages = [{ role: 'user', content: 'Tell me a story' }]
   return {
     /** Asks a model of OpenAI, and reads the response. */
@@ -44,8 +45,9 @@ async function clientUnder(...rules: object[]) {
       expect((await app.fetch(`/s/${name}/v2/datasets/none`)).status).toBe(404)
     },
     pause: (advance: string) => control('POST', `sessions/${name}/clock`, { advance }),
+    verify,
     async verdict() {
-      const found = (await app.fetch(`/s/${name}/_understudy/verify?wait=5s`)).json() as Verification
+      const found = await verify()
       const { client_retry: retries, client_fallback: fallbacks } = found.recovery_paths
       return { retries, fallbacks, findings: found.findings.map(({ kind }) => kind) }
     },
@@ -71,6 +73,17 @@ test.each([401, 404, 409, 424, 501])(
     expect(await verdict()).toEqual({ retries: 2, fallbacks: 0, findings: [] })
   },
 )
+
+test('Retry-After: counts as honored after every status', async () => {
+  const fault = { type: 'http-error', status: 409, retry_after: '2s' }
+  const { chat, pause, verify } = await clientUnder({ when: { calls: '1-2' }, fault })
+  await chat()
+  await pause('2s')
+  await chat()
+  await pause('1s')
+  await chat()
+  expect((await verify()).retry_after).toMatchObject({ sent: 2, honored: 1 })
+})
 
 test('recovery paths: count no retry for equal prompts without a pause after a final error', async () => {
   const { chat, verdict } = await clientUnder(failing(404))
