@@ -143,19 +143,29 @@ test('recovery paths: count declared retries after a response with another conte
   expect((await verdict()).retries).toBe(1)
 })
 
-test('recovery paths: count no retry for equal prompts after streams that were left when they had everything', async () => {
-  const { post, verdict } = await clientUnder({ fault: { type: 'keep-alive-comments', interval: '3ms' } })
+/** Sends the same prompt three times, and leaves each stream as soon as it contains a text. */
+async function leaveThrice(seen: RegExp, rule: object) {
+  const { post, verdict } = await clientUnder(rule)
   const body = { model: 'gpt-4o', stream: true, messages: [{ role: 'user', content: 'Tell me a story' }] }
   for (let count = 0; count < 3; count++) {
     const left = new AbortController()
     const response = await post('/v1/chat/completions', body, { signal: left.signal })
     const reader = (response.body as ReadableStream<Uint8Array>).getReader()
     let text = ''
-    while (!/"finish_reason":"\w/.test(text)) text += new TextDecoder().decode((await reader.read()).value)
+    while (!seen.test(text)) text += new TextDecoder().decode((await reader.read()).value)
     left.abort()
     await reader.cancel().catch(() => {})
   }
-  expect(await verdict()).toEqual({ retries: 0, fallbacks: 0, findings: [] })
+  return verdict()
+}
+const COMMENTS = { fault: { type: 'keep-alive-comments', interval: '3ms' } }
+
+test('recovery paths: count no retry for equal prompts after streams that were left when they had everything', async () => {
+  expect(await leaveThrice(/"finish_reason":"\w/, COMMENTS)).toEqual({ retries: 0, fallbacks: 0, findings: [] })
+})
+
+test('recovery paths: count no retry when a user stops a stream without a fault and sends the prompt again', async () => {
+  expect(await leaveThrice(/"content":"\w/, failing(500, '9'))).toEqual({ retries: 0, fallbacks: 0, findings: [] })
 })
 
 test('recovery paths: count no retry for a client that polls for a missing record', async () => {
@@ -165,4 +175,15 @@ test('recovery paths: count no retry for a client that polls for a missing recor
     await pause('1s')
   }
   expect(await verdict()).toEqual({ retries: 0, fallbacks: 0, findings: [] })
+})
+
+test('gave-up: counts no more requests than there are when a proxy retries with the marks of its client', async () => {
+  const { chat, pause, verify } = await clientUnder({ fault: { type: 'http-error', status: 429, retry_after: '2s' } })
+  for (const count of ['0', '1', '2'])
+    for (const wait of ['2s', '2s', '500ms']) {
+      await chat({ headers: { 'x-stainless-retry-count': count } })
+      await pause(wait)
+    }
+  const [finding] = (await verify()).findings.filter(({ kind }) => kind === 'gave-up')
+  expect(finding?.message).toBe('at least one request never succeeded: 9 equivalent calls failed (last: status 429)')
 })
