@@ -23,8 +23,12 @@ function isRecovery(pair: Pair): boolean {
   // A client that sends the prompt of a response that it could read again may have read it.
   if (first.readable) return declared
   if (brokeOff(first)) return isEvident(pair)
-  return first.outcome !== 'succeeded' && !(first.outcome === 'canceled' && again.mark.retry === 0)
+  if (first.outcome === 'canceled') return declared || (again.mark.retry === null && !isStopped(first))
+  return first.outcome !== 'succeeded'
 }
+
+/** Whether a client left a stream that had begun without a fault, as a user does who stops it. */
+const isStopped = ({ begun, faulty }: ClientCall): boolean => begun && !faulty
 
 /** Number of failed calls to consider for one call. */
 const MAX_LOOKED = 100

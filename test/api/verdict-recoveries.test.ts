@@ -3,7 +3,7 @@ import { afterAll, expect, test } from 'bun:test'
 import type { Verification } from '../../src/contract/core/verification.ts'
 import { createTestApp } from '../support/app.ts'
 
-const app = createTestApp()
+const app = createTestApp({ skip_latency: false })
 afterAll(app.close)
 
 let sessions = 0
@@ -15,7 +15,7 @@ async function clientUnder(...rules: object[]) {
     clock: 'virtual',
     rules: rules.map((rule, index) => ({ name: `${index}`, ...rule })),
   }
-  const control = (method: string, path: string, body: object) =>
+  const control = (method: string, path: string, body: unknown) =>
     app.fetch(`/s/${name}/_understudy/${path}`, { method, body: JSON.stringify(body) })
   expect((await control('PUT', 'scenario', scenario)).status).toBe(200)
   const post = (path: string, body: object, { signal, headers }: Pick<RequestInit, 'signal' | 'headers'> = {}) =>
@@ -40,6 +40,7 @@ async function clientUnder(...rules: object[]) {
       await (await post('/v1/messages', { model: 'claude-sonnet-4', max_tokens: 60, messages })).text()
     },
     post,
+    control,
     /** Reads a dataset that does not exist. */
     async missing(): Promise<void> {
       expect((await app.fetch(`/s/${name}/v2/datasets/none`)).status).toBe(404)
@@ -145,7 +146,12 @@ test('recovery paths: count declared retries after a response with another conte
 
 /** Sends the same prompt three times, and leaves each stream as soon as it contains a text. */
 async function leaveThrice(seen: RegExp, rule: object) {
-  const { post, verdict } = await clientUnder(rule)
+  const { post, verdict, control } = await clientUnder(rule)
+  const timing = { first_token: '5ms', tokens_per_second: 100 }
+  const fixtures = [
+    { name: 'slow', match: { operation: 'chat.completions' }, replies: [{ content: 'One two three', timing }] },
+  ]
+  expect((await control('PUT', 'fixtures', fixtures)).status).toBe(200)
   const body = { model: 'gpt-4o', stream: true, messages: [{ role: 'user', content: 'Tell me a story' }] }
   for (let count = 0; count < 3; count++) {
     const left = new AbortController()
