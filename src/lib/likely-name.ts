@@ -54,7 +54,9 @@ const PREFIXES = /^(v\d+(beta|alpha)?|api|openai|router|proxy|gateway|s)$/
 export function likelyPath(called: string, known: readonly string[]): string | null {
   const intended = meaningOf(called)
   if (intended.length === 0) return null
-  const exact = known.find((path) => sameParts(meaningOf(path), intended))
+  const parts = partsOf(called)
+  const exact =
+    known.find((path) => sameParts(partsOf(path), parts)) ?? known.find((path) => sameParts(meaningOf(path), intended))
   if (exact !== undefined) return exact
   // A path within a longer one: a base URL that contains the operation already, or a proxy's own folder.
   const within = known

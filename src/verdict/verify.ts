@@ -12,14 +12,23 @@ import type {
 import type { TraceEvidence } from '../db/trace-evidence.ts'
 import type { ScenarioRun } from '../scenarios/engine.ts'
 import type { Expectation } from '../scenarios/schema.ts'
-import { brokeOff, clientCalls, isBound, isFallback, pauseBetween, workspaceClientCalls } from './client-call.ts'
+import {
+  brokeOff,
+  clientCalls,
+  honorsWait,
+  isBound,
+  isFallback,
+  type Pair,
+  pauseBetween,
+  workspaceClientCalls,
+} from './client-call.ts'
 import { type AttemptEvidence, judge } from './expectations.ts'
 import { failsVerdict, judgeClient } from './findings.ts'
-import { isEvident } from './incomplete.ts'
 import { nothingInjected, unmetNeeds, verdictOf } from './inconclusive.ts'
 import type { ClientEnd } from './kinds/define.ts'
 import { type InstanceGap, verdictNotices, type WorkspaceEvidence } from './notices.ts'
 import type { Pairing } from './pairing.ts'
+import { recoveriesIn } from './recoveries.ts'
 import { countTasks, tasksIn, type UnreadTask } from './tasks.ts'
 
 /** The input of a verification. */
@@ -71,7 +80,8 @@ export function verify(evidence: SessionEvidence): SessionVerdict {
     ...judged.findings.filter(({ kind }) => isSettled(kind, pending)),
     ...work.findings.filter(({ kind }) => isSettled(kind, workspace.underWay)),
   ]
-  const waits = waitsIn(judged.pairing, traces)
+  const recoveries = recoveriesIn(judged.pairing)
+  const waits = waitsIn(judged.pairing, recoveries, traces)
   const agentTasks = tasksIn(all)
   const tasks = countTasks(agentTasks)
   const brokenWaits = waits.not_honored.length + work.pairing.early.length
@@ -88,7 +98,10 @@ export function verify(evidence: SessionEvidence): SessionVerdict {
     workspace_calls: workspace.count,
     attempts: tried.length,
     counts: countsOf(traces, tried),
-    recovery_paths: pathsOf(traces, tried, [judged.pairing, work.pairing]),
+    recovery_paths: pathsOf(traces, tried, {
+      recoveries: [...recoveries, ...recoveriesIn(work.pairing)],
+      continued: judged.pairing.settled.continued,
+    }),
     tasks,
     order: tried.slice(0, MAX_STEPS).map(({ trace, attempt: { target, reason, outcome, status, faults } }) => ({
       trace: trace.id,
@@ -163,7 +176,11 @@ function countsOf(traces: readonly TraceRecord[], tried: readonly AttemptEvidenc
   return [...counts.keys()].sort().flatMap((key) => counts.get(key) ?? [])
 }
 
-function waitsIn({ pairs, early }: Pairing, traces: readonly TraceRecord[]): Verification['retry_after'] {
+function waitsIn(
+  { early }: Pairing,
+  recoveries: readonly Pair[],
+  traces: readonly TraceRecord[],
+): Verification['retry_after'] {
   const broken = early.map(({ first, again }) => ({
     trace: first.trace ?? '',
     retry_after_ms: first.wait ?? 0,
@@ -172,7 +189,9 @@ function waitsIn({ pairs, early }: Pairing, traces: readonly TraceRecord[]): Ver
   }))
   return {
     sent: traces.filter(({ retry_after_ms }) => retry_after_ms !== null).length,
-    honored: pairs.filter(({ first, again }) => first.wait !== null && isBound(first, again)).length - broken.length,
+    honored: recoveries.filter(
+      ({ first, again }) => first.wait !== null && isBound(first, again) && honorsWait(first, again),
+    ).length,
     not_honored: broken,
   }
 }
@@ -197,21 +216,12 @@ const unmatchedOf = ({ id, operation, model, generated, error }: TraceRecord) =>
   generated || error?.code === 'fixture_not_found' ? [{ trace: id, operation, model }] : []
 
 const failed = ({ outcome }: Pick<TraceRecord, 'outcome'>) => outcome !== 'succeeded'
-/** Whether the second call retries a failed first call. A first try after a canceled call does not. */
-const repeats = (pair: Pairing['pairs'][number]): boolean => {
-  const { first, again } = pair
-  if (brokeOff(first)) return isEvident(pair)
-  return failed(first) && !(first.outcome === 'canceled' && again.mark.retry === 0)
-}
-
 /** How often each recovery path was exercised. */
 function pathsOf(
   traces: readonly TraceRecord[],
   tried: readonly AttemptEvidence[],
-  pairings: readonly Pairing[],
+  { recoveries, continued }: { recoveries: readonly Pair[]; continued: readonly Pair[] },
 ): Paths {
-  const pairs = pairings.flatMap((pairing) => pairing.pairs)
-  const continued = pairings.flatMap(({ settled }) => settled.continued)
   const attempts = (test: (attempt: AttemptRecord) => boolean) => tried.filter(({ attempt }) => test(attempt)).length
   const recovered = traces.filter(
     (trace) =>
@@ -223,9 +233,8 @@ function pathsOf(
     timeout: attempts(({ outcome }) => outcome === 'timed_out'),
     cache: traces.filter(({ cache }) => cache?.status === 'hit').length,
     stream_recovery:
-      recovered +
-      [...pairs.filter(repeats), ...continued].filter(({ first, again }) => brokeOff(first) && !failed(again)).length,
-    client_retry: pairs.filter((pair) => repeats(pair) && !isFallback(pair.first, pair.again)).length,
-    client_fallback: pairs.filter((pair) => repeats(pair) && isFallback(pair.first, pair.again)).length,
+      recovered + [...recoveries, ...continued].filter(({ first, again }) => brokeOff(first) && !failed(again)).length,
+    client_retry: recoveries.filter(({ first, again }) => !isFallback(first, again)).length,
+    client_fallback: recoveries.filter(({ first, again }) => isFallback(first, again)).length,
   }
 }

@@ -70,6 +70,22 @@ const ROWS = [
     (about) => calling(({ ask }) => ask(HI).catch((error) => about.say(`no answer: ${error}`)))(about),
     { classes: TERMINAL, results: ['failed-cleanly'], problems: [], fails: false },
   ),
+  ...['Gave up', 'Giving up: no more attempts', 'All attempts exhausted', 'The model is unreachable'].map((words) =>
+    row(
+      `fails with the words ${words}`,
+      (about) =>
+        calling(({ ask }) =>
+          ask(HI).then(
+            () => 0,
+            () => {
+              about.say(words)
+              return 1
+            },
+          ),
+        )(about),
+      { classes: ['server-error-forever'], results: ['failed-cleanly'], problems: [], fails: false },
+    ),
+  ),
   row(
     'falls back to another model when nothing else helps',
     calling(({ ask }) => ask(HI).catch(() => ask({ ...HI, model: 'openai/gpt-4o-mini' }))),

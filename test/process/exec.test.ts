@@ -61,6 +61,12 @@ const execHere = (...args: string[]) => runCommand(['exec', ...args], { cwd, env
 const client = (...args: string[]) => ['--', process.execPath, 'client.ts', ...args]
 
 describe('exec', () => {
+  test('prints the JSON report on a line of its own when the command does not end its last line', async () => {
+    const { stdout } = await exec('--json', '--', process.execPath, '-e', "process.stdout.write('no line feed')")
+    const [last = '', before] = stdout.trimEnd().split('\n').toReversed()
+    expect(JSON.parse(last).runs).toHaveLength(1)
+    expect(before).toBe('no line feed')
+  })
   test('runs the command in a session of its own and reports what was exercised', async () => {
     const { code, stdout, stderr } = await exec('--scenario', 'good.yaml', ...client())
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })

@@ -41,6 +41,15 @@ const rows: [called: string, likely: string | null][] = [
   ['/v1/messages', null],
   ['/v1/audio/speech', null],
 ]
+test.each([
+  ['//v1/chat/completions', '/v1/chat/completions'],
+  ['/v1//chat/completions', '/v1/chat/completions'],
+  ['//v2/router/chat/completions', CHAT],
+  ['//chat/completions', CHAT],
+])('likelyPath %s: is %p, the same path without empty segments if there is one', (called, likely) => {
+  expect(likelyPath(called, [...known, '/v1/chat/completions'])).toBe(likely)
+})
+
 test.each(rows)('likelyPath %s: is %p', (called, likely) => {
   expect(likelyPath(called, known)).toBe(likely)
 })

@@ -147,7 +147,10 @@ function refuseSeveralRecordings({ record, scenario }: Config, { seed = [] }: Ex
 const reportJson = (runs: readonly SuiteRun[]) =>
   printableJson({ format_version: FORMATS.reports, runs: runs.map(runAsJson) })
 
+/** Prints the report, on lines of its own even if the command did not end its last one. */
 function print(stdout: Printer, runs: readonly SuiteRun[], json: boolean): void {
-  if (json) stdout.text(reportJson(runs))
-  else for (const run of runs) stdout.lines(['', ...fittedReport(runLines(run), stdout.width)])
+  if (json) {
+    stdout.line('')
+    stdout.text(reportJson(runs))
+  } else for (const run of runs) stdout.lines(['', ...fittedReport(runLines(run), stdout.width)])
 }

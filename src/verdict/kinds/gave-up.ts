@@ -2,10 +2,12 @@
 
 import { isActive } from '../../contract/workspace/task-state.ts'
 import { groupBy } from '../../lib/group-by.ts'
+import { sumOf } from '../../lib/values.ts'
 import {
   attemptsOf,
   brokeOff,
   type ClientCall,
+  isAfter,
   isFallback,
   lengthOfCall,
   natureOf,
@@ -130,8 +132,9 @@ function draft(
   const equal = equalChains.flat()
   const failed = equal.filter(({ outcome }) => outcome !== 'succeeded').length
   const tries = chains.map(({ length }) => length)
-  const requests = chains.length
+  const requests = leastRequests(chains, pairing)
   const isSure =
+    requests === chains.length &&
     // A call that may repeat one of several equal requests could be a request of its own.
     equalChains.every(([, ...more]) => more.every((call) => pairing.declared.has(call))) &&
     ((failed === chains.flat().length && !(mayGiveUp && requests > questions.size)) ||
@@ -147,6 +150,25 @@ function draft(
   const figures: FindingDraft['figures'] = isSure ? { requests, tries: Math.max(...tries) } : { requests, failed }
   return { severity, message, calls: chains.flat(), count: requests, figures }
 }
+
+/**
+ * How many requests the chains are at least. After a backoff, a call may repeat an earlier one in other pairs than these: too
+ * early, or by a second layer of retries, such as a proxy that passes on the marks of its client.
+ */
+const leastRequests = (chains: readonly Chain[], { declared }: Pairing): number =>
+  sumOf(
+    groupBy(chains, ([first]) => first?.question.id ?? ''),
+    (equal) => {
+      const lasts: ClientCall[] = []
+      for (const call of equal.flat().toSorted((one, other) => one.number - other.number)) {
+        const repeated = lasts.findIndex(
+          (last) => isAfter(call, last) && (declared.has(call) || isBackoff(pauseBetween(last, call))),
+        )
+        lasts.splice(repeated < 0 ? lasts.length : repeated, 1, call)
+      }
+      return Math.min(equal.length, lasts.length)
+    },
+  )
 
 function rangeOf(counts: readonly number[]): string {
   const [least, most] = [Math.min(...counts), Math.max(...counts)]
