@@ -36,7 +36,10 @@ export function contentStore(connection: Database) {
     file: connection.prepare(
       'SELECT blobs.seq, blobs.bytes FROM blobs JOIN records ON records.seq = blobs.seq WHERE records.id = ?',
     ),
-    vectors: connection.prepare('SELECT seq, vector FROM vectors WHERE knowledge = ? AND seq > ? ORDER BY seq LIMIT ?'),
+    // `+?`: see `plainParam` of record-store.ts.
+    vectors: connection.prepare(
+      'SELECT seq, vector FROM vectors WHERE knowledge = +? AND seq > ? ORDER BY seq LIMIT +?',
+    ),
     insertVector: connection.prepare('INSERT INTO vectors (seq, knowledge, vector) VALUES (?, ?, ?)'),
     insertText: connection.prepare('INSERT INTO chunk_texts (rowid, text) VALUES (?, ?)'),
     number: connection.prepare('SELECT seq FROM records WHERE id = ?').pluck(),
@@ -45,8 +48,8 @@ export function contentStore(connection: Database) {
     body: connection.prepare('SELECT body FROM records WHERE seq = ?').pluck(),
     byWords: connection.prepare(`SELECT chunk_texts.rowid AS seq, chunk_texts.rank AS rank FROM chunk_texts
       JOIN vectors ON vectors.seq = chunk_texts.rowid
-      WHERE chunk_texts MATCH ? AND vectors.knowledge = ?
-      ORDER BY rank, seq LIMIT ?`),
+      WHERE chunk_texts MATCH ? AND vectors.knowledge = +?
+      ORDER BY rank, seq LIMIT +?`),
   }))
   return {
     putFile: (seq: number, bytes: Uint8Array) => void statements().insertFile.run(seq, Buffer.from(bytes)),

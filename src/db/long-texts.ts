@@ -29,7 +29,8 @@ interface StoredTexts {
 export function longTexts(connection: Database) {
   const statements = once(() => ({
     insert: connection.prepare('INSERT OR REPLACE INTO long_texts (trace, field, part, text) VALUES (?, ?, ?, ?)'),
-    select: connection.prepare('SELECT text FROM long_texts WHERE trace = ? AND field = ? ORDER BY part').pluck(),
+    // `+?`: see `plainParam` of record-store.ts.
+    select: connection.prepare('SELECT text FROM long_texts WHERE trace = +? AND field = +? ORDER BY part').pluck(),
   }))
   const inParts = (seq: number, { request, rendered, answer }: Texts): StoredTexts => {
     const texts: Texts = { request, rendered, answer }

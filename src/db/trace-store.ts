@@ -103,13 +103,13 @@ function conditionsOf(
   seqOf: (id: string) => number | undefined,
 ): { sql: string; values: unknown[] } {
   const conditions: [string, ...values: unknown[]][] = [
-    ['model = ?', model],
-    ['status = ?', status],
-    ['thread = ?', thread],
+    ['model = +?', model],
+    ['status = +?', status],
+    ['thread = +?', thread],
     ['started >= ?', since],
     ['started <= ?', until],
     ['seq < ?', after === undefined ? undefined : (seqOf(after) ?? 0)],
-    ['session = ?', session],
+    ['session = +?', session],
     ['arrived BETWEEN ? AND ?', ...(arrived ?? [undefined])],
   ]
   const used = conditions.filter(([, first]) => first !== undefined)
@@ -151,7 +151,8 @@ export function traceStore(
   const read = ({ limit, ...filter }: TraceFilter): { found: Arrival[]; damaged: number[] } => {
     const { sql, values } = conditionsOf(filter, seqOf)
     const below = `${sql === '' ? 'WHERE' : `${sql} AND`} seq < ?`
-    const select = connection.prepare(`SELECT ${RECORD_COLUMNS} FROM traces ${below} ORDER BY seq DESC LIMIT ?`)
+    // `+?`: see `plainParam` of record-store.ts.
+    const select = connection.prepare(`SELECT ${RECORD_COLUMNS} FROM traces ${below} ORDER BY seq DESC LIMIT +?`)
     const found: Arrival[] = []
     const damaged: number[] = []
     // Reads additional rows for damaged ones, so that a page is full.
@@ -241,7 +242,7 @@ export function traceStore(
         .prepare(
           `SELECT ${RECORD_COLUMNS}, ${text === undefined ? 1 : BESIDE} AS meant, substr(answer, -length(:text)) AS last, substr(request, 1, :head) AS head
            FROM traces
-           WHERE seq < :before AND seq > :above ORDER BY seq DESC LIMIT :limit`,
+           WHERE seq < :before AND seq > :above ORDER BY seq DESC LIMIT +:limit`,
         )
         .all({ before, above, limit, text: text ?? '', head }) as (RecordRow &
         Record<'meant' | 'last' | 'head', unknown>)[]

@@ -20,9 +20,12 @@ const format = lazy<typeof import('./schema.ts')>(() => require('./schema.ts'))
 const decoder = new TextDecoder()
 const nameOf = (path: string) => basename(path, extname(path))
 
+/** Paths of the shipped scenarios, listed once: sessions activate them by name. */
+const shippedPaths = once(() => listAssets('scenarios'))
+
 /** Names of the scenarios inside the executable: first the general ones, then past incidents. */
 export const shippedScenarios = (): string[] => {
-  const paths = listAssets('scenarios')
+  const paths = shippedPaths()
   return [...paths.filter((path) => !INCIDENT.test(path)), ...paths.filter((path) => INCIDENT.test(path))].map(nameOf)
 }
 
@@ -79,7 +82,7 @@ const shipped = new Map<string, Scenario>()
 
 /** The shipped scenario with a name; undefined for an unknown name. */
 export function loadShipped(name: string): Scenario | undefined {
-  const path = listAssets('scenarios').find((one) => nameOf(one) === name)
+  const path = shippedPaths().find((one) => nameOf(one) === name)
   if (path === undefined) return undefined
   return shipped.getOrInsertComputed(path, () => {
     const text = decoder.decode(readAsset(path))

@@ -25,6 +25,8 @@ let base = ''
 let servers: Awaited<ReturnType<typeof listen>> = []
 let stub: Awaited<ReturnType<typeof startStub>>
 beforeAll(async () => {
+  // The AI SDK would print each field that a model does not know.
+  Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false })
   servers = await listen(config, understudy)
   base = `http://127.0.0.1:${servers[0]?.port}`
   stub = await startStub()
@@ -419,16 +421,11 @@ const CUTS = [
   { type: 'truncate-body' },
   { type: 'broken-framing', after_chunks: 6 },
 ]
-const AT_ONCE = 10
 const equalRuns = CUTS.flatMap((fault) => apis.map((api) => [api, JSON.stringify(fault), fault] as const))
 test.each(equalRuns)('direct fault, %s, %s: has equal results in equal runs', async (api, _, fault) => {
   const url = await under(fault)
   const [client] = Object.values(CLIENTS[api])
   if (!client) throw new Error('no client')
-  const results = new Set<string>()
-  for (let left = runs(50); left > 0; left -= AT_ONCE) {
-    const some = Array.from({ length: Math.min(AT_ONCE, left) }, () => resultOf(client, url, true))
-    for (const result of await Promise.all(some)) results.add(JSON.stringify(result))
-  }
-  expect([...results]).toHaveLength(1)
+  const results = await Promise.all(Array.from({ length: runs(50) }, () => resultOf(client, url, true)))
+  expect(new Set(results.map((result) => JSON.stringify(result))).size).toBe(1)
 })

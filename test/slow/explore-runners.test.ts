@@ -77,11 +77,11 @@ test.each(IN_RUNNERS)('explore: shows the mistake of %s in its test runner', asy
   expect(code).toBe(3)
 })
 
-// In those that start soon: the others were seen to pass without a fault.
-test.each(IN_RUNNERS.filter(([, , [first]]) => first !== 'node'))(
-  'explore: shows no problem of the careful twin of %s in its test runner',
-  async (name, { mode }, command) => {
-    const { code, printed, report } = await exploreCommand(name, 'careful', { mode, command })
-    expect([code, report.problems, printed]).toEqual([0, [], expect.stringContaining('PASS')])
-  },
+// In what starts soon: the others were seen to pass without a fault.
+const SOON = IN_RUNNERS.filter(([, , [first]]) => first !== 'node').map(
+  ([name, { mode }, command]) => [name, mode, command === PYTEST ? PYTHON_ALONE : command] as const,
 )
+test.each(SOON)('explore: shows no problem of the careful twin of %s', async (name, mode, command) => {
+  const { code, printed, report } = await exploreCommand(name, 'careful', { mode, command })
+  expect([code, report.problems, printed]).toEqual([0, [], expect.stringContaining('PASS')])
+})
