@@ -57,7 +57,7 @@ function unknownPath(request: Request, called: string, { unknownPaths, sessionOf
   const { likely, first } = unknownPaths.note({ session: sessionName(request, tokenOf(request)), method, path })
   const api = compatApiOf(request)
   const other = notOfWorkspace(path, paths()) ?? HINT
-  const hint = likely === null ? other : `: did you mean ${likely}? ${likely.startsWith(ROUTER) ? BASE_URL : ALL}`
+  const hint = likely === null ? other : `: did you mean ${likely}? ${advice(likely)}`
   const foreign = apiOfPath(path)
   const message = foreign
     ? `${cut(path)} looks like a path of ${foreign.name}, which is not emulated; what is: ${EMULATED_APIS}`
@@ -88,9 +88,12 @@ function notOfWorkspace(path: string, paths: readonly KnownPath[]): string | und
   return `: of ${family} this is not emulated. There are ${there.toSorted().join(', ')}`
 }
 
-const ROUTER = '/v2/router/'
-const ALL = 'All paths are at /swagger'
-const BASE_URL = 'The base URL of a client ends with /v2/router; all paths are at /swagger'
+/** What to say besides about a likely path: that of an operation comes from the base URL of a client. */
+function advice(likely: string): string {
+  const base = ['/v2/router', '/v1'].find((path) => likely.startsWith(`${path}/`))
+  return base ? `The base URL of a client ends with ${base}; all paths are at /swagger` : 'All paths are at /swagger'
+}
+
 const HINT = '; all of them are at /swagger'
 
 /** A path as an error names it. */

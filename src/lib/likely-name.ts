@@ -55,8 +55,10 @@ export function likelyPath(called: string, known: readonly string[]): string | n
   const intended = meaningOf(called)
   if (intended.length === 0) return null
   const parts = partsOf(called)
-  const exact =
-    known.find((path) => sameParts(partsOf(path), parts)) ?? known.find((path) => sameParts(meaningOf(path), intended))
+  // Several APIs have some paths: that which shares most with the called path, or the shortest.
+  const [exact] = known
+    .filter((path) => sameParts(meaningOf(path), intended))
+    .toSorted((one, other) => shared(other, parts) - shared(one, parts) || one.length - other.length)
   if (exact !== undefined) return exact
   // A path within a longer one: a base URL that contains the operation already, or a proxy's own folder.
   const within = known
@@ -68,6 +70,8 @@ export function likelyPath(called: string, known: readonly string[]): string | n
   return within[0] ?? typoOf(called, known)
 }
 
+const shared = (path: string, parts: readonly string[]): number =>
+  partsOf(path).filter((part) => parts.includes(part)).length
 const partsOf = (path: string): string[] => path.split('/').filter((part) => part !== '')
 function meaningOf(path: string): string[] {
   const parts = partsOf(path.toLowerCase())

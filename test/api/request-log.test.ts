@@ -37,9 +37,7 @@ test('request log: prints an unknown path once, with the likely one', async () =
   await ask('/v2/datasets/none')
   expect(lines).toHaveLength(2)
   expect(lines[0]).toContain('POST /openai/v1/chat/completions: ')
-  expect(lines[0]).toContain(
-    ': did you mean /v2/router/chat/completions? The base URL of a client ends with /v2/router; ',
-  )
+  expect(lines[0]).toContain(': did you mean /v1/chat/completions? The base URL of a client ends with /v1; ')
   expect(lines[1]).toContain('GET /v1/nothing-like-it: ')
 })
 

@@ -639,7 +639,7 @@ const guilty: Guilty[] = [
     scenario: refuse({ status: 503 }, 1, { accept: ['gave-up'] }),
     act: ({ sdk, message }) => quietly(sdk(2, '/openai/v1').chat.completions.create(message() as never)),
     finds: ['unknown-path error'],
-    says: /POST \/openai\/v1\/chat\/completions was requested once, but this server has no such path: did you mean \/v2\/router\/chat\/completions\?/,
+    says: /POST \/openai\/v1\/chat\/completions was requested once, but this server has no such path: did you mean \/v1\/chat\/completions\?/,
   },
 ]
 

@@ -45,8 +45,12 @@ test.each([
   ['//v1/chat/completions', '/v1/chat/completions'],
   ['/v1//chat/completions', '/v1/chat/completions'],
   ['//v2/router/chat/completions', CHAT],
-  ['//chat/completions', CHAT],
-])('likelyPath %s: is %p, the same path without empty segments if there is one', (called, likely) => {
+  ['//chat/completions', '/v1/chat/completions'],
+  ['/chat/completions', '/v1/chat/completions'],
+  ['/openai/v1/chat/completions', '/v1/chat/completions'],
+  ['/router/chat/completions', CHAT],
+  ['/v2/chat/completions', CHAT],
+])('likelyPath %s: is %p, the one that shares most with it', (called, likely) => {
   expect(likelyPath(called, [...known, '/v1/chat/completions'])).toBe(likely)
 })
 
