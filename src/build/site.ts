@@ -9,7 +9,7 @@ const output = join(root, 'dist', 'docs')
 /** The list of packages in the site, which is served with it. */
 const PACKAGES = 'packages.json'
 
-/** What makes VitePress take a quarter less processor time: it ends before optimized code pays, or memory must be collected and returned. */
+/** What makes VitePress take a third less processor time: it ends before optimized code pays, or memory must be collected and returned. */
 const CHEAP = { BUN_JSC_useFTLJIT: '0', BUN_GC_TIMER_DISABLE: '1', MIMALLOC_PURGE_DELAY: '-1' }
 
 /** The files that the site is made of, by path from the project's root. */
