@@ -9,6 +9,9 @@ const output = join(root, 'dist', 'docs')
 /** The list of packages in the site, which is served with it. */
 const PACKAGES = 'packages.json'
 
+/** What makes VitePress take a third less processor time: it ends before optimized code pays, or memory must be collected and returned. */
+const CHEAP = { BUN_JSC_useFTLJIT: '0', BUN_GC_TIMER_DISABLE: '1', MIMALLOC_PURGE_DELAY: '-1' }
+
 /** The files that the site is made of, by path from the project's root. */
 const sources = () =>
   [
@@ -73,6 +76,7 @@ export async function generateSite(folder: string, base?: string): Promise<void>
   const options = ['--outDir', folder, ...(base === undefined ? [] : ['--base', base])]
   const child = Bun.spawn([process.execPath, vitepress, 'build', 'docs', ...options], {
     cwd: root,
+    env: { ...process.env, ...CHEAP },
     stdout: 'pipe',
     stderr: 'pipe',
   })
