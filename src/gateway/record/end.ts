@@ -10,7 +10,6 @@ import { storageError } from '../../contract/core/storage-error.ts'
 import type { TraceRecord } from '../../contract/core/trace.ts'
 import type { Allowance } from '../../lib/allowance.ts'
 import { realClock } from '../../lib/clock.ts'
-import { inOneGo } from '../../lib/in-one-go.ts'
 import { jsonInSlices } from '../../lib/json-slices.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { isLarge } from '../../lib/slices.ts'
@@ -107,7 +106,7 @@ async function save(
     const preparing = redaction?.prepare([call.text, recording.rendered, stored.text])
     if (preparing) await preparing
     const { answer, texts } = redaction
-      ? await inOneGo(() => redactedTexts(recording, stored, redaction))
+      ? redactedTexts(recording, stored, redaction)
       : { answer: stored, texts: { request: call.text, rendered: recording.rendered } }
     const record = traceOf(recording, outcome, { usage: answer.usage, guard })
     redaction?.record(record)
