@@ -83,7 +83,7 @@ describe('exec finding', () => {
     const { run } = await play(client('plain', 'stranger'))
     const said = plainLines(runLines(run)).join('\n')
     expect(said).toContain('/openai/v1/chat/completions')
-    expect(said).toContain('/v2/router/chat/completions')
+    expect(said).toContain('did you mean /v1/chat/completions?')
   })
 })
 
