@@ -105,9 +105,7 @@ async function save(
     const stored = assembling ? await assembling : storedAnswer(recording, guard)
     const preparing = redaction?.prepare([call.text, recording.rendered, stored.text])
     if (preparing) await preparing
-    const { answer, texts } = redaction
-      ? redactedTexts(recording, stored, redaction)
-      : { answer: stored, texts: { request: call.text, rendered: recording.rendered } }
+    const { answer, texts } = redactedTexts(recording, stored, redaction)
     const record = traceOf(recording, outcome, { usage: answer.usage, guard })
     redaction?.record(record)
     const about = { recording, record, answer, texts, result, redaction, allowance: headers }
@@ -182,15 +180,17 @@ interface KeptConnection {
 /** The texts of the request that are stored. */
 type RequestTexts = Record<'request' | 'rendered', string>
 
-/** The stored texts of a call, and the entries of its response, without secrets. */
+/** The stored texts of a call, and the entries of its response, without secrets while cassettes are in use. */
 function redactedTexts(
   { call, rendered }: TraceRecorder,
   answer: StoredAnswer,
-  redaction: TraceRedaction,
+  redaction: TraceRedaction | undefined,
 ): { answer: StoredAnswer; texts: RequestTexts } {
+  const request = call.text
+  if (!redaction) return { answer, texts: { request, rendered } }
   // The response first, which is the order of the placeholders.
   const redacted = redactedAnswer(answer, redaction)
-  return { answer: redacted, texts: { request: redaction.text(call.text), rendered: redaction.text(rendered) } }
+  return { answer: redacted, texts: { request: redaction.text(request), rendered: redaction.text(rendered) } }
 }
 
 function redactedAnswer(answer: StoredAnswer, redaction: TraceRedaction): StoredAnswer {
