@@ -15,9 +15,9 @@ const tracesOf = async ({ ok }: AgentSession, { metadata }: StrictTask) => {
   const inner = (await ok('GET', `/_understudy/traces/${turn.task?.steps[0]?.trace}`)) as unknown as StoredTrace
   return [turn, inner]
 }
-async function helper(turns: Parameters<AgentSession['begin']>[0], fields: Json = {}) {
+async function helper(turns: Parameters<AgentSession['begin']>[0], fields: Json = {}, fixtures: readonly Json[] = []) {
   const one = agentSession(app)
-  await one.begin(turns)
+  await one.begin(turns, fixtures)
   await one.agent(fields)
   return one
 }
@@ -97,18 +97,23 @@ describe('task isolation', () => {
 
 describe('session with tasks', () => {
   test('is restored from its snapshot, and running tasks continue', async () => {
-    const one = await helper(['Done.', { content: 'Late.', timing: { first_token: '1m' } }])
+    const late = { content: 'Late.', timing: { first_token: '1m' } }
+    const one = await helper(['Done.'], {}, [
+      { name: 'late', match: { operation: 'chat.completions', user: 'Second.' }, reply: late },
+    ])
     const done = await one.ask('First.')
     await one.ok('POST', `/_understudy/sessions/${one.name}/clock`, { freeze: true })
     const { id } = await one.ok('POST', '/v2/agents/helper/task', { ...taskBody('Second.'), configuration: {} })
     const snapshot = await one.ok('GET', '/_understudy/snapshot')
     await one.ok('POST', `/v2/agents/helper/tasks/${id}/cancel`)
     await one.ok('POST', '/_understudy/snapshot', snapshot)
+    expect((await one.ok('GET', `/v2/agents/helper/tasks/${id}`)).status).toMatchObject({ state: 'working' })
     expect(story((await one.ok('GET', `/v2/agents/helper/tasks/${done.id}`)) as unknown as StrictTask)).toEqual(
       story(done),
     )
     await app.understudy.sessions.get(one.name).clock.sleep(120_000)
-    expect((await one.settled(String(id))).status.state).toBe('completed')
+    const settled = await one.settled(String(id))
+    expect([settled.status.state, story(settled).at(-1)]).toEqual(['completed', 'agent: Late.'])
   })
 
   test('has no tasks after a reset, and running ones end', async () => {
