@@ -37,11 +37,12 @@ export function packBatch({ begun, ended }: AttemptBatch): PackedBatch {
     })),
   })
   // A buffer of its own, since it is handed over.
-  return {
-    attempts,
-    bodies: packTexts(bodies),
-    bytes: new Uint8Array(Buffer.concat(frames.map((frame) => frame.bytes))),
-  }
+  const bytes = Bun.concatArrayBuffers(
+    frames.map((frame) => frame.bytes),
+    Number.POSITIVE_INFINITY,
+    true,
+  )
+  return { attempts, bodies: packTexts(bodies), bytes }
 }
 
 function withoutBytes(response: NonNullable<RecordedAttempt['response']>, all: Frame[]) {
