@@ -1,8 +1,9 @@
 // Cassettes that cannot be used: each problem has the file, the line and what was expected. And what check says of the others.
 import { afterEach, beforeEach, describe, expect } from 'bun:test'
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import fc from 'fast-check'
+import { checkCassette, unusedBlobs } from '../../src/cassettes/check.ts'
 import { cassetteFile, cassetteName } from '../../src/cassettes/names.ts'
 import { readCassette } from '../../src/cassettes/read.ts'
 import type { Interaction } from '../../src/contract/core/cassette.ts'
@@ -346,6 +347,23 @@ describe('check', () => {
     expect(stderr).toBe(
       `understudy: warning: cassettes/blobs/${unused}: no cassette contains this file\nunderstudy: note: cassettes/other.yaml:1: is never replayed under this name: the file of session 'one' is one.yaml\n`,
     )
+  })
+
+  test('calls no binary body unused while a cassette of its folder cannot be read', async () => {
+    const { file, text } = await inFolder('one', [
+      chatInteraction({}, { attempts: [answered({ at: 5, bytes: BINARY })] }),
+    ])
+    writeFileSync(file, text.replace('cassette: 1', 'cassette: 99'))
+    expect(unusedBlobs(new Map([[file, checkCassette(file)]]))).toEqual([])
+    const other = join(dirname(file), 'other.yaml')
+    writeFileSync(file, text)
+    writeFileSync(other, text)
+    expect(unusedBlobs(new Map([[other, checkCassette(other)]]))).toEqual([])
+    rmSync(file)
+    writeFileSync(other, text.slice(0, text.indexOf('---')))
+    expect(unusedBlobs(new Map([[other, checkCassette(other)]]))).toEqual([
+      expect.stringContaining('no cassette contains'),
+    ])
   })
 
   test('leaves cassettes as they are with --fix', async () => {

@@ -105,6 +105,16 @@ describe('renewed cassette', () => {
     expect(documents(after.text)[2]).toBe(documents(before.text)[2] ?? '')
   })
 
+  test('is new where a status differs, although the body is the same', async () => {
+    const answer = (status: number): Interaction => {
+      const { response, ...attempt } = answered(frame(5, '{"id":"x"}'))
+      return turnOf('a', response ? { ...attempt, response: { ...response, status } } : attempt)
+    }
+    await writeCassette(folder.path, newHeader('s'), [answer(404)])
+    const { interactions } = await writeCassette(folder.path, newHeader('s'), [answer(422)])
+    expect(interactions[0]?.attempts[0]?.response?.status).toBe(422)
+  })
+
   test('is new where tool arguments differ, although they are named like ids', async () => {
     const answer = (id: string) =>
       turnOf('a', answered(frame(5, JSON.stringify({ content: [{ type: 'tool_use', id, input: { id } }] }))))
