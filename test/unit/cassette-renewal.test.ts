@@ -304,6 +304,13 @@ describe('conversation', () => {
     expect(fewer.interactions.map(({ request }) => request)).toEqual(after.slice(3).map(({ request }) => request))
   })
 
+  test('is in the order of its turns, and read again, when they ended in another one', async () => {
+    const turns = conversation(4).map((one, index) => ({ ...one, started: index }))
+    const { interactions, text: stored } = await writeCassette(folder.path, newHeader('s'), turns.toReversed())
+    expect(interactions.map(({ request }) => request)).toEqual(turns.map(({ request }) => request))
+    expect(stored).toContain('repeats:')
+  })
+
   test('keeps a field that only looks like a reference', async () => {
     const odd = { repeats: 'same as x', messages: [], body: { messages: 'first 1 of x' }, __proto__x: 1 }
     const { interactions } = await writeCassette(folder.path, newHeader('s'), [
