@@ -106,3 +106,29 @@ test('session recording: leaves a complete cassette in place when the command fa
   expect((await run('newer')).texts()).toEqual([['newer']])
   expect(() => readCassette(beside)).toThrow()
 })
+
+test('session recording: stays incomplete when a response cannot be recorded', async () => {
+  const { session, begin, end, finish, reported } = recording()
+  begin(1, 0)
+  begin(2, 1, 'b')
+  const response = { status: 200, headers: [], at: 1, frames: undefined as never }
+  session.ended({ number: 1, session: 's', attempt: { end: 'complete', endedAt: 1, response } })
+  end(2)
+  const { file, problem } = await finish()
+  expect(reported).toEqual([
+    expect.stringMatching(/^the recording of session 's' stays incomplete: .*: a response cannot be recorded: /),
+  ])
+  expect(problem).toBe(reported[0] ?? null)
+  expect(readCassette(file).header.state).toBe('incomplete')
+})
+
+test('session recording: waits for the retries of a limited number of requests', async () => {
+  const { begin, end, finish, session } = recording()
+  const numbers = Array.from({ length: 20 }, (_, index) => index + 1)
+  for (const number of numbers) {
+    begin(number, number * 10, `${number}`)
+    end(number, { status: 500 })
+  }
+  expect(session.recorded().interactions).toBe(20)
+  expect((await finish()).texts()).toEqual(numbers.map((number) => [`${number}`]))
+})
