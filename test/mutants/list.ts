@@ -119,7 +119,7 @@ const faults: Mutant[] = [
     file: 'faults/http-error.ts',
     find: "? 'text/html' : 'text/plain'",
     replace: "? 'text/plain' : 'text/plain'",
-    tests: ['anthropic-faults'],
+    tests: ['faults-error-shapes'],
   },
   {
     mistake: 'a delay takes no time',
@@ -307,7 +307,7 @@ const sessions: Mutant[] = [
     file: 'sessions/sessions.ts',
     find: 'entry?.handle.forget(resetError(why))',
     replace: '',
-    tests: ['sessions', 'session-generations', 'cancel'],
+    tests: ['session-file-damage'],
   },
   {
     mistake: 'a session of a name that is taken is made anew',
@@ -321,7 +321,7 @@ const sessions: Mutant[] = [
     file: 'sessions/session-handle.ts',
     find: 'this.#among.lineage.active--',
     replace: '',
-    tests: ['sessions', 'session-generations', 'client-disconnects'],
+    tests: ['session-limits', 'sessions'],
   },
 ]
 
