@@ -234,7 +234,7 @@ const verdict: Mutant[] = [
     file: 'verdict/findings.ts',
     find: "(strict || severity === 'error')",
     replace: "severity === 'error'",
-    tests: ['verify', 'verdict-findings'],
+    tests: ['exec-behaviors'],
   },
   {
     mistake: 'an expected order is met by its beginning',
@@ -331,7 +331,7 @@ const agents: Mutant[] = [
     file: 'agents/loop/next-step.ts',
     find: 'iterations >= limits.max_iterations',
     replace: 'iterations > limits.max_iterations',
-    tests: ['agents-loop', 'agents-run'],
+    tests: ['agents-tasks'],
   },
   {
     mistake: 'tools that need approval are run without it',
@@ -366,7 +366,7 @@ const agents: Mutant[] = [
     file: 'agents/loop/tasks.ts',
     find: 'limit === undefined ? { pending',
     replace: 'limit !== null ? { pending',
-    tests: ['agents-tools', 'agent-tools'],
+    tests: ['agents-loop'],
   },
   {
     mistake: 'sub-tasks go on when their task is canceled',
