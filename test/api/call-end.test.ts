@@ -82,6 +82,21 @@ describe('internal error', () => {
     expect(calls).toBe(1)
   })
 
+  test('outside of every attempt is reported once', async () => {
+    const app = appOver(async () => ({ ...NOTHING, body: { kind: 'value', value: { choices: [] } } }))
+    const session = app.understudy.sessions.get('default')
+    const bug = new TypeError('nobody thought of this')
+    const keyValues = Object.assign(Object.create(session.keyValues), {
+      get() {
+        throw bug
+      },
+    })
+    Object.defineProperty(session, 'keyValues', { get: () => keyValues })
+    const answer = await app.ask({ cache: { type: 'exact_match', ttl: 60 } })
+    expect(errorOf(answer.text, 500).message).toBe(BUG)
+    expect(app.reported).toEqual([bug])
+  })
+
   test('inside a stream sends an error event and no end mark instead of dropping the connection', async () => {
     const app = appOver(async () => streaming(role, hello, failing))
     const answer = await app.ask({ stream: true })

@@ -36,8 +36,8 @@ function recording(session: string, earlier: readonly Interaction[] = []) {
     learned: () => redactor.learned(),
     report: (line) => reported.push(line),
   })
-  const send = (content: string, response: BodyInit) => {
-    const network: Transport = async () => new Response(response)
+  const send = (content: string, response: BodyInit | (() => Promise<Response>)) => {
+    const network: Transport = async () => (typeof response === 'function' ? response() : new Response(response))
     const body = JSON.stringify({ messages: [{ role: 'user', content }] })
     const attempt = {
       ...{ provider: 'openai', operation: 'chat.completions', model: 'gpt-4o', session, clock: realClock },
@@ -182,6 +182,27 @@ test('recording: writes a response a second later although one that was sent bef
   }
 })
 
+test('recording: tells a connection that broke before a response from one that broke within it', async () => {
+  const { recorder, send, read, file } = recording('broken')
+  const broken = Object.assign(new Error('broken'), { code: 'ECONNREFUSED' })
+  await expect(send('a', () => Promise.reject(broken))).rejects.toThrow('broken')
+  const pieces = [new TextEncoder().encode('half')]
+  const cut = new ReadableStream({
+    pull(controller) {
+      const piece = pieces.pop()
+      if (piece) controller.enqueue(piece)
+      else controller.error(broken)
+    },
+  })
+  await expect(read(await send('b', cut)).then(() => 'read')).rejects.toThrow()
+  await recorder.finish()
+  const { interactions } = readCassette(file())
+  expect(interactions.map(({ attempts }) => attempts)).toMatchObject([
+    [{ end: 'reset', reason: 'ECONNREFUSED' }],
+    [{ end: 'cut by provider', reason: 'ECONNREFUSED', response: { status: 200 } }],
+  ])
+})
+
 test('recording: numbers values in the order in which requests were sent', async () => {
   const { recorder, call, send, read, file } = recording('order')
   jest.useFakeTimers()
@@ -195,8 +216,8 @@ test('recording: numbers values in the order in which requests were sent', async
     jest.useRealTimers()
   }
   await recorder.finish()
-  const numbers = readFileSync(file(), 'utf8').match(/<secret:email:\d+>/g)
-  expect(numbers).toEqual(['<secret:email:1>', '<secret:email:2>'])
+  const found = readFileSync(file(), 'utf8').match(/<secret:email:\d+>|(?<=ms )(?:x|\{"text":"y"\})$/gm)
+  expect(found).toEqual(['<secret:email:1>', 'x', '<secret:email:2>', '{"text":"y"}'])
 })
 
 test('recording: replaces a value that a replayed call of the session has shown to be a secret', async () => {

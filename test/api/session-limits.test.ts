@@ -120,7 +120,11 @@ describe('--session-ttl', () => {
 
   test('applies to sessions of an earlier process, counted from their last write', async () => {
     const dir = join(folder.path, 'ttl')
-    await leftIn(dir, { old: 11, young: 5, used: 20, odd: 30 })
+    await leftIn(dir, { old: 11, young: 20, used: 20, odd: 30 })
+    // The last writes of a session may be in its log alone.
+    const log = join(dir, 'young.session.db-wal')
+    writeFileSync(log, '')
+    utimesSync(log, (NOW - 5 * MINUTE) / 1_000, (NOW - 5 * MINUTE) / 1_000)
     writeFileSync(join(dir, 'odd.session.db'), 'of another program')
     writeFileSync(join(dir, 'notes.txt'), 'of another program')
     const files = () => readdirSync(dir).filter((name) => name.endsWith('.session.db') || name.endsWith('.txt'))

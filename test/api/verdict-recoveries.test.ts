@@ -174,6 +174,23 @@ test('recovery paths: count no retry when a user stops a stream without a fault 
   expect(await leaveThrice(/"content":"\w/, failing(500, '9'))).toEqual({ retries: 0, fallbacks: 0, findings: [] })
 })
 
+test("recovery paths: count a retry after a client's own timeout although the gateway had the whole response", async () => {
+  // It holds back the last event, which the gateway has read.
+  const stalls = { at: 'gateway', when: { calls: '1' }, fault: { type: 'stall-stream', after_chunks: 2 } }
+  const { post, pause, verdict, control } = await clientUnder(stalls)
+  const timing = { first_token: '5ms', tokens_per_second: 100 }
+  const fixtures = [{ name: 'slow', match: { operation: 'chat.completions' }, replies: [{ content: 'One', timing }] }]
+  expect((await control('PUT', 'fixtures', fixtures)).status).toBe(200)
+  const body = { model: 'openai/gpt-4o', stream: true, messages: [{ role: 'user', content: 'Tell me a story' }] }
+  for (const signal of [AbortSignal.timeout(100), undefined]) {
+    await post('/v2/router/chat/completions', body, signal && { signal })
+      .then((response) => response.text())
+      .catch(() => {})
+    await pause('300ms')
+  }
+  expect((await verdict()).retries).toBe(1)
+})
+
 test('recovery paths: count no retry for a client that polls for a missing record', async () => {
   const { missing, pause, verdict } = await clientUnder(failing(500))
   for (let count = 0; count < 3; count++) {

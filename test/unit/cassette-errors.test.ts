@@ -1,11 +1,12 @@
 // Cassettes that cannot be used: each problem has the file, the line and what was expected. And what check says of the others.
 import { afterEach, beforeEach, describe, expect } from 'bun:test'
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import fc from 'fast-check'
+import { checkCassette, unusedBlobs } from '../../src/cassettes/check.ts'
 import { cassetteFile, cassetteName } from '../../src/cassettes/names.ts'
 import { readCassette } from '../../src/cassettes/read.ts'
-import type { Interaction } from '../../src/contract/core/cassette.ts'
+import type { Interaction, UpstreamBody } from '../../src/contract/core/cassette.ts'
 import { character } from '../support/arbitrary.ts'
 import { answered, chatInteraction, frame, newHeader, writeCassette } from '../support/cassettes.ts'
 import { runCommand } from '../support/cli.ts'
@@ -145,6 +146,31 @@ describe('broken cassette', () => {
       const again = readCassette(stored(changed)).interactions
       expect(again.map(({ line: _, ...one }) => one)).toEqual(read.map(({ line: _, ...one }) => one))
     }
+  })
+
+  test('reads the body of a request in every form', async () => {
+    const file = { name: 'file', file: 'a.mp3', type: 'audio/mpeg', size: 3, sha256: 'a'.repeat(64) }
+    const bodies: UpstreamBody[] = [
+      { kind: 'text', text: 'no JSON\n' },
+      { kind: 'form', fields: [{ name: 'model', value: 'whisper-1' }, file] },
+      { kind: 'json', value: [9_007_199_254_740_993n] },
+    ]
+    const all = bodies.map((body) => ({ ...chatInteraction({}), request: { ...chatInteraction({}).request, body } }))
+    const { interactions: read, text } = await writeCassette(folder.path, newHeader('s'), all)
+    expect(read.map(({ request }) => request.body)).toEqual(bodies)
+    const wrong = (from: string, to: string) => problemOf(stored(text.replace(from, () => to)))
+    expect(wrong('  text: |\n    no JSON\n', '')).toContain('request needs one of body, json, form, text')
+    expect(wrong('  form:', '  text: x\n  form:')).toContain("cannot be given beside 'form': a request has one body")
+    expect(wrong('[9007199254740993]', '[')).toContain('request.json must be JSON')
+  })
+
+  test('names the line of a binary body whose sizes are wrong, and a second body', async () => {
+    const binary = chatInteraction({}, { attempts: [answered({ at: 5, bytes: BINARY }, { at: 9, bytes: BINARY })] })
+    const { text } = await writeCassette(folder.path, newHeader('s'), [binary])
+    const wrong = (from: string, to: string) => problemOf(stored(text.replace(from, to)))
+    expect(wrong('+9ms 300 bytes', '+9ms 200 bytes')).toContain('must end at the size of the file, 600 bytes, got 500')
+    expect(wrong('+9ms 300 bytes', '300 bytes')).toContain('must be a time and a size, such as')
+    expect(wrong('    blob:', '    body: x\n    blob:')).toContain("body cannot be given beside 'blob'")
   })
 
   test('names a binary body that is missing or has another content', async () => {
@@ -346,6 +372,23 @@ describe('check', () => {
     expect(stderr).toBe(
       `understudy: warning: cassettes/blobs/${unused}: no cassette contains this file\nunderstudy: note: cassettes/other.yaml:1: is never replayed under this name: the file of session 'one' is one.yaml\n`,
     )
+  })
+
+  test('calls no binary body unused while a cassette of its folder cannot be read', async () => {
+    const { file, text } = await inFolder('one', [
+      chatInteraction({}, { attempts: [answered({ at: 5, bytes: BINARY })] }),
+    ])
+    writeFileSync(file, text.replace('cassette: 1', 'cassette: 99'))
+    expect(unusedBlobs(new Map([[file, checkCassette(file)]]))).toEqual([])
+    const other = join(dirname(file), 'other.yaml')
+    writeFileSync(file, text)
+    writeFileSync(other, text)
+    expect(unusedBlobs(new Map([[other, checkCassette(other)]]))).toEqual([])
+    rmSync(file)
+    writeFileSync(other, text.slice(0, text.indexOf('---')))
+    expect(unusedBlobs(new Map([[other, checkCassette(other)]]))).toEqual([
+      expect.stringContaining('no cassette contains'),
+    ])
   })
 
   test('leaves cassettes as they are with --fix', async () => {

@@ -1,7 +1,15 @@
 // The key of a request: what changes its meaning misses, and names the field; what does not change it hits.
 import { afterAll, describe, expect, test } from 'bun:test'
-import { fieldDifferenceText, nearestInteraction } from '../../src/cassettes/nearest.ts'
-import type { Cassette, Interaction, UpstreamRequest, VolatileRule } from '../../src/contract/core/cassette.ts'
+import { upstreamRequest } from '../../src/backends/record/upstream-request.ts'
+import { fieldDifferenceText, nearestInteraction, requestDifferences } from '../../src/cassettes/nearest.ts'
+import { conversationTurn } from '../../src/cassettes/noted.ts'
+import type {
+  Cassette,
+  FormField,
+  Interaction,
+  UpstreamRequest,
+  VolatileRule,
+} from '../../src/contract/core/cassette.ts'
 import { cassetteKey, comparableRequest } from '../../src/contract/core/cassette-key.ts'
 import { chatInteraction, newHeader, writeCassette } from '../support/cassettes.ts'
 import { emptyFolder } from '../support/server.ts'
@@ -189,6 +197,59 @@ describe('cassette key', () => {
   })
 })
 
+describe('request that is recorded', () => {
+  const user = (content: string) => ({ role: 'user', content })
+  const noted = (body: BodyInit | undefined, headers?: Record<string, string>) =>
+    upstreamRequest({
+      url: 'http://upstream.test/v1/audio?a=1',
+      init: { body, ...(headers && { headers }) },
+      attempt: { provider: 'openai', operation: 'audio.transcriptions', model: 'whisper-1', session: 's' },
+    })
+  const FIELDS = [
+    { name: 'model', value: 'whisper-1' },
+    {
+      ...{ name: 'file', file: 'a.txt', type: 'text/plain;charset=utf-8', size: 5 },
+      sha256: new Bun.CryptoHasher('sha256').update('hello').digest('hex'),
+    },
+  ]
+  const form = () => {
+    const made = new FormData()
+    made.set('model', 'whisper-1')
+    made.set('file', new File(['hello'], 'a.txt', { type: 'text/plain' }))
+    return made
+  }
+
+  test('has the fields of a form, and of a file its checksum', async () => {
+    const { path, body } = await noted(form())
+    expect([path, body]).toMatchObject(['/v1/audio?a=1', { kind: 'form', fields: FIELDS }])
+  })
+
+  test('has the fields of a form that is passed on as bytes', async () => {
+    const sent = new Response(form())
+    const headers = { 'content-type': sent.headers.get('content-type') ?? '' }
+    const bytes = await sent.bytes()
+    expect((await noted(bytes, headers)).body).toMatchObject({ kind: 'form', fields: FIELDS })
+    const broken = await noted(bytes.subarray(0, 10), headers)
+    expect(broken.body.kind).toBe('text')
+  })
+
+  test('has the value of JSON, and any other text as it is', async () => {
+    const bytes = (text: string) => new TextEncoder().encode(text)
+    expect((await noted(bytes('{"a":1}'))).body).toEqual({ kind: 'json', value: { a: 1 } })
+    expect((await noted(bytes('a=1'))).body).toEqual({ kind: 'text', text: 'a=1' })
+    expect((await noted(undefined)).body).toEqual({ kind: 'text', text: '' })
+  })
+
+  test.each([
+    ['messages', { messages: [user('a'), { role: 'assistant' }, user('b')] }, 2],
+    ['items of responses', { input: [user('a')] }, 1],
+    ["contents of Google's API", { contents: [user('a'), null, user('b'), user('c')] }, 3],
+    ['no conversation', { input: 'a' }, 1],
+  ])('has the number of its turn by %s', (_, value, turn) => {
+    expect(conversationTurn(chatInteraction(value).request)).toBe(turn)
+  })
+})
+
 describe('nearest interaction', () => {
   const nearest = (sent: Json, ...recordedBodies: Json[]) =>
     nearestInteraction(
@@ -196,6 +257,17 @@ describe('nearest interaction', () => {
       recordedBodies.map((body) => chatInteraction(body)),
       [],
     )?.differences.map(fieldDifferenceText)
+
+  test('names the fields of a form that differ', () => {
+    const form = (...fields: FormField[]): UpstreamRequest => ({ ...requestOf(0), body: { kind: 'form', fields } })
+    const file = (sha256: string) => ({ name: 'file', file: 'a', type: '', size: 1, sha256 })
+    const tags = (...values: string[]) => values.map((value) => ({ name: 'tags', value }))
+    const differences = requestDifferences(form(...tags('a', 'b'), file('x')), form(...tags('a', 'c'), file('y')), [])
+    expect(differences).toEqual([
+      { path: 'tags[1]', recorded: 'b', sent: 'c' },
+      { path: 'file.sha256', recorded: 'x', sent: 'y' },
+    ])
+  })
 
   test('is undefined without candidates', () => {
     expect(nearest({})).toBeUndefined()

@@ -105,6 +105,16 @@ describe('renewed cassette', () => {
     expect(documents(after.text)[2]).toBe(documents(before.text)[2] ?? '')
   })
 
+  test('is new where a status differs, although the body is the same', async () => {
+    const answer = (status: number): Interaction => {
+      const { response, ...attempt } = answered(frame(5, '{"id":"x"}'))
+      return turnOf('a', response ? { ...attempt, response: { ...response, status } } : attempt)
+    }
+    await writeCassette(folder.path, newHeader('s'), [answer(404)])
+    const { interactions } = await writeCassette(folder.path, newHeader('s'), [answer(422)])
+    expect(interactions[0]?.attempts[0]?.response?.status).toBe(422)
+  })
+
   test('is new where tool arguments differ, although they are named like ids', async () => {
     const answer = (id: string) =>
       turnOf('a', answered(frame(5, JSON.stringify({ content: [{ type: 'tool_use', id, input: { id } }] }))))
@@ -292,6 +302,13 @@ describe('conversation', () => {
     expect(interactions.map(({ request }) => request)).toEqual(after.map(({ request }) => request))
     const fewer = await writeCassette(folder.path, newHeader('s'), after.slice(3))
     expect(fewer.interactions.map(({ request }) => request)).toEqual(after.slice(3).map(({ request }) => request))
+  })
+
+  test('is in the order of its turns, and read again, when they ended in another one', async () => {
+    const turns = conversation(4).map((one, index) => ({ ...one, started: index }))
+    const { interactions, text: stored } = await writeCassette(folder.path, newHeader('s'), turns.toReversed())
+    expect(interactions.map(({ request }) => request)).toEqual(turns.map(({ request }) => request))
+    expect(stored).toContain('repeats:')
   })
 
   test('keeps a field that only looks like a reference', async () => {

@@ -1,6 +1,7 @@
 // What is recorded holds no secret, wherever it stood, and replay still finds it.
 import { describe, expect } from 'bun:test'
 import { recordedHeaders } from '../../src/cassettes/headers.ts'
+import { presetSecretsIn } from '../../src/cassettes/preset.ts'
 import { createRedactor, type Redactor } from '../../src/cassettes/redact.ts'
 import type { RecordedAttempt, UpstreamBody, UpstreamRequest } from '../../src/contract/core/cassette.ts'
 import { cassetteKey } from '../../src/contract/core/cassette-key.ts'
@@ -848,4 +849,38 @@ describe('headers', () => {
     )
     expect(redacted.response?.headers[1]).toEqual(['x-request-id', 'r-<secret:github-token:1>'])
   })
+})
+
+test.each([
+  ...[
+    'openaiOld',
+    'anthropic',
+    'groq',
+    'huggingface',
+    'awsSecret',
+    'github',
+    'githubFine',
+    'gitlab',
+    'slack',
+    'slackHook',
+  ],
+  ...[
+    'stripe',
+    'sendgrid',
+    'npm',
+    'vault',
+    'databricks',
+    'linear',
+    'notion',
+    'shopify',
+    'tailscale',
+    'docker',
+    'figma',
+  ],
+  ...['urlPassword', 'rsa', 'pkcs8'],
+])('preset: runs the rule for %s on a text that contains such a secret', (name) => {
+  const planted = PLANTED[name] ?? ''
+  const text = `It is ${planted} in full`
+  const found = presetSecretsIn(text).map(({ start, end }) => text.slice(start, end))
+  expect(found.some((one) => planted.includes(one))).toBe(true)
 })

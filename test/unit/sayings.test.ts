@@ -1,7 +1,7 @@
 // What a list shows of a request: the first words of its prompt and the model that it names, from the beginning of its stored JSON.
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { promptSayings, REQUEST_HEAD, requestBrief } from '../../src/views/sayings.ts'
+import { promptSayings, REQUEST_HEAD, requestBrief, responseSayings } from '../../src/views/sayings.ts'
 import { character } from '../support/arbitrary.ts'
 
 const user = (content: unknown) => ({ role: 'user', content })
@@ -72,4 +72,31 @@ test('promptSayings: reads values that cannot be converted to text', () => {
     { role: '[[{"toString":-1}]]', text: 'N' },
     { role: '[[{"toString":-1}]]', text: '{"toString":-1}({"toString":-1})' },
   ])
+})
+
+test.each([
+  [
+    'choices of a chat',
+    { choices: [{ message: { content: 'A' } }, { message: { content: null, refusal: 'No' } }] },
+    ['A', 'No'],
+  ],
+  ['choices of a completion', { choices: [{ text: 'A' }, {}] }, ['A']],
+  [
+    'items of a response',
+    {
+      output: [
+        { type: 'message', content: [{ text: 'A' }] },
+        { type: 'function_call', name: 'f', arguments: '{}' },
+      ],
+    },
+    ['A', 'f({})'],
+  ],
+  ['a message', { content: [{ type: 'text', text: 'A' }] }, ['A']],
+  ['a transcription', { text: 'A' }, ['A']],
+  ['an empty one', { text: '' }, []],
+  ['one that is no object', null, []],
+])('response: shows the texts of %s', (_, answer, texts) => {
+  const sayings = responseSayings(answer)
+  expect(sayings.map(({ text }) => text)).toEqual(texts)
+  expect(sayings.every(({ role }) => role === 'assistant')).toBe(true)
 })
