@@ -12,9 +12,10 @@ const requestOf = (model: string, call: number): Create => ({
   messages: [{ role: 'user', content: `Question ${call}: what is the weather?` }],
 })
 
-/** Reads an answer to its end; throws when it breaks off. */
-async function answerOf(client: OpenAI, request: Create, signal?: AbortSignal): Promise<string> {
-  const answer = await client.chat.completions.create(request, { ...(signal && { signal }) })
+/** Reads an answer to its end; throws when it breaks off. A retry says how many were made, as those of the package do. */
+async function answerOf(client: OpenAI, request: Create, retries = 0): Promise<string> {
+  const headers = { 'x-stainless-retry-count': String(retries) }
+  const answer = await client.chat.completions.create(request, { headers })
   if ('choices' in answer) return answer.choices[0]?.message.content ?? ''
   let text = ''
   for await (const chunk of answer) text += chunk.choices[0]?.delta.content ?? ''
@@ -61,9 +62,9 @@ async function careful({ client, model, fallback, say, wait, pause }: Bad): Prom
   say(`${failures} failed`)
 }
 
-const failed = async ({ client, model }: Bad, call: number): Promise<boolean> => {
+const failed = async ({ client, model }: Bad, call: number, retries = 0): Promise<boolean> => {
   try {
-    await answerOf(client, requestOf(model, call))
+    await answerOf(client, requestOf(model, call), retries)
     return false
   } catch {
     return true
@@ -81,7 +82,8 @@ const manners: Record<string, (bad: Bad) => Promise<void>> = {
   },
   /** Tries again and again at once, whatever the answer was. */
   async hammers(bad) {
-    for (const call of upTo(CALLS)) for (let tries = 1; tries < 40 && (await failed(bad, call)); tries++);
+    for (const call of upTo(CALLS))
+      for (let retries = 0; retries < 39 && (await failed(bad, call, retries)); retries++);
   },
 }
 
