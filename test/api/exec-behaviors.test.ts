@@ -38,7 +38,6 @@ const WELL = `${scenario('calls: "1000"', 'type: http-error, status: 503')}accep
 describe('exec finding', () => {
   const rows: [string, Program, string, string][] = [
     ['does not honor Retry-After', client('plain', 'impatient'), BUSY, 'early-retry'],
-    ['calls 300 times without a pause', client('plain', 'storm'), DOWN, 'retry-storm'],
     ['gives up and exits with 0', client('plain', 'quitter'), DOWN, 'gave-up'],
     ['repeats a non-retryable error', client('plain', 'stubborn'), MISTAKEN, 'ignored-status'],
     ['retries on every layer', client('plain', 'amplifier'), `${DOWN}max_attempts: 20\n`, 'retry-amplification'],
@@ -50,6 +49,13 @@ describe('exec finding', () => {
     expect(findings.day).toContain(kind)
     expect(code).toBe(3)
     expect(plainLines(runLines(run)).join('\n')).toContain(`  error         ${kind}: `)
+  })
+
+  test('is reported for a client that calls 300 times without a pause', async () => {
+    const { code, run, findings } = await play(client('plain', 'storm'), DOWN)
+    expect({ code, findings: findings.day }).toEqual({ code: 3, findings: ['retry-storm', 'gave-up'] })
+    // A warning where a busy machine makes the pauses uneven: the calls may then come from several clients.
+    expect(plainLines(runLines(run)).join('\n')).toMatch(/ {2}(?:error {9}|warning {7})retry-storm: /)
   })
 
   const warnings: [string, Program, string, string][] = [
