@@ -79,6 +79,16 @@ describe.concurrent.each(others)('no-timeout finding of SDKs, %s, %s', (how, fau
   )
 })
 
+test.concurrent.each([
+  ['hang', 'type: hang, for: 50s'],
+  ['stall-stream', 'type: stall-stream, after_chunks: 2, for: 50s, close: reset'],
+  ['reset', 'type: reset, after: 50s'],
+])('no-timeout finding: promises no data where none would have followed, %s', async (_, fault) => {
+  const [finding, ...others] = found(await run(['fetch', 'stream'], fault))
+  expect(others).toEqual([])
+  expect(finding?.message).toEndWith('it declares no timeout; the call was reset')
+})
+
 test.concurrent('no-timeout finding: is reported for a gateway call that hangs', async () => {
   const gateway = JSON.stringify({ retry: { count: 2 } })
   const [finding, ...others] = found(await run(['fetch', 'whole', '-', '/chat/completions', gateway], SILENCES.hang))
