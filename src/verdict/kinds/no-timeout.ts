@@ -2,7 +2,7 @@
 
 import { groupBy } from '../../lib/group-by.ts'
 import { counted, durationText } from '../../lib/units.ts'
-import { type ClientCall, isAfter, sameRequest } from '../client-call.ts'
+import { type ClientCall, sameRequest } from '../client-call.ts'
 import type { FindingDefinition } from './define.ts'
 
 /** A silent call, and the limit after which it was reset. */
@@ -45,9 +45,9 @@ export const noTimeout: FindingDefinition = {
  */
 function patienceBefore(hung: ClientCall, calls: readonly ClientCall[]): number | undefined {
   const left = calls.filter(
-    (call) => call.outcome === 'canceled' && call.disturbed && sameRequest(call, hung) && isAfter(hung, call),
+    (call) => call.outcome === 'canceled' && call.disturbed && sameRequest(call, hung) && call.number < hung.number,
   )
-  return left.length === 0 ? undefined : Math.max(...left.map(({ began, ended }) => ended - began))
+  return left.length === 0 ? undefined : Math.min(...left.map(({ began, ended }) => ended - began))
 }
 
 /** A key for findings with the same timeout. */
