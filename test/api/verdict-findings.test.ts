@@ -522,6 +522,22 @@ const guilty: Guilty[] = [
     says: /^a request never succeeded: called once \(status 503\)$/,
   },
   {
+    name: 'does not retry an error that says to retry',
+    scenario: refuse({ status: 529, headers: { 'x-should-retry': 'true' } }),
+    act: ({ chat }) => chat(),
+    finds: ['gave-up error'],
+    says: /^a request never succeeded: called once \(status 529\)$/,
+  },
+  {
+    name: 'repeats a 401 that says not to retry',
+    scenario: refuse({ status: 401, headers: { 'x-should-retry': 'false' } }),
+    async act({ chat }) {
+      for (let turn = 0; turn < 3; turn++) await chat('hello', {}, count(turn))
+    },
+    finds: ['ignored-status error'],
+    says: /non-retryable error \(status 401\) was retried 2 times/,
+  },
+  {
     name: 'repeats a 401',
     scenario: refuse({ status: 401 }),
     async act({ chat }) {
@@ -1003,6 +1019,11 @@ const innocent: Row[] = [
     name: 'gets an error that the scenario expects',
     scenario: refuse({ status: 503 }, '1+', { accept: ['gave-up'] }),
     act: ({ chat }) => chat(),
+  },
+  {
+    name: 'retries an error that says to retry',
+    scenario: refuse({ status: 400, headers: { 'x-should-retry': 'true' } }, 1),
+    act: ({ sdk, message }) => sdk(2).chat.completions.create(message() as never),
   },
   {
     name: 'gets an error that says not to retry',
