@@ -4,6 +4,7 @@ import { Duration } from '../contract/core/duration.ts'
 import type { FaultKind } from '../contract/core/fault.ts'
 import { ConnectionFailure } from '../contract/core/reply.ts'
 import { untilAborted } from '../lib/clock.ts'
+import { endsWithoutData } from '../lib/hang-reset.ts'
 
 type Defaults = Pick<FaultKind, 'points' | 'example'>
 
@@ -40,7 +41,7 @@ export const endsEarly = (about: Pick<FaultKind, 'type' | 'summary'>, message: s
     options: { after: Duration.default(0).describe('Time before the failure.') },
     async apply({ after }, _, { triggered, clock, signal }) {
       triggered()
-      if (after > 0) await clock.latency(after, signal)
+      if (after > 0) await clock.latency(after, signal).catch(endsWithoutData)
       throw new ConnectionFailure(message, how)
     },
   })

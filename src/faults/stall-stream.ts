@@ -1,6 +1,7 @@
 // stall-stream: a stream stalls in the middle.
 import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
+import { endsWithoutData } from '../lib/hang-reset.ts'
 import { CLOSES, changeAt, endAs, PLACE, streamBlocks } from './change.ts'
 import { defineFault } from './define.ts'
 
@@ -24,8 +25,12 @@ export const stallStream = defineFault({
         const { for: length = Number.POSITIVE_INFINITY, close } = options
         const { clock, signal } = context
         context.triggered()
-        await clock.latency(length, signal)
-        if (close) return endAs(close)
+        const stall = clock.latency(length, signal)
+        if (close) {
+          await stall.catch(endsWithoutData)
+          return endAs(close)
+        }
+        await stall
         yield block.bytes
         yield* streamBlocks(rest)
       },

@@ -4,7 +4,7 @@
 export class HangReset extends Error {
   /** The limit, in milliseconds of silence. */
   readonly limit: number
-  /** Milliseconds after which the silence would have ended by itself, if known. */
+  /** Milliseconds after which data would have followed, if known. */
   silence: number | undefined
   constructor(limit: number) {
     super(`the client was still waiting after ${limit} ms of silence, so its connection was reset (--hang-limit)`)
@@ -15,4 +15,10 @@ export class HangReset extends Error {
 /** Notes how long a latency of `ms` would have been when such a reset ends it. Endless silence is not noted. */
 export function noteSilence(reason: unknown, ms: number): void {
   if (reason instanceof HangReset && Number.isFinite(ms)) reason.silence = ms
+}
+
+/** Forgets the length of a silence after which no data would have followed. Use it as the rejection handler of a latency. */
+export function endsWithoutData(reason: unknown): never {
+  if (reason instanceof HangReset) reason.silence = undefined
+  throw reason
 }

@@ -242,6 +242,17 @@ export const arrivedSeparately = (one: ClientCall, other: ClientCall): number =>
 export const lengthOfCall = ({ began, ended, arrived, left }: ClientCall): number =>
   realTime(arrived, left) ?? ended - began
 
+/** SDKs round their timeouts down to seconds. A timer can be late by as much again. */
+const TIMEOUT_SLACK_MS = 2_000
+
+/** Whether the client left the call when the timeout that it declares had passed. */
+export function endsAtTimeout(call: ClientCall): boolean {
+  const { outcome, timeout } = call
+  if (outcome !== 'canceled' || !timeout || timeout.assumed) return false
+  const late = lengthOfCall(call) - timeout.ms
+  return late >= 0 && late <= TIMEOUT_SLACK_MS
+}
+
 /** How long the first call continued after the second had arrived, in ms. */
 export const overlapOf = (first: ClientCall, again: ClientCall): number =>
   -Math.min(0, again.began - first.ended, realTime(first.left, again.arrived) ?? 0)

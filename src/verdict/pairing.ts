@@ -4,6 +4,7 @@ import { firstIndex } from '../lib/values.ts'
 import {
   type ClientCall,
   canReplace,
+  endsAtTimeout,
   hasNewKey,
   honorsWait,
   isAfter,
@@ -41,11 +42,9 @@ export function pairCalls(calls: readonly ClientCall[], options: PairingOptions)
   const unresolved = lasts.filter((call) => natureOf(call) === 'retryable' && !certain.has(call))
   const declared = new Set(found.flatMap((pair) => (pair.declared ? [pair.again] : [])))
   const roots = chains.flatMap((chain) => chain.slice(0, 1))
-  const inOtherForm = requestedDifferently({
-    roots,
-    undeclared: calls.filter((call) => !declared.has(call)),
-    unresolved,
-  })
+  const undeclared = calls.filter((call) => !declared.has(call))
+  // Apart, since each later call is used once.
+  const groups = [unresolved, lasts.filter(endsAtTimeout)].map((ones) => ({ roots, undeclared, unresolved: ones }))
   return {
     /** All pairs, in order of arrival of the second call. */
     pairs: found as readonly Pair[],
@@ -61,8 +60,8 @@ export function pairCalls(calls: readonly ClientCall[], options: PairingOptions)
     chains: chains as readonly (readonly ClientCall[])[],
     /** Failed calls without a retry that the client handled in another way. */
     settled: {
-      certain: certain.union(inOtherForm),
-      possible: possible.union(requestedWithOtherTools({ roots, unresolved })),
+      certain: groups.map(requestedDifferently).reduce((all, some) => all.union(some), certain),
+      possible: groups.map(requestedWithOtherTools).reduce((all, some) => all.union(some), possible),
       continued,
     },
   }

@@ -171,6 +171,25 @@ describe.each(FAULTS)('real latency of fault %s', (_, fault, call, least) => {
     }
     expect(runs[0]).toEqual(runs[1] ?? [])
   })
+
+  test('takes no longer on a frozen clock', async () => {
+    const tookOn = async (frozen: boolean) => {
+      const app = appWith({ skip_latency: false })
+      await accepted(
+        app.fetch('/_understudy/scenario', {
+          method: 'PUT',
+          body: JSON.stringify({ name: 'slow', rules: [{ name: 'slow', fault }] }),
+        }),
+      )
+      if (frozen) {
+        const clock = '/_understudy/sessions/default/clock'
+        await accepted(app.fetch(clock, { method: 'POST', body: '{"freeze":true}' }))
+      }
+      return (await timed(app.post('/v2/router/chat/completions', call)))[1]
+    }
+    const running = await tookOn(false)
+    expect(await tookOn(true)).toBeLessThan(running * 3 + 500)
+  })
 })
 
 test('gateway timeout: ends a longer delay at once, and a shorter delay is real', async () => {

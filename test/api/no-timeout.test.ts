@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { type Played, play } from '../support/exec.ts'
 import { client } from '../support/in-process.ts'
 import { loadPrograms } from '../support/programs/index.ts'
+import { type Program, receivedFirst } from '../support/programs/surroundings.ts'
 
 setDefaultTimeout(30_000)
 beforeAll(() => loadPrograms('deadlines', 'ai-sdk', 'anthropic'))
@@ -76,6 +77,38 @@ describe.concurrent.each(others)('no-timeout finding of SDKs, %s, %s', (how, fau
       // The AI SDK has no timeout of its own, and declares none.
       expect(finding).toMatchObject({ kind: 'no-timeout', severity: who === 'responses' ? 'warning' : 'error' })
     },
+  )
+})
+
+test.concurrent.each([
+  ['hang', 'type: hang, for: 50s'],
+  ['stall-stream', 'type: stall-stream, after_chunks: 2, for: 50s, close: reset'],
+  ['reset', 'type: reset, after: 50s'],
+])('no-timeout finding: promises no data where none would have followed, %s', async (_, fault) => {
+  const [finding, ...others] = found(await run(['fetch', 'stream'], fault))
+  expect(others).toEqual([])
+  expect(finding?.message).toEndWith('it declares no timeout; the call was reset')
+})
+
+test.concurrent('no-timeout finding: is a warning where a client with a timeout may keep its connections open', async () => {
+  // As urllib3, which closes a connection after the pause before the next call.
+  const program: Program = async (about) => {
+    const { env } = about
+    const call = (send: typeof fetch, init: RequestInit) =>
+      send(`${env.OPENAI_BASE_URL}/chat/completions`, {
+        ...init,
+        method: 'POST',
+        headers: { authorization: `Bearer ${env.OPENAI_API_KEY}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Hello!' }] }),
+      }).catch(() => {})
+    await call(receivedFirst(about), { signal: AbortSignal.timeout(100) })
+    await call(about.fetch, {})
+  }
+  const [finding, ...others] = found(await play(program, day(SILENCES.hang), { latency: 'real', hangLimit: 2_000 }))
+  expect(others).toEqual([])
+  expect(finding).toMatchObject({ kind: 'no-timeout', severity: 'warning' })
+  expect(finding?.message).toMatch(
+    /^a connection was still open after 2 s without data: the client left an equal call after \d+ ms, so it may have timed out without closing the connection; the call was reset$/,
   )
 })
 

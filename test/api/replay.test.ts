@@ -336,6 +336,32 @@ test('latency: is as recorded, faster by a factor, or none', async () => {
   expect(instant).toBe(0)
 })
 
+test('latency: takes no longer on a frozen clock', async () => {
+  respond = () =>
+    new Response(
+      (async function* () {
+        for (let piece = 0; piece < 12; piece++) {
+          yield `: ${piece}\n\n`
+          await Bun.sleep(40)
+        }
+        yield 'data: [DONE]\n\n'
+      })() as never,
+      { headers: { 'content-type': 'text/event-stream' } },
+    )
+  const streamed = chat('slow', { stream: true })
+  const { folder } = await recorded((app) => app.post(CHAT, streamed))
+  const tookOn = async (frozen: boolean) => {
+    const app = replaying(folder, { speed: 'real', clock: 'virtual', skip_latency: false })
+    const clock = '/_understudy/sessions/default/clock'
+    if (frozen) expect((await app.post(clock, { freeze: true })).status).toBe(200)
+    const began = performance.now()
+    expect((await app.post(CHAT, streamed)).text).toEndWith('[DONE]\n\n')
+    return performance.now() - began
+  }
+  const running = await tookOn(false)
+  expect(await tookOn(true)).toBeLessThan(running * 2 + 500)
+})
+
 test('headers that change the meaning: are passed on by the gateway, and compared', async () => {
   respond = numbered
   const beta = (value: string) => ({ 'openai-beta': value, 'anthropic-beta': 'not for this provider' })

@@ -522,6 +522,37 @@ const guilty: Guilty[] = [
     says: /^a request never succeeded: called once \(status 503\)$/,
   },
   {
+    name: 'gives up when the timeout that it declares has passed',
+    scenario: { name: 'day', rules: [{ name: 'silence', fault: { type: 'hang' } }] },
+    async act({ chat, underWay }) {
+      const timeout = new AbortController()
+      const call = quietly(chat('hello', {}, { 'x-stainless-timeout': '0.1' }, timeout.signal))
+      await underWay()
+      await Bun.sleep(110)
+      timeout.abort()
+      await call
+    },
+    query: '?wait=5s',
+    finds: ['gave-up warning'],
+    says: /^a request never succeeded: called once; the client disconnected after \d+ ms, when its timeout had passed$/,
+  },
+  {
+    name: 'does not retry an error that says to retry',
+    scenario: refuse({ status: 529, headers: { 'x-should-retry': 'true' } }),
+    act: ({ chat }) => chat(),
+    finds: ['gave-up error'],
+    says: /^a request never succeeded: called once \(status 529\)$/,
+  },
+  {
+    name: 'repeats a 401 that says not to retry',
+    scenario: refuse({ status: 401, headers: { 'x-should-retry': 'false' } }),
+    async act({ chat }) {
+      for (let turn = 0; turn < 3; turn++) await chat('hello', {}, count(turn))
+    },
+    finds: ['ignored-status error'],
+    says: /non-retryable error \(status 401\) was retried 2 times/,
+  },
+  {
     name: 'repeats a 401',
     scenario: refuse({ status: 401 }),
     async act({ chat }) {
@@ -1005,6 +1036,11 @@ const innocent: Row[] = [
     act: ({ chat }) => chat(),
   },
   {
+    name: 'retries an error that says to retry',
+    scenario: refuse({ status: 400, headers: { 'x-should-retry': 'true' } }, 1),
+    act: ({ sdk, message }) => sdk(2).chat.completions.create(message() as never),
+  },
+  {
     name: 'gets an error that says not to retry',
     scenario: refuse({ status: 429, headers: { 'x-should-retry': 'false' } }),
     act: ({ sdk, message }) => quietly(sdk(2).chat.completions.create(message() as never)),
@@ -1017,6 +1053,34 @@ const innocent: Row[] = [
       await wait(1000)
       await chat()
     },
+  },
+  {
+    name: 'is stopped by its user long before the timeout that it declares',
+    scenario: { name: 'day', rules: [{ name: 'slow', fault: { type: 'delay', for: '1m' } }] },
+    async act({ chat, underWay }) {
+      const gone = new AbortController()
+      const call = quietly(chat('hello', {}, { 'x-stainless-timeout': '600' }, gone.signal))
+      await underWay()
+      gone.abort()
+      await call
+    },
+    query: '?wait=5s',
+  },
+  {
+    name: 'asks for the parts of a batch when the timeout that it declares has passed',
+    scenario: { name: 'day', rules: [{ name: 'silence', when: { calls: 1 }, fault: { type: 'hang' } }] },
+    async act({ post, underWay }) {
+      const timeout = new AbortController()
+      const embed = (input: string[], more: object = {}) =>
+        post('/v1/embeddings', { model: 'text-embedding-3-small', input }, more)
+      const call = quietly(embed(['a', 'b'], { headers: { 'x-stainless-timeout': '0.1' }, signal: timeout.signal }))
+      await underWay()
+      await Bun.sleep(110)
+      timeout.abort()
+      await call
+      for (const part of ['a', 'b']) await embed([part])
+    },
+    query: '?wait=5s',
   },
   {
     name: 'is stopped by its user during a call',

@@ -55,6 +55,13 @@ test.each(types)('clock URL: accepts a body of type %s', async (type) => {
   expect((await script(text)).run.code).toBe(0)
 })
 
+test('clock URL: moves the session of the run with an empty ?session', async () => {
+  const { run } = await script(
+    "expect(await move('?session=', { advance: '10m' }), [200, '']); expect(await call(), 200)",
+  )
+  expect([run.code, run.sessions.flatMap(({ unknown_paths }) => unknown_paths)]).toEqual([0, []])
+})
+
 test('clock URL: moves another session with ?session', async () => {
   const text = `
     const headers = { authorization: 'Bearer any', 'content-type': 'application/json' }

@@ -48,14 +48,18 @@ type Replay = ReturnType<typeof withTimes>
 function withTimes(replay: ReplayOptions) {
   const { speed, attempt } = replay
   const { clock, signal } = attempt
-  const begun = clock.passed()
+  let begun = clock.passed()
   return {
     ...replay,
     /** Waits until a time of the recording, in ms since the request. A client that reads late has waited already. */
     async until(at: number): Promise<void> {
       if (speed === 'instant') return
-      const remaining = Math.round(at / (speed === 'real' ? 1 : speed)) - (clock.passed() - begun)
-      if (remaining > 0) await clock.latency(remaining, signal)
+      const due = Math.round(at / (speed === 'real' ? 1 : speed))
+      const remaining = due - (clock.passed() - begun)
+      if (remaining <= 0) return
+      await clock.latency(remaining, signal)
+      // A frozen clock does not show that this time has passed.
+      begun = Math.min(begun, clock.passed() + 1 - due)
     },
   }
 }

@@ -180,7 +180,7 @@ const withClockUrl = (understudy: Understudy, home: string, token = 'any'): Unde
   withFetch(understudy, (request, hold) => {
     const url = request.url.includes(CLOCK_PATH) ? URL.parse(request.url) : null
     if (url?.pathname !== CLOCK_PATH) return understudy.app.fetch(request, hold)
-    const session = url.searchParams.get('session') ?? home
+    const session = url.searchParams.get('session') || home
     url.pathname = `/_understudy/sessions/${encodeURIComponent(session)}/clock`
     url.search = ''
     // Keeps the request's properties for the check of its origin.

@@ -14,6 +14,7 @@ const AWS_ATTEMPT = /\battempt=(\d+)/
 
 /** How a call ended for its client. */
 interface CallEnded {
+  status: number
   /** Headers of the response. */
   headers: Record<string, string>
   /** Whether the call succeeded: its connection was then not reset. */
@@ -22,8 +23,11 @@ interface CallEnded {
   readable: boolean
 }
 
+/** Whether a status says by itself that a retry may help. */
+const invitesRetry = (status: number): boolean => status === 408 || status === 425 || status === 429 || status >= 500
+
 /** The client note of a call that has ended. */
-export function clientNote(call: Call, { headers: answerHeaders, succeeded, readable }: CallEnded): ClientNote {
+export function clientNote(call: Call, { status, headers: answerHeaders, succeeded, readable }: CallEnded): ClientNote {
   const { headers, hold, session, retained, text } = call
   const note = clientMark(headers, session.secret) as ClientNote
   note.until = session.calls
@@ -39,7 +43,8 @@ export function clientNote(call: Call, { headers: answerHeaders, succeeded, read
     note.request = fingerprint(text)
     note.question = questionOf(text)
   }
-  if (answerHeaders['x-should-retry'] !== undefined) note.advised = true
+  const advice = answerHeaders['x-should-retry']
+  if (advice !== undefined && (advice === 'true') !== invitesRetry(status)) note.advised = true
   if (readable) note.readable = true
   if (session.clock.kind === 'virtual' && isDated(answerHeaders)) note.dated = true
   return note

@@ -237,7 +237,7 @@ function commit(
   const { arrived, call, seq, stores } = recording
   const left = realClock.now()
   const ended = { succeeded: record.outcome === 'succeeded', readable: isReadable(recording, record, result) }
-  const client = clientNote(call, { headers: result.headers, ...ended })
+  const client = clientNote(call, { status: record.status, headers: result.headers, ...ended })
   if (connection.headers) client.headers = connection.headers
   const { exchange } = connection
   const recorded = call.retained

@@ -7,6 +7,7 @@ import {
   attemptsOf,
   brokeOff,
   type ClientCall,
+  endsAtTimeout,
   isAfter,
   isFallback,
   lengthOfCall,
@@ -102,9 +103,12 @@ const timedOutIn = (behavior: Behavior): FindingDraft[] =>
       const longest = Math.round(Math.max(...chains.flat().map(lengthOfCall)))
       // Undeclared equal calls may be separate requests, each canceled by a user.
       const isSure = behavior.end !== 'stopped' && found.every(({ declared }) => declared)
+      const isSingle = chains.flat().length === 1
       return draft(chains, behavior, {
         severity: isSure && !chains.every((chain) => isCarefulRequest(chain, behavior)) ? 'error' : 'warning',
-        end: `; the client disconnected each time, after at most ${longest} ms`,
+        end: isSingle
+          ? `; the client disconnected after ${longest} ms, when its timeout had passed`
+          : `; the client disconnected each time, after at most ${longest} ms`,
       })
     },
   )
@@ -197,6 +201,7 @@ const JITTER_MS = 50
 function timedOutRequests({
   declared: declaring,
   chains,
+  settled,
 }: Pairing): { chain: readonly ClientCall[]; declared: boolean }[] {
   // The winner of a race or another model may have answered.
   const answered = Map.groupBy(
@@ -207,12 +212,15 @@ function timedOutRequests({
     const [first, ...more] = chain
     if (first === undefined || natureOf(more.at(-1) ?? first) !== 'canceled') return []
     const canceled = chain.filter((call) => natureOf(call) === 'canceled')
-    const declared = more.every((call) => declaring.has(call))
-    if (canceled.length < (declared ? MIN_DECLARED_CALLS : MIN_EQUAL_CALLS) || canceled.some(({ begun }) => begun))
-      return []
-    if (!(declared ? endsTimed(canceled) : stepsOf(canceled).every(([one, next]) => areAlike(one, next)))) return []
+    if (canceled.some(({ begun }) => begun)) return []
+    const isDeclared = more.every((call) => declaring.has(call))
+    const isRepeated =
+      canceled.length >= (isDeclared ? MIN_DECLARED_CALLS : MIN_EQUAL_CALLS) &&
+      (isDeclared ? endsTimed(canceled) : stepsOf(canceled).every(([one, next]) => areAlike(one, next)))
+    const isSettled = settled.certain.has(first) || settled.possible.has(first)
+    if (!isRepeated && !(more.length === 0 && endsAtTimeout(first) && !isSettled)) return []
     const isAnswered = answered.get(first.question.id)?.some(({ until }) => until >= first.number)
-    return isAnswered ? [] : [{ chain, declared }]
+    return isAnswered ? [] : [{ chain, declared: isRepeated && isDeclared }]
   })
 }
 
