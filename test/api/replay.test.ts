@@ -366,11 +366,13 @@ test('large response: is passed on whole, and recorded up to the limit', async (
 
 test('secrets: are in no cassette and no trace, and come back on a hit', async () => {
   const secret = 'ghp_aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE1gI3kM5'
-  respond = (content) => Response.json(answer(`you said ${content}`))
+  const requestId = `req ${secret}`
+  respond = (content) => Response.json(answer(`you said ${content}`), { headers: { 'x-request-id': requestId } })
   let trace = ''
   const { folder, report } = await recorded(async (app) => {
     const first = await app.post(CHAT, chat(`my token is ${secret}`))
     expect(first.text).toContain(secret)
+    expect(first.headers.get('x-request-id')).toBe(requestId)
     trace = JSON.stringify(await app.traceOf(first))
     const id = first.headers.get('x-understudy-trace')
     trace += (await app.fetch(`/_understudy/traces/${id}/exchange`)).text
