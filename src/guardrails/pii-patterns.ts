@@ -21,6 +21,7 @@ const load = lazy<typeof import('validator')>(() => require('validator'))
 
 interface Pattern {
   kind: string
+  /** Finds it, or a place before which it stands as the first group: what is found then may overlap. */
   pattern: RegExp
   /** Whether nothing else has the form. */
   isUnmistakable?: boolean
@@ -49,6 +50,12 @@ const PATTERNS: readonly Pattern[] = [
   {
     kind: 'a credit card number',
     pattern: /(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-]|\.\d)/g,
+    valid: (found, validator) => validator.isCreditCard(found),
+  },
+  {
+    // Beside other numbers, such as the date and the code of the card: in the groups that cards have.
+    kind: 'a credit card number',
+    pattern: /(?<![\w.-])(?=(\d{13,19}|\d{4}(?:[ -]\d{4}){3}|\d{4}[ -]\d{6}[ -]\d{4,5})(?!\w|\.\d))/g,
     valid: (found, validator) => validator.isCreditCard(found),
   },
   {
@@ -117,7 +124,7 @@ const BEHIND = 20
 const detectorOf = ({ kind, pattern, near, notAfter, valid, isUnmistakable }: Pattern): Detector => ({
   kind,
   find(text, byForm = false) {
-    const found = [...text.matchAll(pattern)].map(({ 0: match, index: start }) => ({
+    const found = [...text.matchAll(pattern)].map(({ 0: whole, 1: match = whole, index: start }) => ({
       match,
       start,
       end: start + match.length,
