@@ -2,7 +2,7 @@
 // a tool or stopping early, is no change.
 import diff from 'microdiff'
 import { type KnownField, knownField, type ResponseSchemas } from './known-fields.ts'
-import { END_MARK, type WireShape } from './wire-shape.ts'
+import { END_MARK, USAGE_CHUNK, type WireShape } from './wire-shape.ts'
 
 /** How severe a change is. An error breaks clients; a warning may; information is of interest when code is changed. */
 type DriftSeverity = (typeof DRIFT_SEVERITIES)[number]
@@ -59,6 +59,7 @@ export function changesBetween(recorded: WireShape, live: WireShape, schemas: Re
     return [change('content-type-changed', 'content-type', recorded.contentType, live.contentType)]
   const found = [
     ...eventChanges(recorded, live, schemas),
+    ...emptiedLists(recorded, live),
     ...usageChanges(recorded, live),
     ...fieldChanges(recorded, live, schemas),
     ...framingChanges(recorded, live),
@@ -88,7 +89,8 @@ function eventChanges(recorded: WireShape, live: WireShape, schemas: ResponseSch
   if (before.length === 0) return []
   const found: Change[] = []
   for (const kind of before) {
-    if (!after.includes(kind) && !CARRIES_CONTENT.test(kind)) found.push(change('event-vanished', kind))
+    if (!after.includes(kind) && !CARRIES_CONTENT.test(kind) && kind !== USAGE_CHUNK)
+      found.push(change('event-vanished', kind))
   }
   if (before.some(isContent) && !after.some(isContent)) found.push(change('event-vanished', 'all content'))
   for (const kind of after) {
@@ -109,6 +111,16 @@ function eventChanges(recorded: WireShape, live: WireShape, schemas: ResponseSch
     found.push(change('order-changed', 'events', common.join(', '), now.join(', ')))
   }
   return found
+}
+
+/** Lists with what was asked for: no model leaves them empty. */
+const ALL_CONTENT = /^(?:choices|data|results)(?=\[)/
+
+function emptiedLists(recorded: WireShape, live: WireShape): Change[] {
+  const lists = (fields: WireShape['fields']) =>
+    new Set(Object.keys(fields).flatMap((path) => ALL_CONTENT.exec(path)?.[0] ?? []))
+  const emptied = lists(recorded.fields).difference(lists(live.fields))
+  return [...emptied].filter((list) => live.fields[list]).map((list) => change('event-vanished', `all of ${list}`))
 }
 
 /** Kinds of chat chunks are names of ours. */

@@ -41,6 +41,8 @@ interface Framing {
 
 /** The kind of the end mark `[DONE]`. */
 export const END_MARK = '[DONE]'
+/** The kind of a chat chunk with nothing but token counts: where they are is compared, and not that there is one. */
+export const USAGE_CHUNK = 'usage chunk'
 
 /** Why the shape of a response is unknown; the message completes "the response ...". */
 export class UnreadableResponse extends Error {}
@@ -143,7 +145,7 @@ function kindOf(data: JsonObject): string {
   const { choices } = data
   if (!Array.isArray(choices)) return 'event'
   const choice = asObject(choices[0])
-  if (!choice) return asObject(data.usage) ? 'usage chunk' : 'chunk without choices'
+  if (!choice) return asObject(data.usage) ? USAGE_CHUNK : 'chunk without choices'
   if (choice.finish_reason != null) return 'last chunk'
   const delta = asObject(choice.delta) ?? {}
   if (delta.tool_calls) return 'tool call chunk'

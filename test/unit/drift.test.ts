@@ -210,6 +210,27 @@ describe('drift: a change of the API has its severity', () => {
       SCHEMAS.chat,
       ['warning usage-moved usage'],
     ],
+    [
+      'token counts in the last chunk, and no chunk of their own',
+      stream,
+      events(...CHAT_STREAM.slice(0, 2), chunk({}, 'stop', { usage: USAGE_CHUNK.usage }), '[DONE]'),
+      SCHEMAS.chat,
+      ['warning usage-moved usage'],
+    ],
+    [
+      'no token counts in a stream',
+      stream,
+      events(...CHAT_STREAM.slice(0, 3), '[DONE]'),
+      SCHEMAS.chat,
+      ['error usage-vanished usage chunk: usage'],
+    ],
+    [
+      'no choices',
+      whole(chat()),
+      whole(chat(undefined, { choices: [] })),
+      SCHEMAS.chat,
+      ['error event-vanished all of choices'],
+    ],
     ['no end mark', stream, events(...CHAT_STREAM.slice(0, -1)), SCHEMAS.chat, ['error event-vanished [DONE]']],
     [
       'no content',
