@@ -6,7 +6,7 @@ import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
 import { withoutSpans } from '../lib/secrets.ts'
 import type { BuiltIn } from './define.ts'
-import { type Detector, patternDetectors, type Span } from './pii-patterns.ts'
+import { type Detector, LETTER, patternDetectors, type Span } from './pii-patterns.ts'
 
 const phoneNumbers = lazy<typeof import('./phone-library.ts')>(() => require('./phone-library.ts'))
 
@@ -17,11 +17,18 @@ const AMERICAN_WITHIN = /\d{3}(?:\)[-. ]?|[-. ])\d{3}[-. ]\d{4}/
 const PHONE_WORD =
   /(?<!\p{L})(?:phone|tel|telephone|telefoon\p{L}*|telefon\p{L}*|t[ée]l[ée]phone|call|dial|mobile?|mobiel|handy|cell|fax|whatsapp|sms|text me|bel|ring)(?:[^\p{L}\d+(]+(?:me|us|him|her|them|at|on|under|number|no|nummer|is|op|unter|my|our|the|mij|mich))*[^\p{L}\d]*$/iu
 const BEFORE = 30
+/** What may stand between two digits of a number. */
+const BETWEEN = String.raw`[\-. \(\)\/]{0,3}`
 /** Digits with few separators, as many as a number has; a longer run is a table. */
-const CANDIDATE = /(?<![\p{L}\d])[+(]?\d(?:[-. ()/]{0,3}\d){6,16}(?![\p{L}\d]|[-. ()/]{0,3}\d)/gu
+const CANDIDATE = new RegExp(
+  String.raw`(?<![${LETTER}\d])[+\(]?\d(?:${BETWEEN}\d){6,16}(?![${LETTER}\d]|${BETWEEN}\d)`,
+  'gv',
+)
 /** Numbers with a country code, or in North American format, although other digits stand beside them, such as a date. */
-const BESIDE =
-  /(?<![\p{L}\d])\+\d(?:[-. ()/]{0,3}\d){6,14}(?!\d)|(?<![\p{L}\d.-])(?:\(\d{3}\) ?|\d{3}[-.])\d{3}[-.]\d{4}(?!\d|[-.]\d)/gu
+const BESIDE = new RegExp(
+  String.raw`(?<![${LETTER}\d])\+\d(?:${BETWEEN}\d){6,14}(?!\d)|(?<![${LETTER}\d.\-])(?:\(\d{3}\) ?|\d{3}[\-.])\d{3}[\-.]\d{4}(?!\d|[\-.]\d)`,
+  'gv',
+)
 
 /** The position of a number in a candidate. */
 interface NumberFound {

@@ -16,6 +16,9 @@ export interface Detector {
   find(text: string, byForm?: boolean): Span[]
 }
 
+/** Letters, for patterns with the flag `v`; none of scripts without spaces between words, where a number stands between them. */
+export const LETTER = String.raw`[\p{L}--[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}\p{sc=Thai}]]`
+
 type Validator = typeof import('validator').default
 const load = lazy<typeof import('validator')>(() => require('validator'))
 
@@ -139,6 +142,7 @@ const detectorOf = ({ kind, pattern, near, notAfter, valid, isUnmistakable }: Pa
   },
 })
 
+const IBAN_BEGIN = new RegExp(String.raw`(?<![${LETTER}\p{N}])[a-z]{2}\d{2}(?=[ \-]?[a-z0-9])`, 'giv')
 /** Length of the longest IBAN, with a space after each character. */
 const MAX_IBAN_LENGTH = 2 * 34
 
@@ -148,7 +152,7 @@ const MAX_IBAN_LENGTH = 2 * 34
  */
 function ibansIn(text: string): Span[] {
   const spans: Span[] = []
-  for (const { 0: begin, index: start } of text.matchAll(/(?<![\p{L}\p{N}])[a-z]{2}\d{2}(?=[ -]?[a-z0-9])/giu)) {
+  for (const { 0: begin, index: start } of text.matchAll(IBAN_BEGIN)) {
     const validator: Validator = load()
     if (!validator.ibanLocales.includes(begin.slice(0, 2).toUpperCase() as IbanCountry)) continue
     let number = ''
