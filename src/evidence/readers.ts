@@ -134,6 +134,12 @@ function fromTraces(traces: readonly JsonObject[]): Found {
   return found
 }
 
+/** The body of an error. In a trace, it may be put together from the fields of a success, of which it has none. */
+function keptBody(response: unknown): JsonObject | undefined {
+  const body = asObject(response)
+  return body && Object.keys(body).length > 0 ? body : undefined
+}
+
 function tracedOutcome(
   attempt: JsonObject,
   { retryAfter, response }: { retryAfter?: number | undefined; response?: unknown },
@@ -141,7 +147,7 @@ function tracedOutcome(
   const ms = Number(attempt.duration_ms ?? 0)
   switch (attempt.outcome) {
     case 'http_error':
-      return { kind: 'status', status: Number(attempt.status), retryAfter, body: asObject(response) }
+      return { kind: 'status', status: Number(attempt.status), retryAfter, body: keptBody(response) }
     case 'timed_out':
     case 'canceled':
       return { kind: 'silence', ms }

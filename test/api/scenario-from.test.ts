@@ -88,6 +88,14 @@ describe('scenario from traces', () => {
     expect(rules()[0]?.match).toEqual({ provider: 'openai' })
   })
 
+  test('has the body of an error only if the trace has it', async () => {
+    const failed = trace({ at: 0, outcome: 'http_error', status: 503 }, 1)
+    const body = { error: { message: 'down' } }
+    expect((await from([{ ...failed, response: body }])).rules()[0]?.fault).toMatchObject({ status: 503, body })
+    const { stdout } = await from([{ ...failed, response: {} }])
+    expect(stdout).not.toContain('body:')
+  })
+
   test('reads one trace per line', async () => {
     const lines = outage()
       .map(trace)
