@@ -148,8 +148,10 @@ function tracedOutcome(
   switch (attempt.outcome) {
     case 'http_error':
       return { kind: 'status', status: Number(attempt.status), retryAfter, body: keptBody(response) }
-    case 'timed_out':
     case 'canceled':
+      // A client that left a stream had enough.
+      return typeof attempt.first_content_ms === 'number' ? { kind: 'succeeded' } : { kind: 'silence', ms }
+    case 'timed_out':
       return { kind: 'silence', ms }
     case 'disconnected':
       return attempt.first_content_ms === null ? { kind: 'reset' } : { kind: 'cut' }
