@@ -79,9 +79,15 @@ export const change = (kind: ChangeKind, where: string, recorded?: string, live?
 
 /** Events that carry content: which of them there are depends on what the model writes. */
 const CARRIES_CONTENT =
-  /delta|content|output_item|part|function_call|tool|reasoning|thinking|refusal|annotation|first chunk|^ping$|search|interpreter|^mcp/
+  /(?<!message_)delta|content|output_item|part|function_call|tool|reasoning|thinking|refusal|annotation|first chunk|^ping$|search|interpreter|^mcp/
+/** Events that carry content, and whose first ones stand in the same order whatever the model writes. */
+const HAVE_ORDER: ReadonlySet<string> = new Set([
+  ...['content_block_start', 'content_block_stop', 'response.output_item.added', 'response.output_item.done'],
+  'content chunk',
+])
 /** Events with the text of a response, which a complete stream has at least once. */
-const isContent = (kind: string) => /delta|content_block_start|content chunk|tool call chunk|reasoning chunk/.test(kind)
+const isContent = (kind: string) =>
+  /(?<!message_)delta|content_block_start|content chunk|tool call chunk|reasoning chunk/.test(kind)
 
 function eventChanges(recorded: WireShape, live: WireShape, schemas: ResponseSchemas | undefined): Change[] {
   const before = recorded.events
@@ -104,7 +110,8 @@ function eventChanges(recorded: WireShape, live: WireShape, schemas: ResponseSch
     found.push(change('boundary-changed', 'first event', first, begins))
   }
   if (last !== ends && !vanished.has(last)) found.push(change('boundary-changed', 'last event', last, ends))
-  const common = before.filter((kind) => after.includes(kind) && !CARRIES_CONTENT.test(kind))
+  const hasOrder = (kind: string) => HAVE_ORDER.has(kind) || !CARRIES_CONTENT.test(kind)
+  const common = before.filter((kind) => after.includes(kind) && hasOrder(kind))
   const now = after.filter((kind) => common.includes(kind))
   const hasBoundary = found.some(({ kind }) => kind === 'boundary-changed')
   if (!hasBoundary && common.join() !== now.join()) {

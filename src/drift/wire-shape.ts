@@ -115,9 +115,10 @@ function readEvents(shape: WireShape, bytes: Uint8Array): void {
     if (data === undefined)
       throw new UnreadableResponse(`has an event whose data is not JSON: ${JSON.stringify(event.data.slice(0, 80))}`)
     expectNoError(asObject(data))
-    const kind = kindOf(asObject(data) ?? {})
+    const value = withUsualEnd(data)
+    const kind = kindOf(asObject(value) ?? {})
     kinds.add(kind)
-    fields.add(`${kind}: `, data)
+    fields.add(`${kind}: `, value)
   }
   if (events === 0) throw new UnreadableResponse('is a stream without events')
   fields.end()
@@ -131,6 +132,12 @@ function readEvents(shape: WireShape, bytes: Uint8Array): void {
     hasComments,
     isClosed: /(?:\r\n|\n|\r)(?:\r\n|\n|\r)$/.test(text),
   }
+}
+
+/** The event at the end of a response that reached the token limit, as that of any other: where one ends is up to the model. */
+function withUsualEnd(data: unknown): unknown {
+  const event = asObject(data)
+  return event?.type === 'response.incomplete' ? { ...event, type: 'response.completed' } : data
 }
 
 function lineEnds(text: string): Framing['lines'] {

@@ -19,6 +19,7 @@ const operationSchemas = (name: string): ResponseSchemas => {
 }
 const SCHEMAS = {
   chat: operationSchemas('chat.completions'),
+  responses: operationSchemas('responses'),
   messages: { whole: jsonSchema(AnthropicMessage), event: jsonSchema(AnthropicEvent) },
 }
 
@@ -87,6 +88,13 @@ const MESSAGE_STREAM = [
   { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 2 } },
   { type: 'message_stop' },
 ]
+const responseStream = (status: 'completed' | 'incomplete') => {
+  const response = (state: string) => ({ id: 'resp_1', object: 'response', status: state, output: [] })
+  return events(
+    { type: 'response.created', sequence_number: 0, response: response('in_progress') },
+    { type: `response.${status}`, sequence_number: 1, response: response(status) },
+  )
+}
 const without = (list: readonly (object | string)[], type: string) =>
   list.filter((one) => typeof one === 'string' || !('type' in one) || one.type !== type)
 
@@ -137,6 +145,23 @@ describe('drift: a response that a model may give is no change', () => {
       events(...CHAT_STREAM),
       events(...CHAT_STREAM.slice(0, 2), chunk({}, 'length'), USAGE_CHUNK, '[DONE]'),
       SCHEMAS.chat,
+    ],
+    [
+      'the token limit of the Responses API',
+      responseStream('completed'),
+      responseStream('incomplete'),
+      SCHEMAS.responses,
+    ],
+    [
+      'a block without content before the text',
+      events(...MESSAGE_STREAM),
+      events(
+        ...MESSAGE_STREAM.slice(0, 1),
+        { type: 'content_block_start', index: 0, content_block: { type: 'redacted_thinking', data: 'x' } },
+        { type: 'content_block_stop', index: 0 },
+        ...MESSAGE_STREAM.slice(1),
+      ),
+      SCHEMAS.messages,
     ],
     [
       'a thinking block before the text',
@@ -230,6 +255,34 @@ describe('drift: a change of the API has its severity', () => {
       whole(chat(undefined, { choices: [] })),
       SCHEMAS.chat,
       ['error event-vanished all of choices'],
+    ],
+    [
+      'no event with the stop reason',
+      messages,
+      events(...without(MESSAGE_STREAM, 'message_delta')),
+      SCHEMAS.messages,
+      ['error event-vanished message_delta', 'warning usage-moved usage'],
+    ],
+    [
+      'no content of a message',
+      messages,
+      events(...MESSAGE_STREAM.filter(({ type }) => !type.startsWith('content_block'))),
+      SCHEMAS.messages,
+      ['error event-vanished all content'],
+    ],
+    [
+      'the end of a block behind the end of the message',
+      messages,
+      events(...MESSAGE_STREAM.slice(0, 4), ...MESSAGE_STREAM.slice(4, 6).reverse(), ...MESSAGE_STREAM.slice(6)),
+      SCHEMAS.messages,
+      ['warning order-changed events'],
+    ],
+    [
+      'content behind the finish reason',
+      stream,
+      events(...CHAT_STREAM.slice(0, 1), ...CHAT_STREAM.slice(1, 3).reverse(), ...CHAT_STREAM.slice(3)),
+      SCHEMAS.chat,
+      ['warning order-changed events'],
     ],
     ['no end mark', stream, events(...CHAT_STREAM.slice(0, -1)), SCHEMAS.chat, ['error event-vanished [DONE]']],
     [
