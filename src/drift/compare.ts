@@ -79,7 +79,7 @@ export const change = (kind: ChangeKind, where: string, recorded?: string, live?
 
 /** Events that carry content: which of them there are depends on what the model writes. */
 const CARRIES_CONTENT =
-  /(?<!message_)delta|content|output_item|part|function_call|tool|reasoning|thinking|refusal|annotation|first chunk|^ping$|search|interpreter|^mcp/
+  /(?<!message_)delta|content|output_item|output_text|part|function_call|tool|reasoning|thinking|refusal|annotation|first chunk|^ping$|search|interpreter|image_generation|mcp/
 /** Events that carry content, and whose first ones stand in the same order whatever the model writes. */
 const HAVE_ORDER: ReadonlySet<string> = new Set([
   ...['content_block_start', 'content_block_stop', 'response.output_item.added', 'response.output_item.done'],

@@ -88,13 +88,27 @@ const MESSAGE_STREAM = [
   { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 2 } },
   { type: 'message_stop' },
 ]
-const responseStream = (status: 'completed' | 'incomplete') => {
-  const response = (state: string) => ({ id: 'resp_1', object: 'response', status: state, output: [] })
-  return events(
-    { type: 'response.created', sequence_number: 0, response: response('in_progress') },
-    { type: `response.${status}`, sequence_number: 1, response: response(status) },
+const responseEvent = (type: string, response: string) => ({
+  type: `response.${type}`,
+  sequence_number: 0,
+  response: { id: 'resp_1', object: 'response', status: response, output: [] },
+})
+/** The events of items of the Responses API, by their types and what is done within each. */
+const responseStream = (
+  items: readonly [type: string, done?: string][],
+  end: 'completed' | 'incomplete' = 'completed',
+) =>
+  events(
+    responseEvent('created', 'in_progress'),
+    ...items.flatMap(([type, done]) => [
+      { type: 'response.output_item.added', sequence_number: 0, output_index: 0, item: { type, id: 'i' } },
+      ...(done ? [`${done}.delta`, `${done}.done`] : []).map((part) => ({
+        ...{ type: `response.${part}`, sequence_number: 0, item_id: 'i', output_index: 0 },
+      })),
+      { type: 'response.output_item.done', sequence_number: 0, output_index: 0, item: { type, id: 'i' } },
+    ]),
+    responseEvent(end, end),
   )
-}
 const without = (list: readonly (object | string)[], type: string) =>
   list.filter((one) => typeof one === 'string' || !('type' in one) || one.type !== type)
 
@@ -148,8 +162,20 @@ describe('drift: a response that a model may give is no change', () => {
     ],
     [
       'the token limit of the Responses API',
-      responseStream('completed'),
-      responseStream('incomplete'),
+      responseStream([['message', 'output_text']]),
+      responseStream([['message', 'output_text']], 'incomplete'),
+      SCHEMAS.responses,
+    ],
+    [
+      'a reasoning item before the message',
+      responseStream([['message', 'output_text']]),
+      responseStream([['reasoning'], ['message', 'output_text']]),
+      SCHEMAS.responses,
+    ],
+    [
+      'a function call instead of a message',
+      responseStream([['message', 'output_text']]),
+      responseStream([['function_call', 'function_call_arguments']]),
       SCHEMAS.responses,
     ],
     [
