@@ -1,7 +1,7 @@
 // Records what providers send, and replays it in their place: which session does what, and what came of it.
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { cassetteFile } from '../cassettes/names.ts'
+import { cassetteFile, renewalCommand } from '../cassettes/names.ts'
 import { readCassette } from '../cassettes/read.ts'
 import { createRedactor, pathRule, type Redactor } from '../cassettes/redact.ts'
 import type { RunEnd } from '../cassettes/session-recording.ts'
@@ -85,8 +85,9 @@ export function createCassettes(options: CassetteOptions) {
   const tapeOf = (called: string, folder: string) => {
     const session = firstWithCassetteOf(called)
     return tapes.getOrInsertComputed(session, () => {
-      const cassette = openTape(folder, replayedOf(session))
-      return new Tape({ session, cassette, rules, redactor: redactorOf(session), allow })
+      const name = replayedOf(session)
+      const place = { file: cassetteFile(folder, name), command: renewalCommand(folder, name) }
+      return new Tape({ session, ...place, cassette: openTape(place), rules, redactor: redactorOf(session), allow })
     })
   }
   const recorder =
@@ -218,9 +219,8 @@ const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: fal
 const leaving = (end: string) => (end === 'timed out' ? 'timed out' : 'left')
 
 /** The cassette of a session, or why there is none. */
-function openTape(folder: string, session: string): Cassette | { missing: string } {
-  const file = cassetteFile(folder, session)
-  const hint = `record it with 'understudy record --out ${folder} --only ${session} -- COMMAND'`
+function openTape({ file, command }: { file: string; command: string }): Cassette | { missing: string } {
+  const hint = `record it with '${command}'`
   if (!existsSync(file)) return { missing: `the session has no cassette: ${file} does not exist; ${hint}` }
   try {
     const cassette = readCassette(file)

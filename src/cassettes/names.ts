@@ -37,6 +37,10 @@ export function cassetteName(session: string): string {
  */
 export const cassetteFile = (folder: string, session: string): string => join(folder, cassetteName(session))
 
+/** The command that records a cassette, and no other. */
+export const renewalCommand = (folder: string, cassette: string): string =>
+  `understudy record --out ${folder} --only ${cassette} -- COMMAND`
+
 /** The file of a new recording beside a cassette: while it is not complete, and if its command failed. */
 export const besideFile = (file: string, state: 'incomplete' | 'failed'): string =>
   `${file.slice(0, -EXTENSION.length)}~${state}${EXTENSION}`

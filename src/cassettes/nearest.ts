@@ -151,6 +151,15 @@ const MAX_SHOWN = 80
 const BEFORE = 20
 
 /**
+ * What to do about a miss that a new recording ends; undefined for others, whose messages say it.
+ * @param command records the cassette again
+ */
+export const adviceOn = (reason: string, command: string): string | undefined =>
+  ['no interaction', 'all used', 'read on'].includes(reason)
+    ? `if this is intended, record it again with '${command}'`
+    : undefined
+
+/**
  * A difference in one line, of long texts the part that differs.
  * @example
  * fieldDifferenceText({ path: 'temperature', recorded: 0, sent: 0.5 }) // => 'temperature: recorded 0, sent 0.5'

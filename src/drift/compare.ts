@@ -2,7 +2,7 @@
 // a tool or stopping early, is no change.
 import diff from 'microdiff'
 import { type KnownField, knownField, type ResponseSchemas } from './known-fields.ts'
-import { END_MARK, type WireShape } from './wire-shape.ts'
+import { END_MARK, USAGE_CHUNK, type WireShape } from './wire-shape.ts'
 
 /** How severe a change is. An error breaks clients; a warning may; information is of interest when code is changed. */
 type DriftSeverity = (typeof DRIFT_SEVERITIES)[number]
@@ -59,6 +59,7 @@ export function changesBetween(recorded: WireShape, live: WireShape, schemas: Re
     return [change('content-type-changed', 'content-type', recorded.contentType, live.contentType)]
   const found = [
     ...eventChanges(recorded, live, schemas),
+    ...emptiedLists(recorded, live),
     ...usageChanges(recorded, live),
     ...fieldChanges(recorded, live, schemas),
     ...framingChanges(recorded, live),
@@ -78,9 +79,15 @@ export const change = (kind: ChangeKind, where: string, recorded?: string, live?
 
 /** Events that carry content: which of them there are depends on what the model writes. */
 const CARRIES_CONTENT =
-  /delta|content|output_item|part|function_call|tool|reasoning|thinking|refusal|annotation|first chunk|^ping$|search|interpreter|^mcp/
+  /(?<!message_)delta|content|output_item|output_text|part|function_call|tool|reasoning|thinking|refusal|annotation|first chunk|^ping$|search|interpreter|image_generation|mcp/
+/** Events that carry content, and whose first ones stand in the same order whatever the model writes. */
+const HAVE_ORDER: ReadonlySet<string> = new Set([
+  ...['content_block_start', 'content_block_stop', 'response.output_item.added', 'response.output_item.done'],
+  'content chunk',
+])
 /** Events with the text of a response, which a complete stream has at least once. */
-const isContent = (kind: string) => /delta|content_block_start|content chunk|tool call chunk|reasoning chunk/.test(kind)
+const isContent = (kind: string) =>
+  /(?<!message_)delta|content_block_start|content chunk|tool call chunk|reasoning chunk/.test(kind)
 
 function eventChanges(recorded: WireShape, live: WireShape, schemas: ResponseSchemas | undefined): Change[] {
   const before = recorded.events
@@ -88,7 +95,8 @@ function eventChanges(recorded: WireShape, live: WireShape, schemas: ResponseSch
   if (before.length === 0) return []
   const found: Change[] = []
   for (const kind of before) {
-    if (!after.includes(kind) && !CARRIES_CONTENT.test(kind)) found.push(change('event-vanished', kind))
+    if (!after.includes(kind) && !CARRIES_CONTENT.test(kind) && kind !== USAGE_CHUNK)
+      found.push(change('event-vanished', kind))
   }
   if (before.some(isContent) && !after.some(isContent)) found.push(change('event-vanished', 'all content'))
   for (const kind of after) {
@@ -102,13 +110,24 @@ function eventChanges(recorded: WireShape, live: WireShape, schemas: ResponseSch
     found.push(change('boundary-changed', 'first event', first, begins))
   }
   if (last !== ends && !vanished.has(last)) found.push(change('boundary-changed', 'last event', last, ends))
-  const common = before.filter((kind) => after.includes(kind) && !CARRIES_CONTENT.test(kind))
+  const hasOrder = (kind: string) => HAVE_ORDER.has(kind) || !CARRIES_CONTENT.test(kind)
+  const common = before.filter((kind) => after.includes(kind) && hasOrder(kind))
   const now = after.filter((kind) => common.includes(kind))
   const hasBoundary = found.some(({ kind }) => kind === 'boundary-changed')
   if (!hasBoundary && common.join() !== now.join()) {
     found.push(change('order-changed', 'events', common.join(', '), now.join(', ')))
   }
   return found
+}
+
+/** Lists with what was asked for: no model leaves them empty. */
+const ALL_CONTENT = /^(?:choices|data|results)(?=\[)/
+
+function emptiedLists(recorded: WireShape, live: WireShape): Change[] {
+  const lists = (fields: WireShape['fields']) =>
+    new Set(Object.keys(fields).flatMap((path) => ALL_CONTENT.exec(path)?.[0] ?? []))
+  const emptied = lists(recorded.fields).difference(lists(live.fields))
+  return [...emptied].filter((list) => live.fields[list]).map((list) => change('event-vanished', `all of ${list}`))
 }
 
 /** Kinds of chat chunks are names of ours. */

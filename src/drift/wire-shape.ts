@@ -41,6 +41,8 @@ interface Framing {
 
 /** The kind of the end mark `[DONE]`. */
 export const END_MARK = '[DONE]'
+/** The kind of a chat chunk with nothing but token counts: where they are is compared, and not that there is one. */
+export const USAGE_CHUNK = 'usage chunk'
 
 /** Why the shape of a response is unknown; the message completes "the response ...". */
 export class UnreadableResponse extends Error {}
@@ -113,9 +115,10 @@ function readEvents(shape: WireShape, bytes: Uint8Array): void {
     if (data === undefined)
       throw new UnreadableResponse(`has an event whose data is not JSON: ${JSON.stringify(event.data.slice(0, 80))}`)
     expectNoError(asObject(data))
-    const kind = kindOf(asObject(data) ?? {})
+    const value = withUsualEnd(data)
+    const kind = kindOf(asObject(value) ?? {})
     kinds.add(kind)
-    fields.add(`${kind}: `, data)
+    fields.add(`${kind}: `, value)
   }
   if (events === 0) throw new UnreadableResponse('is a stream without events')
   fields.end()
@@ -131,6 +134,12 @@ function readEvents(shape: WireShape, bytes: Uint8Array): void {
   }
 }
 
+/** The event at the end of a response that reached the token limit, as that of any other: where one ends is up to the model. */
+function withUsualEnd(data: unknown): unknown {
+  const event = asObject(data)
+  return event?.type === 'response.incomplete' ? { ...event, type: 'response.completed' } : data
+}
+
 function lineEnds(text: string): Framing['lines'] {
   const found = new Set(text.match(/\r\n|\n|\r/g))
   if (found.size > 1) return 'mixed'
@@ -143,7 +152,7 @@ function kindOf(data: JsonObject): string {
   const { choices } = data
   if (!Array.isArray(choices)) return 'event'
   const choice = asObject(choices[0])
-  if (!choice) return asObject(data.usage) ? 'usage chunk' : 'chunk without choices'
+  if (!choice) return asObject(data.usage) ? USAGE_CHUNK : 'chunk without choices'
   if (choice.finish_reason != null) return 'last chunk'
   const delta = asObject(choice.delta) ?? {}
   if (delta.tool_calls) return 'tool call chunk'

@@ -134,6 +134,12 @@ function fromTraces(traces: readonly JsonObject[]): Found {
   return found
 }
 
+/** The body of an error. In a trace, it may be put together from the fields of a success, of which it has none. */
+function keptBody(response: unknown): JsonObject | undefined {
+  const body = asObject(response)
+  return body && Object.keys(body).length > 0 ? body : undefined
+}
+
 function tracedOutcome(
   attempt: JsonObject,
   { retryAfter, response }: { retryAfter?: number | undefined; response?: unknown },
@@ -141,9 +147,11 @@ function tracedOutcome(
   const ms = Number(attempt.duration_ms ?? 0)
   switch (attempt.outcome) {
     case 'http_error':
-      return { kind: 'status', status: Number(attempt.status), retryAfter, body: asObject(response) }
-    case 'timed_out':
+      return { kind: 'status', status: Number(attempt.status), retryAfter, body: keptBody(response) }
     case 'canceled':
+      // A client that left a stream had enough.
+      return typeof attempt.first_content_ms === 'number' ? { kind: 'succeeded' } : { kind: 'silence', ms }
+    case 'timed_out':
       return { kind: 'silence', ms }
     case 'disconnected':
       return attempt.first_content_ms === null ? { kind: 'reset' } : { kind: 'cut' }

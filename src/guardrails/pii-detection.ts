@@ -4,8 +4,9 @@
 import type { CountryCode } from 'libphonenumber-js/min'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
+import { withoutSpans } from '../lib/secrets.ts'
 import type { BuiltIn } from './define.ts'
-import { type Detector, patternDetectors, type Span } from './pii-patterns.ts'
+import { type Detector, LETTER, patternDetectors, type Span } from './pii-patterns.ts'
 
 const phoneNumbers = lazy<typeof import('./phone-library.ts')>(() => require('./phone-library.ts'))
 
@@ -16,8 +17,18 @@ const AMERICAN_WITHIN = /\d{3}(?:\)[-. ]?|[-. ])\d{3}[-. ]\d{4}/
 const PHONE_WORD =
   /(?<!\p{L})(?:phone|tel|telephone|telefoon\p{L}*|telefon\p{L}*|t[ée]l[ée]phone|call|dial|mobile?|mobiel|handy|cell|fax|whatsapp|sms|text me|bel|ring)(?:[^\p{L}\d+(]+(?:me|us|him|her|them|at|on|under|number|no|nummer|is|op|unter|my|our|the|mij|mich))*[^\p{L}\d]*$/iu
 const BEFORE = 30
+/** What may stand between two digits of a number. */
+const BETWEEN = String.raw`[\-. \(\)\/]{0,3}`
 /** Digits with few separators, as many as a number has; a longer run is a table. */
-const CANDIDATE = /(?<![\p{L}\d])[+(]?\d(?:[-. ()/]{0,3}\d){6,16}(?![\p{L}\d]|[-. ()/]{0,3}\d)/gu
+const CANDIDATE = new RegExp(
+  String.raw`(?<![${LETTER}\d])[+\(]?\d(?:${BETWEEN}\d){6,16}(?![${LETTER}\d]|${BETWEEN}\d)`,
+  'gv',
+)
+/** Numbers with a country code, or in North American format, although other digits stand beside them, such as a date. */
+const BESIDE = new RegExp(
+  String.raw`(?<![${LETTER}\d])\+\d(?:${BETWEEN}\d){6,14}(?!\d)|(?<![${LETTER}\d.\-])(?:\(\d{3}\) ?|\d{3}[\-.])\d{3}[\-.]\d{4}(?!\d|[\-.]\d)`,
+  'gv',
+)
 
 /** The position of a number in a candidate. */
 interface NumberFound {
@@ -30,9 +41,7 @@ export function phoneNumbersIn(text: string): Span[] {
   const spans: Span[] = []
   // A list repeats the same number, and each takes a millisecond.
   const cached = new Map<string, readonly NumberFound[]>()
-  for (const { 0: candidate, index } of text.matchAll(CANDIDATE)) {
-    const isNamed = once(() => PHONE_WORD.test(text.slice(Math.max(0, index - BEFORE), index)))
-    if (!candidate.startsWith('+') && !AMERICAN_WITHIN.test(candidate) && !isNamed()) continue
+  const find = (candidate: string, index: number, isNamed: () => boolean): boolean => {
     const numbers = cached.get(candidate) ?? (cached.size < MAX_CHECKED ? numbersIn(candidate) : whole(candidate))
     cached.set(candidate, numbers)
     const found = numbers.find(({ startsAt, endsAt }) => {
@@ -40,9 +49,20 @@ export function phoneNumbersIn(text: string): Span[] {
       return written.startsWith('+') || AMERICAN.test(written) || isNamed()
     })
     if (found) spans.push({ start: index + found.startsAt, end: index + found.endsAt })
+    return found !== undefined
   }
-  return spans
+  for (const { 0: candidate, index } of text.matchAll(CANDIDATE)) {
+    const isNamed = once(() => PHONE_WORD.test(text.slice(Math.max(0, index - BEFORE), index)))
+    if (candidate.startsWith('+') || AMERICAN_WITHIN.test(candidate) || isNamed()) find(candidate, index, isNamed)
+  }
+  for (const { 0: run, index } of withoutSpans(text, spans).matchAll(BESIDE))
+    beginnings(run).some((candidate) => find(candidate, index, () => false))
+  return spans.sort((one, other) => one.start - other.start)
 }
+
+/** What may be a number with other digits behind it. The longest is the first. */
+const beginnings = (run: string): string[] =>
+  [...run.matchAll(/(?<=(?:\d\D*){7})(?!\d)/g)].map(({ index }) => run.slice(0, index)).reverse()
 
 /** A number with its country code is the same for every country. */
 const numbersIn = (candidate: string): readonly NumberFound[] =>

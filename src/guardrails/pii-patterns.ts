@@ -16,11 +16,15 @@ export interface Detector {
   find(text: string, byForm?: boolean): Span[]
 }
 
+/** Letters, for patterns with the flag `v`; none of scripts without spaces between words, where a number stands between them. */
+export const LETTER = String.raw`[\p{L}--[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}\p{sc=Thai}]]`
+
 type Validator = typeof import('validator').default
 const load = lazy<typeof import('validator')>(() => require('validator'))
 
 interface Pattern {
   kind: string
+  /** Finds it, or a place before which it stands as the first group: what is found then may overlap. */
   pattern: RegExp
   /** Whether nothing else has the form. */
   isUnmistakable?: boolean
@@ -49,6 +53,12 @@ const PATTERNS: readonly Pattern[] = [
   {
     kind: 'a credit card number',
     pattern: /(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-]|\.\d)/g,
+    valid: (found, validator) => validator.isCreditCard(found),
+  },
+  {
+    // Beside other numbers, such as the date and the code of the card: in the groups that cards have.
+    kind: 'a credit card number',
+    pattern: /(?<![\w.-])(?=(\d{13,19}|\d{4}(?:[ -]\d{4}){3}|\d{4}[ -]\d{6}[ -]\d{4,5})(?!\w|\.\d))/g,
     valid: (found, validator) => validator.isCreditCard(found),
   },
   {
@@ -117,7 +127,7 @@ const BEHIND = 20
 const detectorOf = ({ kind, pattern, near, notAfter, valid, isUnmistakable }: Pattern): Detector => ({
   kind,
   find(text, byForm = false) {
-    const found = [...text.matchAll(pattern)].map(({ 0: match, index: start }) => ({
+    const found = [...text.matchAll(pattern)].map(({ 0: whole, 1: match = whole, index: start }) => ({
       match,
       start,
       end: start + match.length,
@@ -132,6 +142,7 @@ const detectorOf = ({ kind, pattern, near, notAfter, valid, isUnmistakable }: Pa
   },
 })
 
+const IBAN_BEGIN = new RegExp(String.raw`(?<![${LETTER}\p{N}])[a-z]{2}\d{2}(?=[ \-]?[a-z0-9])`, 'giv')
 /** Length of the longest IBAN, with a space after each character. */
 const MAX_IBAN_LENGTH = 2 * 34
 
@@ -141,7 +152,7 @@ const MAX_IBAN_LENGTH = 2 * 34
  */
 function ibansIn(text: string): Span[] {
   const spans: Span[] = []
-  for (const { 0: begin, index: start } of text.matchAll(/(?<![\p{L}\p{N}])[a-z]{2}\d{2}(?=[ -]?[a-z0-9])/giu)) {
+  for (const { 0: begin, index: start } of text.matchAll(IBAN_BEGIN)) {
     const validator: Validator = load()
     if (!validator.ibanLocales.includes(begin.slice(0, 2).toUpperCase() as IbanCountry)) continue
     let number = ''

@@ -417,10 +417,11 @@ export const secretParameter = (name: string, value: string): string | undefined
 
 /**
  * `api_key=abc`, `"password": "abc"`, `Password: hunter2`. The name is at most 40 characters before its last word. A quotation mark that is escaped
- * is closed by one behind as many backslashes: inside a text, JSON may contain JSON. A name may be bold, with its colon or without.
+ * is closed by one behind as many backslashes: inside a text, JSON may contain JSON. A name may be bold, with its colon or without. What ends a value
+ * elsewhere is a part of it where a word without another name follows: `password: Tr0ub4dor&3`.
  */
 const ASSIGNED =
-  /(?<![\w-])([\w-]{0,40}(?:passw(?:or)?d|passphrase|passcode|pwd|pass|passwort|wachtwoord|secret|credential|connectionstring|key|key_?id|key_base|token|authorization|cookie)(?:_confirmation|_again)?)\\{0,8}["'`]?(?:\](?=\s{0,8}=)|\*\*)?\s{0,8}(:=|=>|[=:])(?:\*\*)?\s{0,8}(?:(["'`])((?:(?!\3)[^\\\n\0]|\\[^\n]){1,512})|(\\{1,8}["'`])((?:(?!\5)(?:[^\\\n\0]|\\{1,256}[^\\\n\0])){1,512})|([^\s"'`,;&)}\]<>\0\\]{1,4096}))/dgi
+  /(?<![\w-])([\w-]{0,40}(?:passw(?:or)?d|passphrase|passcode|pwd|pass|passwort|wachtwoord|secret|credential|connectionstring|key|key_?id|key_base|token|authorization|cookie)(?:_confirmation|_again)?)\\{0,8}["'`]?(?:\](?=\s{0,8}=)|\*\*)?\s{0,8}(:=|=>|[=:])(?:\*\*)?\s{0,8}(?:(["'`])((?:(?!\3)[^\\\n\0]|\\[^\n]){1,512})|(\\{1,8}["'`])((?:(?!\5)(?:[^\\\n\0]|\\{1,256}[^\\\n\0])){1,512})|((?:[^\s"'`,;&)}\]<>\0\\]|[&)}\]](?=[\w!@#$%^*?+~-][^\s"'`=:,;<>\0\\]{0,64}(?!\S))){1,4096}))/dgi
 /** The groups of its values: in quotation marks, in escaped ones, and without. */
 const BARE = 7
 const VALUES = [4, 6, BARE]

@@ -99,6 +99,8 @@ test('exec --record and --replay: report what was recorded, replayed, missed and
   expect(missed.text).toContain('3 attempts, 1 miss')
   expect(missed.text).toMatch(/nearest: \S+default\.yaml:\d+/)
   expect(missed.text).toContain('messages[0].content: recorded "hello", sent "new"')
+  const command = `understudy record --out ${cassettes} --only default -- COMMAND`
+  expect(missed.text).toContain(`if this is intended, record it again with '${command}'`)
 
   const withoutRetry = await executed(sending(['hello', 'busy'], { retries: false }), { replay: cassettes })
   expect(withoutRetry.text).toMatch(

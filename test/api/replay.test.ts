@@ -110,8 +110,13 @@ describe('a miss', () => {
     const missed = await app.post(CHAT, chat('hello', { temperature: 1 }))
     expect(missed.status).toBe(404)
     expect(missed.headers.get('x-should-retry')).toBe('false')
+    const file = join(folder, 'default.yaml')
+    const command = `understudy record --out ${folder} --only default -- COMMAND`
     expect(missed.json()).toMatchObject({
-      error: { code: 'replay_miss', message: expect.stringContaining('temperature: recorded 0, sent 1') },
+      error: {
+        code: 'replay_miss',
+        message: `the cassette has no interaction with this request; the nearest interaction is at ${file}:8: temperature: recorded 0, sent 1; if this is intended, record it again with '${command}'`,
+      },
     })
     const throughGateway = await app.post(ROUTER, chat('hello', { temperature: 2, retry: { count: 2 } }))
     expect(throughGateway.status).toBe(404)
@@ -139,6 +144,7 @@ describe('a miss', () => {
     const more = await app.post(CHAT, chat('once'))
     expect(more.status).toBe(404)
     expect(more.text).toMatch(/one attempt with this request \(line \d+\), and this is one more/)
+    expect(more.text).toContain('--only default -- COMMAND')
   })
 
   test('is every call of a session whose cassette is missing, incomplete or broken', async () => {
@@ -392,11 +398,13 @@ test('large response: is passed on whole, and recorded up to the limit', async (
 
 test('secrets: are in no cassette and no trace, and come back on a hit', async () => {
   const secret = 'ghp_aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE1gI3kM5'
-  respond = (content) => Response.json(answer(`you said ${content}`))
+  const requestId = `req ${secret}`
+  respond = (content) => Response.json(answer(`you said ${content}`), { headers: { 'x-request-id': requestId } })
   let trace = ''
   const { folder, report } = await recorded(async (app) => {
     const first = await app.post(CHAT, chat(`my token is ${secret}`))
     expect(first.text).toContain(secret)
+    expect(first.headers.get('x-request-id')).toBe(requestId)
     trace = JSON.stringify(await app.traceOf(first))
     const id = first.headers.get('x-understudy-trace')
     trace += (await app.fetch(`/_understudy/traces/${id}/exchange`)).text

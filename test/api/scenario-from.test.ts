@@ -88,6 +88,25 @@ describe('scenario from traces', () => {
     expect(rules()[0]?.match).toEqual({ provider: 'openai' })
   })
 
+  test('takes a stream that its client left for a success, as in a cassette', async () => {
+    const left = trace({ at: 0, outcome: 'canceled', status: 499 }, 1)
+    const attempts = left.attempts.map((one) => ({ ...one, first_content_ms: 200 }))
+    const failed = trace({ at: 60, outcome: 'http_error', status: 503 }, 2)
+    expect((await from([{ ...left, attempts }, failed])).rules()).toMatchObject([{ fault: { status: 503 } }])
+    expect((await from([left, failed])).rules()).toMatchObject([
+      { fault: { type: 'hang' } },
+      { fault: { status: 503 } },
+    ])
+  })
+
+  test('has the body of an error only if the trace has it', async () => {
+    const failed = trace({ at: 0, outcome: 'http_error', status: 503 }, 1)
+    const body = { error: { message: 'down' } }
+    expect((await from([{ ...failed, response: body }])).rules()[0]?.fault).toMatchObject({ status: 503, body })
+    const { stdout } = await from([{ ...failed, response: {} }])
+    expect(stdout).not.toContain('body:')
+  })
+
   test('reads one trace per line', async () => {
     const lines = outage()
       .map(trace)

@@ -19,6 +19,7 @@ const operationSchemas = (name: string): ResponseSchemas => {
 }
 const SCHEMAS = {
   chat: operationSchemas('chat.completions'),
+  responses: operationSchemas('responses'),
   messages: { whole: jsonSchema(AnthropicMessage), event: jsonSchema(AnthropicEvent) },
 }
 
@@ -87,6 +88,27 @@ const MESSAGE_STREAM = [
   { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 2 } },
   { type: 'message_stop' },
 ]
+const responseEvent = (type: string, response: string) => ({
+  type: `response.${type}`,
+  sequence_number: 0,
+  response: { id: 'resp_1', object: 'response', status: response, output: [] },
+})
+/** The events of items of the Responses API, by their types and what is done within each. */
+const responseStream = (
+  items: readonly [type: string, done?: string][],
+  end: 'completed' | 'incomplete' = 'completed',
+) =>
+  events(
+    responseEvent('created', 'in_progress'),
+    ...items.flatMap(([type, done]) => [
+      { type: 'response.output_item.added', sequence_number: 0, output_index: 0, item: { type, id: 'i' } },
+      ...(done ? [`${done}.delta`, `${done}.done`] : []).map((part) => ({
+        ...{ type: `response.${part}`, sequence_number: 0, item_id: 'i', output_index: 0 },
+      })),
+      { type: 'response.output_item.done', sequence_number: 0, output_index: 0, item: { type, id: 'i' } },
+    ]),
+    responseEvent(end, end),
+  )
 const without = (list: readonly (object | string)[], type: string) =>
   list.filter((one) => typeof one === 'string' || !('type' in one) || one.type !== type)
 
@@ -137,6 +159,35 @@ describe('drift: a response that a model may give is no change', () => {
       events(...CHAT_STREAM),
       events(...CHAT_STREAM.slice(0, 2), chunk({}, 'length'), USAGE_CHUNK, '[DONE]'),
       SCHEMAS.chat,
+    ],
+    [
+      'the token limit of the Responses API',
+      responseStream([['message', 'output_text']]),
+      responseStream([['message', 'output_text']], 'incomplete'),
+      SCHEMAS.responses,
+    ],
+    [
+      'a reasoning item before the message',
+      responseStream([['message', 'output_text']]),
+      responseStream([['reasoning'], ['message', 'output_text']]),
+      SCHEMAS.responses,
+    ],
+    [
+      'a function call instead of a message',
+      responseStream([['message', 'output_text']]),
+      responseStream([['function_call', 'function_call_arguments']]),
+      SCHEMAS.responses,
+    ],
+    [
+      'a block without content before the text',
+      events(...MESSAGE_STREAM),
+      events(
+        ...MESSAGE_STREAM.slice(0, 1),
+        { type: 'content_block_start', index: 0, content_block: { type: 'redacted_thinking', data: 'x' } },
+        { type: 'content_block_stop', index: 0 },
+        ...MESSAGE_STREAM.slice(1),
+      ),
+      SCHEMAS.messages,
     ],
     [
       'a thinking block before the text',
@@ -209,6 +260,55 @@ describe('drift: a change of the API has its severity', () => {
       events(...CHAT_STREAM.slice(0, 2), chunk({}, 'stop', { usage: USAGE_CHUNK.usage }), USAGE_CHUNK, '[DONE]'),
       SCHEMAS.chat,
       ['warning usage-moved usage'],
+    ],
+    [
+      'token counts in the last chunk, and no chunk of their own',
+      stream,
+      events(...CHAT_STREAM.slice(0, 2), chunk({}, 'stop', { usage: USAGE_CHUNK.usage }), '[DONE]'),
+      SCHEMAS.chat,
+      ['warning usage-moved usage'],
+    ],
+    [
+      'no token counts in a stream',
+      stream,
+      events(...CHAT_STREAM.slice(0, 3), '[DONE]'),
+      SCHEMAS.chat,
+      ['error usage-vanished usage chunk: usage'],
+    ],
+    [
+      'no choices',
+      whole(chat()),
+      whole(chat(undefined, { choices: [] })),
+      SCHEMAS.chat,
+      ['error event-vanished all of choices'],
+    ],
+    [
+      'no event with the stop reason',
+      messages,
+      events(...without(MESSAGE_STREAM, 'message_delta')),
+      SCHEMAS.messages,
+      ['error event-vanished message_delta', 'warning usage-moved usage'],
+    ],
+    [
+      'no content of a message',
+      messages,
+      events(...MESSAGE_STREAM.filter(({ type }) => !type.startsWith('content_block'))),
+      SCHEMAS.messages,
+      ['error event-vanished all content'],
+    ],
+    [
+      'the end of a block behind the end of the message',
+      messages,
+      events(...MESSAGE_STREAM.slice(0, 4), ...MESSAGE_STREAM.slice(4, 6).reverse(), ...MESSAGE_STREAM.slice(6)),
+      SCHEMAS.messages,
+      ['warning order-changed events'],
+    ],
+    [
+      'content behind the finish reason',
+      stream,
+      events(...CHAT_STREAM.slice(0, 1), ...CHAT_STREAM.slice(1, 3).reverse(), ...CHAT_STREAM.slice(3)),
+      SCHEMAS.chat,
+      ['warning order-changed events'],
     ],
     ['no end mark', stream, events(...CHAT_STREAM.slice(0, -1)), SCHEMAS.chat, ['error event-vanished [DONE]']],
     [

@@ -515,6 +515,17 @@ describe('secrets by their context', () => {
     )
   })
 
+  test.each([
+    ['password: Tr0ub4dor&3', 'password: <secret:password:10001>'],
+    ['DB_PASSWORD=Xk9)mP2&qL]w7 and more', 'DB_PASSWORD=<secret:password:10001> and more'],
+    ['f(password=Tr0ub4dor)', 'f(password=<secret:password:10001>)'],
+    ['f({password: Tr0ub4dor3}).then', 'f({password: <secret:password:10001>}).then'],
+    ['[password=Tr0ub4dor3][user=joe]', '[password=<secret:password:10001>][user=joe]'],
+    ['PASSWORD=Tr0ub4dor3&& make', 'PASSWORD=<secret:password:10001>&& make'],
+  ])('text: replaces a password without quotation marks up to its end: %s', (text, expected) => {
+    expect(redactor().text(text)).toBe(expected)
+  })
+
   test.each([1, 2, 3])('text: keeps what surrounds a secret in JSON, %d levels deep', (levels) => {
     const nested = (secret: string) => {
       let json = JSON.stringify({ password: secret, next: 'value' })

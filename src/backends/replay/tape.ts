@@ -1,6 +1,6 @@
 // The cassette of one session in replay: which recorded attempts are used, and by which requests.
 
-import { type FieldDifference, fieldDifferenceText, nearestInteraction } from '../../cassettes/nearest.ts'
+import { adviceOn, type FieldDifference, fieldDifferenceText, nearestInteraction } from '../../cassettes/nearest.ts'
 import type { Redactor } from '../../cassettes/redact.ts'
 import type {
   Cassette,
@@ -35,8 +35,10 @@ interface Miss {
 export class ReplayMiss extends ApiError {
   readonly miss: Miss
 
-  constructor(miss: Miss) {
-    super(404, 'replay_miss', `${miss.message}${nearestText(miss)}`, { headers: { 'x-should-retry': 'false' } })
+  constructor(miss: Miss, place: TapePlace) {
+    super(404, 'replay_miss', `${miss.message}${nearestText(miss, place)}${adviceText(miss, place)}`, {
+      headers: { 'x-should-retry': 'false' },
+    })
     this.miss = miss
   }
 }
@@ -46,12 +48,24 @@ type PlacedInteraction = Interaction & { line: number }
 
 const MAX_DIFFERENCES = 5
 
-function nearestText({ nearest }: Pick<Miss, 'nearest'>): string {
+function nearestText({ nearest }: Miss, { file }: TapePlace): string {
   if (!nearest) return ''
   const { line, differences } = nearest
   const more = differences.length - MAX_DIFFERENCES
   const shown = differences.slice(0, MAX_DIFFERENCES).map(fieldDifferenceText)
-  return `; the nearest interaction is at line ${line}: ${[...shown, ...(more > 0 ? [`${more} more`] : [])].join('; ')}`
+  return `; the nearest interaction is at ${file}:${line}: ${[...shown, ...(more > 0 ? [`${more} more`] : [])].join('; ')}`
+}
+
+function adviceText({ reason }: Miss, { command }: TapePlace): string {
+  const advice = adviceOn(reason, command)
+  return advice === undefined ? '' : `; ${advice}`
+}
+
+/** Where a cassette is. */
+interface TapePlace {
+  file: string
+  /** The command that records it again. */
+  command: string
 }
 
 /** A recorded attempt, and the interaction that it belongs to. */
@@ -70,7 +84,7 @@ interface Queue {
 }
 
 /** What a tape is made of. */
-interface TapeOptions {
+interface TapeOptions extends TapePlace {
   session: string
   /** The cassette, or why there is none that can be used. */
   cassette: Cassette | { missing: string }
@@ -217,7 +231,7 @@ export class Tape {
     const whole = { session, operation, model: `${provider}/${model}`, reason, message, nearest }
     this.missCount++
     if (this.misses.length < MAX_MISSES) this.misses.push(whole)
-    return new ReplayMiss(whole)
+    return new ReplayMiss(whole, this.#options)
   }
 }
 

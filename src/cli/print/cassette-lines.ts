@@ -1,6 +1,7 @@
 // What was recorded and replayed, as lines of a report.
 
-import { fieldDifferenceText } from '../../cassettes/nearest.ts'
+import { renewalCommand } from '../../cassettes/names.ts'
+import { adviceOn, fieldDifferenceText } from '../../cassettes/nearest.ts'
 import type { CassetteReport, SessionCassette } from '../../contract/core/cassette-report.ts'
 import { counted } from '../../lib/units.ts'
 import { sumOf } from '../../lib/values.ts'
@@ -36,7 +37,7 @@ export function cassetteLines(report: CassetteReport): Line[] {
   return [
     ...recordedLines(report),
     ...(parts.length > 0 ? [replayedLine(parts, report.graded)] : []),
-    ...replayed.flatMap(missLines),
+    ...replayed.flatMap((one) => missLines(one, report.folder ?? '')),
     ...replayed.flatMap(unusedLines),
     ...countsByName(parts.flatMap((one) => Object.entries(one.volatile))).map(
       ([name, count]): Line => [
@@ -86,7 +87,10 @@ function replayedLine(parts: readonly Replayed[], graded: boolean): Line {
   ]
 }
 
-function missLines({ session, file, replayed }: SessionCassette & { replayed: Replayed }): Line[] {
+function missLines(
+  { session, cassette, file, replayed }: SessionCassette & { replayed: Replayed },
+  folder: string,
+): Line[] {
   const { misses, missed } = replayed
   const lines = misses.slice(0, MAX_PRINTED).flatMap(({ operation, model, message, nearest }): Line[] => {
     const differences = (nearest?.differences ?? []).slice(0, MAX_PRINTED)
@@ -97,7 +101,13 @@ function missLines({ session, file, replayed }: SessionCassette & { replayed: Re
     ]
   })
   const more = missed - Math.min(misses.length, MAX_PRINTED)
-  return more > 0 ? [...lines, ['miss', `${more} more in session ${session}`]] : lines
+  const command = renewalCommand(folder, cassette)
+  const advice = misses.map(({ reason }) => adviceOn(reason, command)).find((one) => one !== undefined)
+  return [
+    ...lines,
+    ...(more > 0 ? [['miss', `${more} more in session ${session}`] satisfies Line] : []),
+    ...(advice === undefined ? [] : [['', advice] satisfies Line]),
+  ]
 }
 
 function unusedLines({ file, replayed }: SessionCassette & { replayed: Replayed }): Line[] {

@@ -71,6 +71,7 @@ export class TraceRedaction {
       Object.assign(record, this.value({ ...named, thread, metadata, identity, error, guardrails, retrievals }))
     }
     if (attempts.some(hasText)) record.attempts = this.value(attempts)
+    for (const attempt of record.attempts) attempt.request_id &&= this.text(attempt.request_id)
     if (attachments.length > 0) record.attachments = this.value(attachments)
   }
 
