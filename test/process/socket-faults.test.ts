@@ -53,6 +53,16 @@ const READS_A_STREAM = `
   process.stdout.write(text + ' ')
 `
 
+/** Resolves when the machine has received bytes of this server that their client has not read. */
+async function reachedClient(url: string): Promise<void> {
+  const port = Number(new URL(url).port).toString(16).toUpperCase().padStart(4, '0')
+  const unread = new RegExp(`^ *\\d+: \\w+:\\w+ \\w+:${port} 0[1458] \\w+:(?!0{8})\\w+`, 'm')
+  const table = async () =>
+    (await Promise.all(['tcp', 'tcp6'].map((name) => Bun.file(`/proc/net/${name}`).text()))).join('')
+  while (!unread.test(await table())) await Bun.sleep(LOOK_MS)
+}
+const LOOK_MS = 5
+
 const CHAT = '/v2/router/chat/completions'
 const WORDS = 'one two three four'
 const request = (path: string, method: string, body: unknown, last = true) => {
@@ -165,7 +175,8 @@ describe('socket fault of a server', () => {
     await reader.read()
     // It has sent its request, and has no processor from before the response until long after the reset would have come.
     client.kill('SIGSTOP')
-    await Bun.sleep(480)
+    await reachedClient(server.url)
+    await Bun.sleep(160)
     client.kill('SIGCONT')
     const received = Buffer.from((await reader.read()).value ?? []).toString()
     expect(received.match(/data: \{/g)).toHaveLength(2)
