@@ -1,6 +1,7 @@
 // The file of a session's cassette: valid on every file system, and its own, whatever the name of the session contains.
 import { join } from 'node:path'
 import { sha256 } from '../lib/ids.ts'
+import { shellLine } from '../lib/shell-line.ts'
 
 const EXTENSION = '.yaml'
 /** Names that stand for themselves: lower case, since some file systems ignore case. */
@@ -39,7 +40,7 @@ export const cassetteFile = (folder: string, session: string): string => join(fo
 
 /** The command that records a cassette, and no other. */
 export const renewalCommand = (folder: string, cassette: string): string =>
-  `understudy record --out ${folder} --only ${cassette} -- COMMAND`
+  `${shellLine(['understudy', 'record', '--out', folder, '--only', cassette, '--'])} COMMAND`
 
 /** The file of a new recording beside a cassette: while it is not complete, and if its command failed. */
 export const besideFile = (file: string, state: 'incomplete' | 'failed'): string =>

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { checkCassette, unusedBlobs } from '../../src/cassettes/check.ts'
-import { cassetteFile, cassetteName } from '../../src/cassettes/names.ts'
+import { cassetteFile, cassetteName, renewalCommand } from '../../src/cassettes/names.ts'
 import { readCassette } from '../../src/cassettes/read.ts'
 import type { Interaction, UpstreamBody } from '../../src/contract/core/cassette.ts'
 import { character } from '../support/arbitrary.ts'
@@ -293,6 +293,13 @@ describe('name of a cassette', () => {
     expect(new Set(names.map((name) => name.toLowerCase().normalize('NFC'))).size).toBe(NAMES.length)
     for (const name of names)
       expect(name).toMatch(/^(?!(?:con|prn|aux|nul|com\d|lpt\d)\.)[a-z0-9][a-z0-9._~-]{0,90}\.yaml$/)
+  })
+
+  test('is renewed by a command that a shell takes as it is', () => {
+    expect(renewalCommand('test/cassettes', 'checkout/pays')).toBe(
+      'understudy record --out test/cassettes --only checkout/pays -- COMMAND',
+    )
+    expect(renewalCommand('my tests', "it's")).toBe("understudy record --out 'my tests' --only 'it'\\''s' -- COMMAND")
   })
 
   property('never leaves the folder, and is unique, for any text', () => {

@@ -1,11 +1,8 @@
 // The command that reproduces one case of an exploration.
 import { flagOf, SETTINGS } from '../../config.ts'
 import type { CaseResult } from '../../contract/core/exploration.ts'
+import { shellLine } from '../../lib/shell-line.ts'
 import { settingsByKey } from '../commands/command-flags.ts'
-
-/** A command line for a shell. */
-export const shellLine = (words: readonly string[]): string =>
-  words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ')
 
 type RepeatOptions = Record<string, unknown> & {
   timeout?: string
