@@ -100,37 +100,40 @@ export function createSilences(): Silent & { until(signal: AbortSignal | undefin
   }
 }
 
-const realSilences = createSilences()
-async function realLatency(ms: number, signal?: AbortSignal): Promise<void> {
-  if (ms === Number.POSITIVE_INFINITY) return realSilences.until(signal)
-  try {
-    await sleep(ms, signal)
-  } catch (reason) {
-    noteSilence(reason, ms)
-    throw reason
-  }
+/** A clock that runs with real time and knows the silences of those who wait on it. */
+export function createRealClock() {
+  const silences = createSilences()
+  return {
+    kind: 'real',
+    now: Date.now,
+    passed: () => Math.floor(monotonicMs()),
+    sleep,
+    async latency(ms: number, signal?: AbortSignal): Promise<void> {
+      if (ms === Number.POSITIVE_INFINITY) return silences.until(signal)
+      try {
+        await sleep(ms, signal)
+      } catch (reason) {
+        noteSilence(reason, ms)
+        throw reason
+      }
+    },
+    get endless() {
+      return silences.endless
+    },
+    work: <T>(work: Promise<T>): Promise<T> => work,
+  } satisfies Clock & Silent
 }
 
+/** A clock that runs with real time. */
+export type RealClock = ReturnType<typeof createRealClock>
+
 /**
- * The machine's own clock.
+ * The machine's own clock. A session has one of its own.
  * @example
  * realClock.kind // => 'real'
  * Number.isInteger(realClock.now()) // => true
  */
-export const realClock = {
-  kind: 'real',
-  now: Date.now,
-  passed: () => Math.floor(monotonicMs()),
-  sleep,
-  latency: realLatency,
-  get endless() {
-    return realSilences.endless
-  },
-  work: <T>(work: Promise<T>): Promise<T> => work,
-} satisfies Clock & Silent
-
-/** A clock that runs with real time. */
-export type RealClock = typeof realClock
+export const realClock: RealClock = createRealClock()
 
 /** Latency that a virtual clock may jump over. Endless silence is no wait that it could jump to the end of. */
 export const withSkippedLatency = (

@@ -7,7 +7,7 @@ import type { JobLimits } from '../contract/core/job-limits.ts'
 import { openFile } from '../db/open.ts'
 import type { RecordShapes } from '../db/record-shapes.ts'
 import { lastInstant } from '../db/snapshot.ts'
-import { type Clock, type LatencyMode, realClock, type TimeSettings } from '../lib/clock.ts'
+import { type Clock, createRealClock, type LatencyMode, type TimeSettings } from '../lib/clock.ts'
 import { processSecret } from '../lib/ids.ts'
 import { VIRTUAL_START, type VirtualClock, virtualClock } from '../lib/virtual-clock.ts'
 import {
@@ -70,7 +70,7 @@ function checkClock(kind: Clock['kind'], { noVirtualClock }: Pick<SlotOptions, '
 
 /** A clock with these settings. An existing one of that kind continues. */
 function clockOf({ clock: kind, latency }: TimeSettings, before?: Session['clock']): Session['clock'] {
-  if (kind === 'real') return realClock
+  if (kind === 'real') return before?.kind === 'real' ? before : createRealClock()
   const clock = before?.kind === 'virtual' ? before : virtualClock()
   clock.skipLatency(latency === 'skip')
   return clock

@@ -287,8 +287,7 @@ export function createSessions(options: SessionsOptions) {
     /** Number of calls and other activities in progress. */
     active: () => sumOf([...sessions.values()], ({ handle }) => handle.active),
     /** Number of current silences that only a signal ends. */
-    endless: () =>
-      sumOf([...new Set([...sessions.values()].map(({ handle }) => handle.current.clock))], ({ endless }) => endless),
+    endless: () => sumOf([...sessions.values()], ({ handle }) => handle.current.clock.endless),
     watch: registry.watch,
     /** The sessions of an earlier process that were not used since. */
     left: () => folder?.names().filter((name) => !sessions.has(name)) ?? [],

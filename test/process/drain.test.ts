@@ -131,6 +131,23 @@ test.each(['hang', 'stall-stream'])('drain: does not wait for an endless %s', as
   }
 })
 
+test('drain: waits for a call while another server of this process is silent', async () => {
+  const silent = await start()
+  const settings = { scenario: { name: 'silent', rules: [{ name: 'silence', fault: { type: 'hang' } }] } }
+  const made = { method: 'PUT', headers, body: JSON.stringify(settings) }
+  await accepted(fetch(`${silent.url}/_understudy/sessions/busy`, made))
+  const cut = say(silent, 'busy').then(restOf, () => 'cut')
+  await busy(silent)
+  const server = await start()
+  await slow(server, 'busy', '500ms')
+  const whole = say(server, 'busy').then(restOf, () => 'cut')
+  await busy(server)
+  expect(await server.stop('SIGTERM')).toBe(0)
+  expect((await whole).trim().endsWith('data: [DONE]')).toBe(true)
+  expect(await silent.stop('SIGTERM')).toBe(0)
+  expect(await cut).toBe('cut')
+})
+
 /** What a server sends, until it ends it: whole or cut. */
 const restOf = (response: Response) =>
   response.text().then(
