@@ -5,6 +5,7 @@ import {
   brokeOff,
   type ClientCall,
   canReplace,
+  endsAtTimeout,
   isAfter,
   isFallback,
   natureOf,
@@ -23,7 +24,8 @@ function isRecovery(pair: Pair): boolean {
   // A client that sends the prompt of a response that it could read again may have read it.
   if (first.readable) return declared
   if (brokeOff(first)) return isEvident(pair)
-  if (first.outcome === 'canceled') return declared || (again.mark.retry === null && !isStopped(first))
+  if (first.outcome === 'canceled')
+    return declared || endsAtTimeout(first) || (again.mark.retry === null && !isStopped(first))
   return first.outcome !== 'succeeded'
 }
 

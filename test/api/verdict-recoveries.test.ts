@@ -210,3 +210,21 @@ test('gave-up: counts no more requests than there are when a proxy retries with 
   const [finding] = (await verify()).findings.filter(({ kind }) => kind === 'gave-up')
   expect(finding?.message).toBe('at least one request never succeeded: 9 equivalent calls failed (last: status 429)')
 })
+
+test('recovery paths: count a retry by a loop around an SDK after the timeout that it declares', async () => {
+  const silent = { when: { calls: '1' }, fault: { type: 'hang' } }
+  const declares = { 'x-stainless-timeout': '1', 'x-stainless-retry-count': '0' }
+  const counts: number[] = []
+  for (const [limit, pause] of [
+    [1_050, 300],
+    [400, 300],
+  ] as const) {
+    const client = await clientUnder(silent)
+    await client.chat({ headers: declares, signal: AbortSignal.timeout(limit) }).catch(() => {})
+    await Bun.sleep(pause)
+    await client.chat({ headers: declares })
+    counts.push((await client.verdict()).retries)
+  }
+  // The second client left earlier than it declares, as when a user stops it.
+  expect(counts).toEqual([1, 0])
+})
