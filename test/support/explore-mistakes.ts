@@ -18,18 +18,20 @@ export interface Planted {
   /** Whether it is explored under all failure modes instead of the few and its own. */
   all?: true
 }
-/** The programs with their mistakes. */
+/** The programs with their mistakes; those that wait longest come first, so that they end with the others. */
 export const PROGRAMS = {
+  // Anthropic API through fetch, stream: no timeout.
+  news: { kind: 'hung', mode: 'timeout', message: /without activity/ },
+  // Anthropic SDK, three calls: endless retries.
+  chapters: { kind: 'hung', mode: 'auth', message: /the same request \d+ times/, few: true },
+  // AI SDK, tools, three calls: a failure starts everything again.
+  refund: { kind: 'duplicate-side-effect', mode: 'timeout', message: /issue_refund .* 2 times/ },
   // OpenAI SDK, whole: no retries.
   title: { kind: 'failed', mode: 'server-error-once', message: /failed with exit code 1/, few: true },
   // Anthropic SDK, whole, two calls: a failed call is ignored.
   translation: { kind: 'lost-work', mode: 'server-error-once', message: /did not retry/, few: true },
   // OpenAI SDK, stream: a truncated stream counts as complete.
   story: { kind: 'swallowed', mode: 'cut-stream', message: /did not retry/, all: true },
-  // Anthropic API through fetch, stream: no timeout.
-  news: { kind: 'hung', mode: 'timeout', message: /without activity/ },
-  // AI SDK, tools, three calls: a failure starts everything again.
-  refund: { kind: 'duplicate-side-effect', mode: 'timeout', message: /issue_refund .* 2 times/ },
   // AI SDK, structured output: a default instead of invalid JSON.
   ticket: { kind: 'swallowed', mode: 'invalid-json', message: /did not retry/, few: true },
   // OpenAI SDK, embeddings: a misspelled fallback.
@@ -38,8 +40,6 @@ export const PROGRAMS = {
   weather: { kind: 'swallowed', mode: 'wrong-arguments', message: /did not retry/ },
   // AI SDK, stream: errors of the stream are ignored.
   poem: { kind: 'lost-work', mode: 'server-error-once', message: /did not retry/ },
-  // Anthropic SDK, three calls: endless retries.
-  chapters: { kind: 'hung', mode: 'auth', message: /the same request \d+ times/, few: true },
 } satisfies Record<string, Planted>
 /** How a program handles failures. */
 export type Manner = 'careful' | 'careless'

@@ -10,6 +10,7 @@ import type { Verification } from '../../src/contract/core/verification.ts'
 import { createUnderstudy, type Understudy } from '../../src/deps.ts'
 import { realClock } from '../../src/lib/clock.ts'
 import { APP_KINDS, type AppKind, ask, CAREFUL_LIMIT_MS, type Connection, type Manner, type Seen } from './apps.ts'
+import { createLimit } from './limit.ts'
 import { postRaw, type RawResponse } from './raw-http.ts'
 
 /** The shipped scenarios but past incidents, by name. */
@@ -200,23 +201,6 @@ export async function playTable(
   } finally {
     await Promise.all(servers.map((server) => server.stop(true)))
     understudy.sessions.close()
-  }
-}
-
-/** Lets so many run at once. */
-function createLimit(atOnce: number) {
-  let free = atOnce
-  const waiting: (() => void)[] = []
-  return async <T>(run: () => Promise<T>): Promise<T> => {
-    if (free > 0) free--
-    else await new Promise<void>((resolve) => waiting.push(resolve))
-    try {
-      return await run()
-    } finally {
-      const next = waiting.shift()
-      if (next) next()
-      else free++
-    }
   }
 }
 
