@@ -136,7 +136,7 @@ beforeAll(() => {
     }
     // What hangs is soon known to hang. One run at a time: of two cells, one may stand for the other, whichever comes first.
     const classes = Object.keys(example.mistakes) as FailureModeName[]
-    explored.set(`careless ${name}`, explore('careless', { classes, limitMs: 5_000 }))
+    explored.set(`careless ${name}`, explore('careless', { classes, limitMs: 3_000 }))
     explored.set(`careful ${name}`, explore('careful', { jobs: 4 }))
   }
 })
