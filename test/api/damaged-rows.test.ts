@@ -1,7 +1,9 @@
 // Rows damaged by another program or a broken disk: lists leave them out and say so, and nothing else breaks.
 import { afterAll, expect, test } from 'bun:test'
+import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Driver from 'better-sqlite3'
+import { once } from '../../src/lib/once.ts'
 import { createTestApp, type TestApp } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
 import { errorOf } from '../support/errors.ts'
@@ -12,10 +14,22 @@ afterAll(folder.remove)
 let files = 0
 const reported: unknown[] = []
 
-/** A server over a file of three calls and three datasets, one of each changed by `spoil`; `at` is its number. */
-async function spoiled(spoil: (database: InstanceType<typeof Driver>) => void, at: number) {
-  const settings = { db: join(folder.path, `${++files}.db`), clock: 'real' } as const
-  const first = createTestApp(settings, (error) => reported.push(error))
+type Spoil = (database: InstanceType<typeof Driver>) => void
+const appOn = (db: string) => createTestApp({ db, clock: 'real' }, (error) => reported.push(error))
+/** A server over a changed copy of a file. */
+function changed(source: string, change: Spoil): TestApp {
+  const db = join(folder.path, `${++files}.db`)
+  copyFileSync(source, db)
+  const database = new Driver(db)
+  change(database)
+  database.close()
+  return appOn(db)
+}
+
+/** A file of three calls and three datasets, with their ids. */
+const whole = once(async () => {
+  const db = join(folder.path, 'whole.db')
+  const first = appOn(db)
   const traces: string[] = []
   const datasets: string[] = []
   for (const name of ['a', 'b', 'c']) {
@@ -25,11 +39,13 @@ async function spoiled(spoil: (database: InstanceType<typeof Driver>) => void, a
     datasets.push(String(made.json()._id))
   }
   first.close()
-  const database = new Driver(settings.db)
-  spoil(database)
-  database.close()
-  const app = createTestApp(settings, (error) => reported.push(error))
-  return { app, trace: String(traces[at]), dataset: String(datasets[at]), traces, datasets }
+  return { db, traces, datasets }
+})
+
+/** A server over a copy of that file, with one call or dataset changed by `spoil`; `at` is its number. */
+async function spoiled(spoil: Spoil, at: number) {
+  const { db, traces, datasets } = await whole()
+  return { app: changed(db, spoil), trace: String(traces[at]), dataset: String(datasets[at]), traces, datasets }
 }
 const idsOf = async (app: TestApp, path: string, id: string) => {
   const answer = await app.fetch(path)
@@ -157,10 +173,10 @@ const addSequence = async (app: TestApp) => {
   const headers = { 'content-type': 'application/json' }
   return (await app.fetch('/_understudy/fixtures', { method: 'PUT', headers, body })).status
 }
-/** A session that has kept something of each kind, changed by `sql`, in an application of its own. */
-async function withKept(sql: string) {
-  const settings = { db: join(folder.path, `${++files}.db`), clock: 'real' } as const
-  const first = createTestApp(settings)
+/** A file of a session that has kept something of each kind. */
+const kept = once(async () => {
+  const db = join(folder.path, 'kept.db')
+  const first = appOn(db)
   await first.post(CHAT, CACHED)
   const response = (await first.post(RESPONSES, { model: 'openai/gpt-4o', input: 'Hi' })).json().id
   const picture = { model: 'openai/dall-e-2', prompt: 'a cat', size: '256x256', response_format: 'url' }
@@ -169,11 +185,13 @@ async function withKept(sql: string) {
   expect(await addSequence(first)).toBe(200)
   expect((await first.post(CHAT, { model: 'openai/gpt-4o', ...user('step') })).text).toContain('"1"')
   first.close()
-  const database = new Driver(settings.db)
-  database.exec(sql)
-  database.close()
-  const app = createTestApp(settings, (error) => reported.push(error))
-  return { app, response, url: new URL(url).pathname }
+  return { db, response, url: new URL(url).pathname }
+})
+
+/** A server over a copy of that file, changed by `sql`. */
+async function withKept(sql: string) {
+  const { db, ...ids } = await kept()
+  return { app: changed(db, (database) => database.exec(sql)), ...ids }
 }
 
 const VALUES_KEPT = ['{', '', '5', 'null', '{}', '[]', '{"answer":{},"model":"m","usage":null,"at":5}']

@@ -7,11 +7,13 @@ import { Glob } from 'bun'
 
 const src = join(import.meta.dir, '..', '..', 'src')
 const files = [...new Glob('**/*.{ts,tsx,mjs}').scanSync(src)].sort()
-const lines = (file: string) => readFileSync(join(src, file), 'utf8').split('\n')
+const texts = new Map(files.map((file) => [file, readFileSync(join(src, file), 'utf8')]))
+const textOf = (file: string) => texts.get(file) ?? ''
+const codes = new Map<string, string>()
 /** Code without comments and without what stands in texts. */
-const codeOf = (file: string) =>
-  lines(file)
-    .join('\n')
+const codeOf = (file: string) => codes.getOrInsertComputed(file, () => withoutTexts(textOf(file)))
+const withoutTexts = (text: string) =>
+  text
     .replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, ''))
     .replace(/(^|\s)\/\/.*$/gm, '$1')
     .replace(/'(?:[^'\\\n]|\\.)*'/g, "''")
@@ -52,11 +54,10 @@ interface Import {
   from: string
 }
 const imports = program.flatMap((file): Import[] =>
-  [
-    ...lines(file)
-      .join('\n')
-      .matchAll(/(?:\bfrom |\bimport\(|\brequire\(|^import )'([^']+)'/gm),
-  ].map(([, from = '']) => ({ file, from })),
+  [...textOf(file).matchAll(/(?:\bfrom |\bimport\(|\brequire\(|^import )'([^']+)'/gm)].map(([, from = '']) => ({
+    file,
+    from,
+  })),
 )
 const own = imports
   .filter(({ from }) => from.startsWith('.'))
@@ -130,7 +131,7 @@ describe('imports', () => {
     const visit = (file: string) => {
       if (seen.has(file)) return
       seen.add(file)
-      for (const { kind, path } of transpiler.scanImports(readFileSync(join(src, file), 'utf8'))) {
+      for (const { kind, path } of transpiler.scanImports(textOf(file))) {
         if (kind !== 'import-statement') continue
         if (path.endsWith('.ts')) visit(normalize(join(dirname(file), path)))
         else if (!path.startsWith('.')) found.add(path)
@@ -159,7 +160,7 @@ describe('imports', () => {
       './b.ts',
     ])
     expect(untyped("lazy<typeof import('./a.ts')>(() => require('./b.ts'))")).toEqual(['./b.ts'])
-    const found = program.flatMap((file) => untyped(lines(file).join('\n')).map((from) => `${file} ${from}`))
+    const found = program.flatMap((file) => untyped(textOf(file)).map((from) => `${file} ${from}`))
     expect(found).toEqual([])
   })
 
@@ -212,7 +213,7 @@ test.each(RULES)('source: uses %s only in its own place', (_, rule, home, exampl
 })
 
 test('source file: begins with its purpose', () => {
-  expect(files.filter((file) => !lines(file)[0]?.startsWith('// '))).toEqual([])
+  expect(files.filter((file) => !textOf(file).startsWith('// '))).toEqual([])
 })
 
 /** Exported names that stand in more than one file, with those files. */
@@ -258,7 +259,7 @@ function exportsWithoutDocstring(text: string): string[] {
 test('exports: have a docstring', () => {
   const sample = '/** A. */\nexport const a = 1\nexport type a = 1\n/* B. */\nexport class b {}\nexport const c = 1'
   expect(exportsWithoutDocstring(sample)).toEqual(['5 b', '6 c'])
-  const found = files.flatMap((file) => exportsWithoutDocstring(lines(file).join('\n')).map((one) => `${file}:${one}`))
+  const found = files.flatMap((file) => exportsWithoutDocstring(textOf(file)).map((one) => `${file}:${one}`))
   expect(found).toEqual([])
 })
 
