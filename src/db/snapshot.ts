@@ -47,9 +47,10 @@ function tablesOf(database: Database): [string, string[]][] {
     )
     .pluck()
     .all() as string[]
+  const columnsOf = database.prepare('SELECT name FROM pragma_table_info(?)').pluck()
   return [...[...names, 'traces'].sort(), 'sqlite_sequence'].map((name) => {
     if (name === 'traces') return [name, TRACE_COLUMNS]
-    const columns = database.prepare('SELECT name FROM pragma_table_info(?)').pluck().all(name) as string[]
+    const columns = columnsOf.all(name) as string[]
     return [name, name === INDEX ? ['rowid', 'text'] : columns]
   })
 }
