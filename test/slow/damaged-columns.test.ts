@@ -137,6 +137,9 @@ async function makeSound(): Promise<Sound> {
   }
 }
 
+/** Kinds of which the examples make many, and which nothing else depends on. */
+const MANY = ['dataset.version', 'datapoint', 'tool.version', 'evaluator.version', 'agent.version']
+
 /**
  * Removes what no path names of what there is most of: each snapshot, list and verdict reads all of it. Traces of a thread stay, and the
  * last two of each kind of record.
@@ -148,7 +151,7 @@ function removeUnnamed(paths: ReadonlySet<string>): void {
   const removeTrace = database.prepare('DELETE FROM trace_rows WHERE id = ?')
   for (const id of traces) if (!named.includes(id)) removeTrace.run(id)
   const removeRecord = database.prepare('DELETE FROM records WHERE id = ?')
-  for (const kind of ['dataset.version', 'tool.version', 'evaluator.version']) {
+  for (const kind of MANY) {
     const ids = database.prepare('SELECT id FROM records WHERE kind = ? ORDER BY seq').pluck().all(kind) as string[]
     for (const id of ids.slice(0, -2)) if (!named.includes(id)) removeRecord.run(id)
   }
