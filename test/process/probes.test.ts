@@ -7,7 +7,7 @@ import { EXECUTABLE, emptyFolder, environment, type Server, startServer } from '
 const folder = emptyFolder()
 const running: Server[] = []
 afterAll(async () => {
-  for (const server of running) await server.stop()
+  await Promise.all(running.map((server) => server.stop()))
   folder.remove()
 })
 const TOKEN = 'let-me-in'
@@ -70,7 +70,7 @@ test.concurrent.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
   },
 )
 
-test.skipIf(process.platform !== 'linux')('nohup: lets a server outlive its terminal', async () => {
+test.concurrent.skipIf(process.platform !== 'linux')('nohup: lets a server outlive its terminal', async () => {
   const args = ['serve', '--port', '0', '--json', '--db', ':memory:']
   const child = Bun.spawn(['nohup', EXECUTABLE, ...args], {
     ...{ cwd: folder.path, env: environment(), stdin: 'ignore', stdout: 'pipe', stderr: 'ignore' },
