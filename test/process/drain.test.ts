@@ -1,5 +1,5 @@
 // A process that is stopped: no new sessions, running calls finish, and health says so until then.
-import { afterAll, afterEach, describe, expect, test } from 'bun:test'
+import { afterAll, describe, expect, test } from 'bun:test'
 import { accepted } from '../support/accepted.ts'
 import { createTestApp } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
@@ -8,10 +8,10 @@ import { errorOf } from '../support/errors.ts'
 import { emptyFolder, type Server, startServer } from '../support/server.ts'
 
 const folder = emptyFolder()
-afterAll(folder.remove)
 const running: Server[] = []
-afterEach(async () => {
-  for (const server of running.splice(0)) await server.stop('SIGKILL')
+afterAll(async () => {
+  await Promise.all(running.map((server) => server.stop('SIGKILL')))
+  folder.remove()
 })
 const started = <Started extends Server>(server: Started): Started => {
   running.push(server)
@@ -46,7 +46,7 @@ async function draining(server: Server): Promise<Response> {
 }
 
 describe('SIGTERM', () => {
-  test('finishes a running call, reports draining in health, begins no session, and exits with 0', async () => {
+  test.concurrent('finishes a running call, reports draining in health, begins no session, and exits with 0', async () => {
     const server = await startProcess()
     await slow(server, 'busy', '2s')
     const answer = say(server, 'busy')
@@ -62,7 +62,7 @@ describe('SIGTERM', () => {
     expect(await stopped).toBe(0)
   })
 
-  test('cuts off a call that exceeds --drain-timeout', async () => {
+  test.concurrent('cuts off a call that exceeds --drain-timeout', async () => {
     const server = await startProcess('--drain-timeout', '100ms')
     await slow(server, 'busy', '10m')
     const answer = say(server, 'busy')
@@ -77,7 +77,7 @@ describe('SIGTERM', () => {
   })
 })
 
-test('drain: rejects new sessions only after a health poller has seen it, and then the process ends', async () => {
+test.concurrent('drain: rejects new sessions only after a health poller has seen it, and then the process ends', async () => {
   const server = await start()
   const health = async () => (await fetch(`${server.url}/_understudy/health`)).status
   // As a balancer does; one question alone is of somebody who has waited for the start.
@@ -105,7 +105,7 @@ test('drain: rejects new sessions only after a health poller has seen it, and th
   expect(await stopped).toBe(0)
 })
 
-test('drain: begins a new session after a single readiness check, as from a balancer after a start', async () => {
+test.concurrent('drain: begins a new session after a single readiness check, as from a balancer after a start', async () => {
   const server = await start()
   expect((await fetch(`${server.url}/_understudy/readyz`)).status).toBe(200)
   const began = performance.now()
@@ -156,7 +156,7 @@ const restOf = (response: Response) =>
   )
 
 describe('waiting stream during drain', () => {
-  test("does not delay the end and is ended as a page, such as the inspector's", async () => {
+  test.concurrent("does not delay the end and is ended as a page, such as the inspector's", async () => {
     const server = await start('--drain-timeout', '10m')
     const paths = ['live', 'live?sessions=all&as=numbers']
     const live = await Promise.all(paths.map((path) => fetch(`${server.url}/_understudy/${path}`, { headers })))
@@ -165,7 +165,7 @@ describe('waiting stream during drain', () => {
     for (const text of await Promise.all(texts)) expect(text).toStartWith('event: ready')
   })
 
-  test('gets the current verdict when the time for calls is over', async () => {
+  test.concurrent('gets the current verdict when the time for calls is over', async () => {
     const server = await start('--drain-timeout', '2s')
     await slow(server, 'busy', '10m')
     const call = say(server, 'busy').then(restOf, () => 'cut')
@@ -177,7 +177,7 @@ describe('waiting stream during drain', () => {
   })
 })
 
-test.each(['SIGTERM', 'SIGINT'] as const)(
+test.concurrent.each(['SIGTERM', 'SIGINT'] as const)(
   'drain: ends what waits for a call at once after a second %s',
   async (signal) => {
     const server = await startProcess('--drain-timeout', '10m')
@@ -197,7 +197,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
   },
 )
 
-test('health command: prints one line, and exits with 1 without a server', async () => {
+test.concurrent('health command: prints one line, and exits with 1 without a server', async () => {
   const server = await start()
   const up = await runCommand(['health', '--url', server.url])
   expect(up).toEqual({ code: 0, stdout: 'a is ok, with 1 session\n', stderr: '' })
