@@ -25,8 +25,8 @@ export function chromiumPath(): string {
 
 const ARGUMENTS = [
   ...['--no-sandbox', '--disable-gpu', '--in-process-gpu'],
-  // Pages of tests close before optimized code pays.
-  '--js-flags=--no-opt',
+  // Pages of tests close before optimized code pays, and before collecting garbage beside a script does.
+  '--js-flags=--no-opt --single-threaded',
   // Its processes are children of the first one, which waits for them: the processor time of all is counted.
   '--no-zygote',
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
