@@ -104,8 +104,8 @@ if (!(await built(tier))) {
 
 const folder = mkdtempSync(join(tmpdir(), 'understudy-tests-'))
 const report = join(folder, 'junit.xml')
-// One more than there are cores where tests wait for servers, pages and real latency half of the time.
-const workers = Math.min(MAX_WORKERS, availableParallelism() + (tier === 'fast' ? 0 : 1))
+// One more than there are cores, since tests wait for servers, pages and real latency.
+const workers = Math.min(MAX_WORKERS, availableParallelism() + 1)
 const code = await program(
   [
     ...[process.execPath, 'test', '--timeout', String(TIMEOUT), `--parallel=${workers}`, '--no-isolate'],
