@@ -49,8 +49,8 @@ const BY_CHANCE: Record<string, [socket: string, careful: string, careless: stri
     'a late response; shows the response. **PASS**, or `no-timeout` as under `black-hole` after silence up to the hang limit',
   ],
 }
-/** Scenarios whose apps wait longest, between calls. */
-const LONG = ['brown-out', 'fallback-down']
+/** Scenarios that take long come first, so that they end with the others. */
+const LONG = ['brown-out', 'fallback-down', 'stream-cut']
 /** Scenarios in which it is right to give up: there, a careless app repeats the call at once and again. */
 const HAMMERED = ['bad-key', 'context-length']
 
@@ -176,6 +176,7 @@ export async function playTable(
           cells.push(await cellOf(played, { scenario, ...column, manner: 'hammering' }))
       return cells
     })
+    const isLong = (scenario: string) => (LONG.includes(scenario) ? 0 : 1)
     const cellsOf = (scenarios: readonly string[]) =>
       scenarios.flatMap((scenario) =>
         columnsOf(scenario).flatMap((column) =>
@@ -184,14 +185,12 @@ export async function playTable(
             .map((manner) => cellOf(played, { scenario, ...column, manner })),
         ),
       )
-    // Apps that wait in silence do so beside the few that wait for long: beside all others, what they are sent could come after their
-    // short timeouts.
+    // Apps that wait in silence do so alone: beside others, what they are sent could come after their short timeouts.
     const isSilent = (scenario: string) => LIMITS[scenario] !== undefined
-    const long = cellsOf(SCENARIOS.filter((scenario) => LONG.includes(scenario)))
     const silent = await Promise.all(cellsOf(SCENARIOS.filter(isSilent)))
-    const scenarios = SCENARIOS.filter((scenario) => !LONG.includes(scenario))
-    const cells = [...long, ...cellsOf(scenarios.filter((scenario) => !isSilent(scenario)))]
-    const sockets = SCENARIOS.flatMap((scenario) =>
+    const scenarios = SCENARIOS.toSorted((one, other) => isLong(one) - isLong(other))
+    const cells = cellsOf(scenarios.filter((scenario) => !isSilent(scenario)))
+    const sockets = scenarios.flatMap((scenario) =>
       (Object.keys(CALLS) as Api[]).flatMap((api) =>
         [false, true]
           .filter((stream) => columnsOf(scenario).some((one) => APIS[one.kind] === api && one.stream === stream))
