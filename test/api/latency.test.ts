@@ -9,10 +9,10 @@ import { testApps } from '../support/app.ts'
 /** Timers of the machine and ours round differently. */
 const ROUNDING_MS = 2
 
-/** How long something really takes, in ms. */
-async function timed<T>(work: Promise<T>): Promise<[T, number]> {
+/** How long something really takes, in ms, from before its start. */
+async function timed<T>(work: () => Promise<T>): Promise<[T, number]> {
   const began = performance.now()
-  const value = await work
+  const value = await work()
   return [value, performance.now() - began]
 }
 const stood = (clock: { now(): number }) => clock.now() - VIRTUAL_START
@@ -20,7 +20,7 @@ const stood = (clock: { now(): number }) => clock.now() - VIRTUAL_START
 describe('virtual clock', () => {
   test('takes real time for latency and stands at exactly its end', async () => {
     const clock = virtualClock()
-    const [, took] = await timed(clock.latency(60))
+    const [, took] = await timed(() => clock.latency(60))
     expect(took).toBeGreaterThanOrEqual(60 - ROUNDING_MS)
     expect(stood(clock)).toBe(60)
     expect(clock.jumped).toBe(0)
@@ -49,11 +49,9 @@ describe('virtual clock', () => {
   test('adds up successive latencies', async () => {
     const clock = virtualClock()
     const { signal } = new AbortController()
-    const [, took] = await timed(
-      (async () => {
-        for (let count = 0; count < 40; count++) await clock.latency(2.5, signal)
-      })(),
-    )
+    const [, took] = await timed(async () => {
+      for (let count = 0; count < 40; count++) await clock.latency(2.5, signal)
+    })
     expect(stood(clock)).toBe(100)
     expect(took).toBeGreaterThanOrEqual(100 - ROUNDING_MS)
   })
@@ -61,7 +59,7 @@ describe('virtual clock', () => {
   test('counts the time really waited, to the nearest 100 ms, when the client leaves', async () => {
     for (const ms of [Number.POSITIVE_INFINITY, 60_000]) {
       const clock = virtualClock()
-      const [left, took] = await timed(clock.latency(ms, AbortSignal.timeout(110)).catch(() => stood(clock)))
+      const [left, took] = await timed(() => clock.latency(ms, AbortSignal.timeout(110)).catch(() => stood(clock)))
       expect(Number(left) % 100).toBe(0)
       expect(Math.abs(Number(left) - took)).toBeLessThanOrEqual(50 + ROUNDING_MS)
     }
@@ -71,7 +69,7 @@ describe('virtual clock', () => {
     const clock = virtualClock()
     const ended = new AbortController()
     const latency = clock.latency(60_000, ended.signal).catch((reason) => reason)
-    const [, took] = await timed(clock.sleep(20_000).then(() => ended.abort('late')))
+    const [, took] = await timed(() => clock.sleep(20_000).then(() => ended.abort('late')))
     expect(await latency).toBe('late')
     expect(stood(clock)).toBe(20_000)
     expect(took).toBeLessThan(10_000)
@@ -80,7 +78,7 @@ describe('virtual clock', () => {
   test('ends a latency after its real time and stands still when frozen', async () => {
     const clock = virtualClock()
     clock.freeze()
-    expect((await timed(clock.latency(30)))[1]).toBeGreaterThanOrEqual(30 - ROUNDING_MS)
+    expect((await timed(() => clock.latency(30)))[1]).toBeGreaterThanOrEqual(30 - ROUNDING_MS)
     expect(stood(clock)).toBe(0)
     const frozenMeanwhile = clock.latency(30)
     clock.resume()
@@ -122,14 +120,14 @@ describe('virtual clock', () => {
   test('skips latency with --skip-latency', async () => {
     const clock = virtualClock()
     clock.skipLatency(true)
-    const [, took] = await timed(clock.latency(60_000))
+    const [, took] = await timed(() => clock.latency(60_000))
     expect(took).toBeLessThan(10_000)
     expect(stood(clock)).toBe(60_000)
   })
 })
 
 test('real clock: treats latency as an ordinary wait, and silence ends only by the signal', async () => {
-  expect((await timed(realClock.latency(20)))[1]).toBeGreaterThanOrEqual(20 - ROUNDING_MS)
+  expect((await timed(() => realClock.latency(20)))[1]).toBeGreaterThanOrEqual(20 - ROUNDING_MS)
   const ended = realClock.latency(Number.POSITIVE_INFINITY, AbortSignal.timeout(10))
   expect(await ended.catch(({ name }) => name)).toBe('TimeoutError')
 })
@@ -162,7 +160,7 @@ describe.each(FAULTS)('real latency of fault %s', (_, fault, call, least) => {
           body: JSON.stringify({ name: 'slow', rules: [{ name: 'slow', fault }] }),
         }),
       )
-      const [, took] = await timed(app.post('/v2/router/chat/completions', call))
+      const [, took] = await timed(() => app.post('/v2/router/chat/completions', call))
       const { data } = (await app.fetch('/_understudy/traces')).json() as { data: TraceRecord[] }
       const duration = data[0]?.duration_ms ?? 0
       expect(duration).toBeGreaterThanOrEqual(least)
@@ -185,7 +183,7 @@ describe.each(FAULTS)('real latency of fault %s', (_, fault, call, least) => {
         const clock = '/_understudy/sessions/default/clock'
         await accepted(app.fetch(clock, { method: 'POST', body: '{"freeze":true}' }))
       }
-      return (await timed(app.post('/v2/router/chat/completions', call)))[1]
+      return (await timed(() => app.post('/v2/router/chat/completions', call)))[1]
     }
     const running = await tookOn(false)
     expect(await tookOn(true)).toBeLessThan(running * 3 + 500)
@@ -207,7 +205,7 @@ test('gateway timeout: ends a longer delay at once, and a shorter delay is real'
     }),
   )
   const options = { timeout: { call_timeout: 10_000 }, fallbacks: [{ model: 'anthropic/claude-sonnet-4' }] }
-  const [answer, took] = await timed(app.post('/v2/router/chat/completions', { ...body, ...options }))
+  const [answer, took] = await timed(() => app.post('/v2/router/chat/completions', { ...body, ...options }))
   expect(answer.status).toBe(200)
   const trace = (await app.traceOf(answer)) as TraceRecord
   expect(trace.attempts.map(({ outcome, duration_ms }) => [outcome, duration_ms])).toEqual([

@@ -19,7 +19,7 @@ setDefaultTimeout(120_000)
 const programs = join(import.meta.dir, '..', 'support', 'explore-programs')
 
 /** Explorations wait more than they work; with more at a time, responses could come after the short timeouts of the programs. */
-const limited = createLimit(5)
+const limited = createLimit(3)
 
 /** Explores a program as a function: its check fails by throwing. */
 async function explore(name: string, manner: Manner, more: Parameters<typeof exploreProgram>[1]): Promise<Report> {
