@@ -14,9 +14,8 @@ const asked = (schema: unknown, more: object = {}) => ({
   response_format: { type: 'json_schema', json_schema: { name: 'answer', schema, ...more } },
 })
 const isObject = (schema: unknown) => typeof schema === 'object' && schema !== null
-/** Too deeply nested for any JSON, or rejected as `lists of lists of lists` is, after half a second of work each. */
-const OMITTED = ['nesting without end', 'definitions that explode', 'more ways than can be tried']
-const sendable = impossible.filter(([name, schema]) => isObject(schema) && !OMITTED.includes(name))
+/** The rows that fit into a request: one of them is nested too deeply for any JSON. */
+const sendable = impossible.filter(([name, schema]) => isObject(schema) && name !== 'nesting without end')
 const person = {
   type: 'object',
   properties: { name: { type: 'string' }, age: { type: 'integer', minimum: 0 } },
