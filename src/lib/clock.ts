@@ -128,7 +128,7 @@ export function createRealClock() {
 export type RealClock = ReturnType<typeof createRealClock>
 
 /**
- * The machine's own clock. A session has one of its own.
+ * The clock of the process. Each session on real time has one of its own, so that only its own silences are counted.
  * @example
  * realClock.kind // => 'real'
  * Number.isInteger(realClock.now()) // => true
