@@ -1,10 +1,12 @@
 // What agents remember: only what they write, for the entity of the task, as long as the store keeps it, and once.
+
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { ToolResult } from '../../src/agents/tools/define.ts'
 import { entryOf, toolsIn } from '../support/agent-tools.ts'
-import { emptyWorkspace, type Json, workspaceOf } from '../support/workspace.ts'
+import { createTestApp } from '../support/app.ts'
+import { type Json, workspaceOf } from '../support/workspace.ts'
 
-const app = emptyWorkspace()
+const app = createTestApp()
 afterAll(app.close)
 const { call, ok } = workspaceOf(app)
 const { session, offered, run } = toolsIn(app)

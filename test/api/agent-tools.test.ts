@@ -1,11 +1,13 @@
 // The types of tools of agents: what a model is offered for each, what a call returns with and without a fixture, and errors that a model
 // reads.
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { ToolEntry } from '../../src/agents/tools/define.ts'
 import { entryOf, toolsIn } from '../support/agent-tools.ts'
-import { emptyWorkspace, type Json, workspaceOf } from '../support/workspace.ts'
+import { createTestApp } from '../support/app.ts'
+import { type Json, workspaceOf } from '../support/workspace.ts'
 
-const app = emptyWorkspace()
+const app = createTestApp()
 afterAll(app.close)
 const { ok } = workspaceOf(app)
 const { session, offered, run } = toolsIn(app)

@@ -4,7 +4,7 @@ import { agentSession, type StrictTask } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
 import type { Json } from '../support/workspace.ts'
 
-const app = createTestApp({ seed_file: ['none'], clock: 'real' })
+const app = createTestApp({ clock: 'real' })
 afterAll(app.close)
 
 interface Decision {

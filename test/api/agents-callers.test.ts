@@ -6,7 +6,6 @@ import { createTestApp } from '../support/app.ts'
 import { type Json, workspaceOf } from '../support/workspace.ts'
 
 const app = createTestApp({
-  seed_file: ['none'],
   tokens: { 'key-1': { workspace: 'acme' }, 'key-2': { workspace: 'other' } },
 })
 afterAll(app.close)

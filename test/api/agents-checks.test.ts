@@ -5,7 +5,7 @@ import { type AgentSession, agentSession, type StrictTask } from '../support/age
 import { createTestApp } from '../support/app.ts'
 import type { Json } from '../support/workspace.ts'
 
-const app = createTestApp({ seed_file: ['none'] })
+const app = createTestApp()
 afterAll(app.close)
 
 const ITERATIONS = 30

@@ -5,7 +5,7 @@ import { createTestApp, eventsOf } from '../support/app.ts'
 import { strictError } from '../support/strict/workspace.ts'
 import type { Json } from '../support/workspace.ts'
 
-const app = createTestApp({ seed_file: ['none'] })
+const app = createTestApp()
 afterAll(app.close)
 
 /** A session whose agent is at work on a task of each of these calls, on a clock that stands still. */
@@ -107,7 +107,7 @@ test('renamed agent: continues its tasks under the new name', async () => {
 
 test('tasks in the background: get the same ids every run, however far earlier tasks have progressed', async () => {
   const play = async (turns: number) => {
-    const own = createTestApp({ seed_file: ['none'] })
+    const own = createTestApp()
     const one = agentSession(own, { seed: 7 }, 'same')
     await one.begin([[{ name: 'current_date' }], 'Done.'])
     await one.agent({ settings: { tools: [{ type: 'current_date' }] } })

@@ -6,7 +6,7 @@ import { agentSession, story, taskBody } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
 import { strictError } from '../support/strict/workspace.ts'
 
-const app = createTestApp({ seed_file: ['none'] })
+const app = createTestApp()
 afterAll(async () => {
   await app.close()
   endWorkers()

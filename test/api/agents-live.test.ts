@@ -5,7 +5,7 @@ import { agentSession, taskBody } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
 import type { Json } from '../support/workspace.ts'
 
-const app = createTestApp({ seed_file: ['none'] })
+const app = createTestApp()
 afterAll(app.close)
 
 /** What is observed of a session while something is done. */

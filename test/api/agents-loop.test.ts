@@ -8,7 +8,7 @@ import { createTestApp } from '../support/app.ts'
 import { property, runs, test } from '../support/property.ts'
 import type { Json } from '../support/workspace.ts'
 
-const app = createTestApp({ seed_file: ['none'] })
+const app = createTestApp()
 afterAll(app.close)
 
 /** What the model does in one iteration: calls of tools, an answer, or an error. */
@@ -215,7 +215,7 @@ describe('team of agents', () => {
 
 test('reproducibility: same seed and calls give the same ids, messages and traces, even with parallel tasks', async () => {
   const play = async () => {
-    const other = createTestApp({ seed_file: ['none'] })
+    const other = createTestApp()
     const one = agentSession(other, { seed: 7 }, 'same')
     await one.begin(
       ['All done.'],

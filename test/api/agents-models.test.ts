@@ -5,7 +5,7 @@ import { type AgentSession, agentSession } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
 import type { Json } from '../support/workspace.ts'
 
-const app = createTestApp({ seed_file: ['none'] })
+const app = createTestApp()
 afterAll(app.close)
 
 /** An agent with these fields; its task is asked once, and the model's calls of it are given. */

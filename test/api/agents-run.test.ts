@@ -1,10 +1,12 @@
 // An agent run in one call, and tasks as responses, as strict clients read them.
+
 import { afterAll, expect, test } from 'bun:test'
 import { z } from 'zod'
+import { createTestApp } from '../support/app.ts'
 import { strictTask } from '../support/strict/agents.ts'
-import { emptyWorkspace, type Json, workspaceOf } from '../support/workspace.ts'
+import { type Json, workspaceOf } from '../support/workspace.ts'
 
-const app = emptyWorkspace()
+const app = createTestApp()
 afterAll(app.close)
 const { call, ok } = workspaceOf(app)
 

@@ -5,7 +5,7 @@ import { createTestApp, eventsOf } from '../support/app.ts'
 import { strictStreamEvent } from '../support/strict/agent-stream.ts'
 import type { Json } from '../support/workspace.ts'
 
-const app = createTestApp({ seed_file: ['none'] })
+const app = createTestApp()
 afterAll(app.close)
 
 /** The events of a task that is streamed. */

@@ -7,7 +7,7 @@ import { strictTask } from '../support/strict/agents.ts'
 import { strictError } from '../support/strict/workspace.ts'
 import type { Json } from '../support/workspace.ts'
 
-const app = createTestApp({ seed_file: ['none'] })
+const app = createTestApp()
 afterAll(app.close)
 const session = (settings: Json = {}) => agentSession(app, settings)
 const lookUp = {

@@ -4,7 +4,7 @@ import { agentSession, type ModelTurn, results, story } from '../support/agents.
 import { createTestApp } from '../support/app.ts'
 import type { Json } from '../support/workspace.ts'
 
-const app = createTestApp({ seed_file: ['none'], shipped_fixtures: true })
+const app = createTestApp({ shipped_fixtures: true })
 afterAll(app.close)
 
 /** Asks an agent with these tools, whose model calls them and then says it is done; `read` is what it was told of each call. */
@@ -83,7 +83,7 @@ test('tool response: comes from the shipped weather fixture, or is generated and
 })
 
 test('tool response: names the nearest fixtures to the model when one is required and missing', async () => {
-  const strict = createTestApp({ seed_file: ['none'], on_unmatched: 'error' })
+  const strict = createTestApp({ on_unmatched: 'error' })
   const session = agentSession(strict)
   await session.begin([[call('google_search', { query: 'x' })], 'Done.'], [fixture({ tool: 'other' }, { result: 1 })])
   await session.agent({ settings: { tools: [{ type: 'google_search' }] } })

@@ -3,9 +3,9 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
 import { strictAgent } from '../support/strict/agents.ts'
 import { strictError } from '../support/strict/workspace.ts'
-import { emptyWorkspace, type Json, workspaceOf } from '../support/workspace.ts'
+import { type Json, workspaceOf } from '../support/workspace.ts'
 
-const app = emptyWorkspace()
+const app = createTestApp()
 afterAll(app.close)
 const { call, ok } = workspaceOf(app)
 
@@ -209,7 +209,7 @@ describe('guardrail name of an agent', () => {
   })
 
   test('uses the namespace of the server', async () => {
-    const acme = createTestApp({ namespace: 'acme', seed_file: ['none'] })
+    const acme = createTestApp({ namespace: 'acme' })
     const there = workspaceOf(acme)
     const { status, body } = await there.call('POST', '/v2/agents', guarded('svc_pii_detection'))
     expect([status, body.message]).toEqual([404, expect.stringContaining('"acme_pii_detection"')])

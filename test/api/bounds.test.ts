@@ -23,7 +23,7 @@ afterAll(() => {
 })
 
 /** An application with these settings, and what its health says of a store or a cache. */
-function bounded(settings: Partial<Config>) {
+function bounded(settings: Partial<Config> = {}) {
   const app = createTestApp({ clock: 'virtual', ...settings })
   apps.push(app)
   const health = async () =>
@@ -175,7 +175,7 @@ describe('reads recorded by a scenario', () => {
   const reads = async ({ health }: ReturnType<typeof bounded>) => (await health()).caches.scenario_reads
 
   test('stay within their limits of number and bytes', async () => {
-    const one = bounded({ seed_file: ['none'] })
+    const one = bounded()
     expect(await reads(one)).toEqual({ entries: 0, bytes: 0, limit: 0 })
     const { prefix } = await playing(one.app, rules)
     const tool = { key: 'large', description: text(200 * KB, 'large'), function: { name: 'large' } }
@@ -190,7 +190,7 @@ describe('reads recorded by a scenario', () => {
   })
 
   test('exclude file contents', async () => {
-    const one = bounded({ seed_file: ['none'] })
+    const one = bounded()
     const { prefix } = await playing(one.app, rules)
     const form = new FormData()
     form.append('purpose', 'retrieval')
@@ -220,7 +220,7 @@ describe('reads recorded by a scenario', () => {
 })
 
 test('health: shows the sizes of scenario body counters and drawn images', async () => {
-  const one = bounded({})
+  const one = bounded()
   const { prefix } = await playing(one.app, [{ match: { model: 'none/*' }, fault: { type: 'hang' } }])
   for (let index = 0; index < 10; index++) await one.ok(`${prefix}${CHAT}`, say(100, index))
   const { caches } = await one.health()

@@ -1,5 +1,6 @@
 // The identity of a call becomes a contact, and its thread groups the traces.
 import { afterAll, describe, expect, test } from 'bun:test'
+import { SHIPPED_WORKSPACE } from '../support/app.ts'
 import { A, closeScripted, createScripted, FORMS, refuses, type ScriptedApp, says } from '../support/scripted.ts'
 import { strict } from '../support/strict/workspace.ts'
 
@@ -13,7 +14,7 @@ const ada = {
   tags: ['beta'],
   metadata: [{ team: 'engines' }, { floor: 2 }],
 }
-const appOf = () => createScripted({ [A]: [says('Yes.')] }, { seed_file: ['none'] })
+const appOf = () => createScripted({ [A]: [says('Yes.')] })
 const contactsOf = async (app: ScriptedApp, headers: Record<string, string> = {}) => {
   const { data } = (await app.fetch('/v2/contacts', { headers })).json() as { data: Fields[] }
   return data
@@ -59,7 +60,7 @@ test('caller identity: leaves a known contact as it is', async () => {
 })
 
 test('caller identity: is stored when the call fails, and not when its body is rejected', async () => {
-  const app = createScripted({ [A]: [refuses(500)] }, { seed_file: ['none'] })
+  const app = createScripted({ [A]: [refuses(500)] })
   await app.ask({ identity: { id: 'a' } })
   await app.ask({ identity: { id: 'b' }, temperature: 9 })
   await app.ask({ identity: { id: 'c' }, model: 'nobody/x' })
@@ -85,7 +86,7 @@ test('caller identity: rejects an invalid e-mail address and creates no contact'
 
 test('caller identity: belongs to the session and workspace of the call', async () => {
   const tokens = { 'key-1': { workspace: 'acme' }, 'key-2': { workspace: 'other' } }
-  const app = createScripted({ [A]: [says('Yes.')] }, { seed_file: ['none'], tokens })
+  const app = createScripted({ [A]: [says('Yes.')] }, { tokens })
   const message = { model: A, messages: [{ role: 'user', content: 'Hi' }], identity: { id: 'a' } }
   await app.post('/v2/router/chat/completions', message, { authorization: 'Bearer key-1' })
   await app.post('/s/own/v2/router/chat/completions', message)
@@ -99,7 +100,7 @@ test('caller identity: belongs to the session and workspace of the call', async 
 })
 
 test('caller identity: does not prevent the seed of a new session', async () => {
-  const app = createScripted({ [A]: [says('Yes.')] })
+  const app = createScripted({ [A]: [says('Yes.')] }, SHIPPED_WORKSPACE)
   await app.ask({ identity: { id: 'somebody-new' } })
   const contacts = await contactsOf(app)
   expect(contacts.length).toBeGreaterThan(1)

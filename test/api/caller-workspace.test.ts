@@ -1,13 +1,15 @@
 // Router calls find knowledge bases and evaluators in the workspace of their caller, and in no other of the session.
+
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import type { TestApp } from '../support/app.ts'
+import { createTestApp } from '../support/app.ts'
 import { CHAT } from '../support/chat.ts'
 import { errorOf } from '../support/errors.ts'
-import { emptyWorkspace, type Json, workspaceOf } from '../support/workspace.ts'
+import { type Json, workspaceOf } from '../support/workspace.ts'
 
 let app: TestApp
 beforeEach(() => {
-  app = emptyWorkspace({ tokens: { a: { workspace: 'a' }, b: { workspace: 'b' } } })
+  app = createTestApp({ tokens: { a: { workspace: 'a' }, b: { workspace: 'b' } } })
 })
 afterEach(() => app.close())
 

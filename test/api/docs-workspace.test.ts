@@ -2,11 +2,11 @@
 import { afterAll, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createTestApp } from '../support/app.ts'
+import { createTestApp, SHIPPED_WORKSPACE } from '../support/app.ts'
 import { strictTextNotFound } from '../support/strict/neighbours.ts'
 import type { Json } from '../support/workspace.ts'
 
-const app = createTestApp()
+const app = createTestApp(SHIPPED_WORKSPACE)
 afterAll(app.close)
 const page = readFileSync(join(import.meta.dir, '..', '..', 'docs', 'workspace.md'), 'utf8')
 const calls = [...page.matchAll(/```http\n(\w+) (\S+)\n(.*?)```\n\n```json\n(.*?)```/gs)]

@@ -1,16 +1,18 @@
 // Events are applied by subject: one that is slow or fails delays no other, and is reported.
+
 import { afterEach, expect, test } from 'bun:test'
 import type { Fields } from '../../src/contract/workspace/record.ts'
 import { createEventQueue, dispatch, type EventHandler, MAX_ATTEMPTS } from '../../src/resources/knowledge/events.ts'
 import { workOf } from '../../src/resources/verbs.ts'
-import { emptyWorkspace, type Json, workspaceOf } from '../support/workspace.ts'
+import { createTestApp } from '../support/app.ts'
+import { type Json, workspaceOf } from '../support/workspace.ts'
 
-const apps: ReturnType<typeof emptyWorkspace>[] = []
+const apps: ReturnType<typeof createTestApp>[] = []
 afterEach(() => {
   for (const app of apps.splice(0)) app.close()
 })
 function started() {
-  const app = emptyWorkspace()
+  const app = createTestApp()
   apps.push(app)
   return { app, calls: workspaceOf(app), session: app.understudy.sessions.get('default') }
 }

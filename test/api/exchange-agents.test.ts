@@ -6,7 +6,7 @@ import { accepted } from '../support/accepted.ts'
 import { createTestApp, send } from '../support/app.ts'
 import type { Json } from '../support/workspace.ts'
 
-const app = createTestApp({ seed_file: ['none'] })
+const app = createTestApp()
 afterAll(app.close)
 const SESSION = 'wire'
 const message = {

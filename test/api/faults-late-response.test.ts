@@ -12,7 +12,7 @@ import { strictTask } from '../support/strict/agents.ts'
 import { turn } from '../support/task-clients.ts'
 import type { Json } from '../support/workspace.ts'
 
-const app = createTestApp({ seed_file: ['none'] })
+const app = createTestApp()
 afterAll(app.close)
 
 const fault = { type: 'late-response', after: '10s' }

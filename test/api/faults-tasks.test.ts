@@ -7,7 +7,7 @@ import { createTestApp } from '../support/app.ts'
 import { strictTask } from '../support/strict/agents.ts'
 import type { Json } from '../support/workspace.ts'
 
-const app = createTestApp({ seed_file: ['none'] })
+const app = createTestApp()
 afterAll(app.close)
 
 const date = { name: 'current_date' }

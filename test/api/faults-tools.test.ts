@@ -6,7 +6,7 @@ import { agentSession, type ModelTurn, type StrictTask, story } from '../support
 import { createTestApp } from '../support/app.ts'
 import type { Json } from '../support/workspace.ts'
 
-const app = createTestApp({ seed_file: ['none'] })
+const app = createTestApp()
 afterAll(app.close)
 
 const search = { name: 'google_search', arguments: { query: 'x' } }

@@ -1,11 +1,12 @@
 // Faults of the workspace routes: errors and delays, stale reads, and pages that shift.
+
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { Answer } from '../support/app.ts'
+import { createTestApp } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'
 import { playing } from '../support/scenario.ts'
-import { emptyWorkspace } from '../support/workspace.ts'
 
-const app = emptyWorkspace()
+const app = createTestApp()
 afterAll(app.close)
 
 type Json = Record<string, unknown>

@@ -1,11 +1,13 @@
 // Feedback travels as events: dispatched, applied in order, kept through a restart.
+
 import { afterAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { createTestApp } from '../support/app.ts'
 import { emptyFolder } from '../support/server.ts'
 import { PRODUCTS, strict } from '../support/strict/workspace.ts'
-import { emptyWorkspace, type Json, workspaceOf } from '../support/workspace.ts'
+import { type Json, workspaceOf } from '../support/workspace.ts'
 
-const app = emptyWorkspace()
+const app = createTestApp()
 afterAll(app.close)
 const session = (name: string) => workspaceOf(app, { 'x-understudy-session': name })
 const { call } = workspaceOf(app)
@@ -74,7 +76,7 @@ describe('feedback', () => {
     const trace_id = (await calls.call('POST', '/v2/router/chat/completions', chat)).headers.get('x-understudy-trace')
     const known = await calls.call('POST', '/v2/feedback', { ...one, trace_id })
     expect([known.status, known.headers.get('x-understudy-warning')]).toEqual([200, null])
-    const exact = emptyWorkspace({ strict: true })
+    const exact = createTestApp({ strict: true })
     const refused = await workspaceOf(exact).call('POST', '/v2/feedback', one)
     expect([refused.status, (refused.body.error as Json).param]).toEqual([404, 'trace_id'])
     exact.close()
@@ -83,10 +85,10 @@ describe('feedback', () => {
   test('left by a stopped process is applied by the next one', async () => {
     const folder = emptyFolder()
     const db = join(folder.path, 'events.db')
-    const before = emptyWorkspace({ db })
+    const before = createTestApp({ db })
     await workspaceOf(before).ok('POST', '/v2/feedback', one)
     before.close()
-    const after = emptyWorkspace({ db })
+    const after = createTestApp({ db })
     await after.understudy.sessions.get('default').clock.sleep(1_000)
     expect(data(await workspaceOf(after).ok('GET', '/v2/feedback'))).toMatchObject([one])
     after.close()

@@ -31,7 +31,7 @@ await Bun.write(
   reply: { content: 'That is a damn shame.' }
 `,
 )
-const app = createTestApp({ fixtures: [folder.path], seed_file: ['none'] })
+const app = createTestApp({ fixtures: [folder.path] })
 afterAll(() => {
   app.close()
   folder.remove()
@@ -299,7 +299,7 @@ test('responses API: applies guardrails', async () => {
 })
 
 test('built-in guardrails: have the namespace as prefix', async () => {
-  const acme = createTestApp({ namespace: 'acme', seed_file: ['none'] })
+  const acme = createTestApp({ namespace: 'acme' })
   const call = (id: string) =>
     acme.post(CHAT, {
       model: MODEL,
@@ -377,7 +377,7 @@ describe('guardrail evaluator', () => {
   })
 
   test('fails without a fixture for its model when one is required', async () => {
-    const strict = createTestApp({ on_unmatched: 'error', seed_file: ['none'] })
+    const strict = createTestApp({ on_unmatched: 'error' })
     const fields = llm({ key: 'lonely', prompt: 'Well?', guardrail_config: TRUE })
     await strict.post('/v2/evaluators', fields)
     const answer = await strict.post(CHAT, {
@@ -401,7 +401,7 @@ describe('guardrail evaluator', () => {
 
 test('guardrails: leave the same traces for the same calls and seed', async () => {
   const play = async () => {
-    const one = createTestApp({ fixtures: [folder.path], seed_file: ['none'] })
+    const one = createTestApp({ fixtures: [folder.path] })
     await one.post(
       '/v2/evaluators',
       llm({ key: 'polite', prompt: 'Is it polite? {{log.output}}', guardrail_config: TRUE }),

@@ -470,7 +470,7 @@ describe('agents of this server', () => {
   test.each(['openai/gpt-4o', 'anthropic/claude-opus-4-6', 'mistral/mistral-large-latest'])(
     '%s: a task with parallel tools and a second turn sends conversations that no provider rejects',
     async (model) => {
-      const app = apps.appWith({ seed_file: ['none'] })
+      const app = apps.appWith()
       const one = agentSession(app)
       const date = { name: 'current_date', arguments: {} }
       await one.begin([[date, date], 'It is today.', [date], 'Still today.'])

@@ -2,13 +2,13 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { gunzipSync } from 'node:zlib'
 import type { CallRow } from '../../src/contract/core/call-row.ts'
-import { createTestApp, send, type TestApp } from '../support/app.ts'
+import { createTestApp, SHIPPED_WORKSPACE, send, type TestApp } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
 import { errorOf } from '../support/errors.ts'
 
 let app: TestApp
 beforeAll(() => {
-  app = createTestApp({ token: ['secret'] })
+  app = createTestApp({ ...SHIPPED_WORKSPACE, token: ['secret'] })
 })
 afterAll(() => app.close())
 const secret = { authorization: 'Bearer secret' }

@@ -1,11 +1,13 @@
 // Knowledge: files become datasources, datasources chunks, and chunks are found.
+
 import { afterAll, describe, expect, test } from 'bun:test'
 import { CLEAN_UPS, chunkText, cleaned } from '../../src/lib/chunking.ts'
+import { createTestApp } from '../support/app.ts'
 import { docx, pdf } from '../support/documents.ts'
 import { strict } from '../support/strict/workspace.ts'
-import { emptyWorkspace, type Json, workspaceOf } from '../support/workspace.ts'
+import { type Json, workspaceOf } from '../support/workspace.ts'
 
-const app = emptyWorkspace()
+const app = createTestApp()
 afterAll(app.close)
 const { ok, call } = workspaceOf(app)
 const data = (body: Json) => body.data as Json[]

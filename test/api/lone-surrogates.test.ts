@@ -14,7 +14,7 @@ import { formOf } from '../support/translations.ts'
 
 type Json = Record<string, unknown>
 const { appWith, close } = testApps()
-const app = appWith({ seed_file: ['none'] })
+const app = appWith()
 afterAll(close)
 
 interface Described {

@@ -15,7 +15,7 @@ interface Described {
   responses: Record<string, { content?: Record<string, { schema: Json; example?: unknown }> }>
 }
 
-const app = createTestApp({ seed_file: ['none'] })
+const app = createTestApp()
 afterAll(app.close)
 const operations = new Map<string, CallableOperation & { responses: Described['responses'] }>()
 const answers = new Map<string, ExampleAnswer>()

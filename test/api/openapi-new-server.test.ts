@@ -1,9 +1,9 @@
 // Every request example in the document works on a new server, before anything else was called.
 import { afterAll, expect, test } from 'bun:test'
-import { createTestApp } from '../support/app.ts'
+import { createTestApp, SHIPPED_WORKSPACE } from '../support/app.ts'
 import { newServerOf } from '../support/new-server.ts'
 
-const app = createTestApp()
+const app = createTestApp(SHIPPED_WORKSPACE)
 afterAll(app.close)
 
 test('OpenAPI request examples: all work on a new server', async () => {

@@ -1,11 +1,11 @@
 // Optional bodies, and the first error of a path with an unknown id.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { agentSession } from '../support/agents.ts'
-import { createTestApp } from '../support/app.ts'
+import { createTestApp, SHIPPED_WORKSPACE } from '../support/app.ts'
 import { openApiDocument } from '../support/document.ts'
 import { errorOf } from '../support/errors.ts'
 
-const app = createTestApp()
+const app = createTestApp(SHIPPED_WORKSPACE)
 afterAll(app.close)
 
 interface Documented {

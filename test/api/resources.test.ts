@@ -1,24 +1,17 @@
 // Every resource of the registry over HTTP: methods, pages, errors, restarts and sessions.
+
 import { afterAll, test as anyTest, describe, expect } from 'bun:test'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import type { z } from 'zod'
 import { resources } from '../../src/resources/index.ts'
+import { createTestApp } from '../support/app.ts'
 import { property, runs, test } from '../support/property.ts'
 import { emptyFolder } from '../support/server.ts'
 import { strictError } from '../support/strict/workspace.ts'
-import {
-  bodyOf,
-  emptyWorkspace,
-  type Json,
-  listPathOf,
-  made,
-  parsed,
-  patchOf,
-  workspaceOf,
-} from '../support/workspace.ts'
+import { bodyOf, type Json, listPathOf, made, parsed, patchOf, workspaceOf } from '../support/workspace.ts'
 
-const app = emptyWorkspace()
+const app = createTestApp()
 afterAll(app.close)
 const workspace = workspaceOf(app)
 const UNKNOWN = '01JGFJJZ00ZZZZZZZZZZZZZZZZ'
@@ -175,7 +168,7 @@ describe.each(made.map((resource) => [resource.kind, resource] as const))('resou
     const record = await create()
     const strange = workspaceOf(app, { 'x-understudy-session': `other-${resource.kind}` })
     expect((await strange.call('GET', await at(record))).status).toBe(404)
-    const mapped = emptyWorkspace({ tokens: { acme: { workspace: 'acme' } } })
+    const mapped = createTestApp({ tokens: { acme: { workspace: 'acme' } } })
     const [here, there] = [workspaceOf(mapped), workspaceOf(mapped, { authorization: 'Bearer acme' })]
     const list = await listPathOf(resource, here)
     const own = await here.ok('POST', list, bodyOf(resource))
@@ -187,7 +180,7 @@ describe.each(made.map((resource) => [resource.kind, resource] as const))('resou
 test('records: are the same after a restart, and numbering continues', async () => {
   const folder = emptyFolder()
   const db = join(folder.path, 'workspace.db')
-  const before = emptyWorkspace({ db })
+  const before = createTestApp({ db })
   const records: [string, Json][] = []
   for (const resource of made) {
     const first = workspaceOf(before)
@@ -196,7 +189,7 @@ test('records: are the same after a restart, and numbering continues', async () 
     records.push([`${path}/${record._id}`, await first.ok('PATCH', `${path}/${record._id}`, patchOf(resource))])
   }
   before.close()
-  const after = emptyWorkspace({ db })
+  const after = createTestApp({ db })
   const again = workspaceOf(after)
   for (const [path, record] of records) {
     expect(await again.ok('GET', path)).toEqual(record)
@@ -212,7 +205,7 @@ test('records: are the same after a restart, and numbering continues', async () 
 
 test('record ids: are the same for the same calls and seed, and differ with another seed', async () => {
   const ids = async (seed: number) => {
-    const one = emptyWorkspace({ seed })
+    const one = createTestApp({ seed })
     const calls = workspaceOf(one)
     const made = []
     for (const path of ['/v2/contacts', '/v2/contacts']) {

@@ -23,7 +23,7 @@ function appOver(files: Record<string, string>, named: readonly string[] = []) {
     said.push(error.message)
   }
   const seeds = named.map((name) => join(folder.path, name))
-  const settings = seeds.length > 0 ? { seed_file: seeds } : { fixtures: [folder.path] }
+  const settings = { seed_file: seeds, ...(seeds.length === 0 && { fixtures: [folder.path] }) }
   const app = createTestApp(settings, report)
   open.push(app.close, folder.remove)
   return { app, said, write: (name: string, text: string) => writeFileSync(join(folder.path, name), text), folder }

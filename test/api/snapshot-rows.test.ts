@@ -1,6 +1,6 @@
 // A snapshot with an invalid row is rejected with the row and the field, and leaves every list of every session unchanged.
 import { afterAll, beforeAll, expect, setDefaultTimeout } from 'bun:test'
-import { testApps } from '../support/app.ts'
+import { SHIPPED_WORKSPACE, testApps } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
 import { errorOf } from '../support/errors.ts'
 import { property, runs, test } from '../support/property.ts'
@@ -9,7 +9,7 @@ import { property, runs, test } from '../support/property.ts'
 setDefaultTimeout(120_000)
 
 const { appWith, close } = testApps()
-const app = appWith()
+const app = appWith(SHIPPED_WORKSPACE)
 afterAll(close)
 
 type Row = Record<string, unknown>

@@ -1,7 +1,7 @@
 // The running server against the specification, field by field: an invalid value is a 400 that names the field, a value at a limit is
 // accepted, and defaults are applied.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type Answer, createTestApp } from '../support/app.ts'
+import { type Answer, createTestApp, SHIPPED_WORKSPACE } from '../support/app.ts'
 import { newServerOf } from '../support/new-server.ts'
 import {
   type Field,
@@ -12,7 +12,7 @@ import {
 } from '../support/specification.ts'
 import type { Json } from '../support/workspace.ts'
 
-const app = createTestApp()
+const app = createTestApp(SHIPPED_WORKSPACE)
 afterAll(app.close)
 let server: Awaited<ReturnType<typeof newServerOf>>
 beforeAll(async () => {

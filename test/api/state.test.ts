@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { snapshotDifferences } from '../../src/cli/print/snapshot-diff.ts'
-import { createTestApp } from '../support/app.ts'
+import { createTestApp, SHIPPED_WORKSPACE } from '../support/app.ts'
 import { runCommand, serveHere } from '../support/cli.ts'
 import { emptyFolder, type Server } from '../support/server.ts'
 import { strict } from '../support/strict/workspace.ts'
-import { emptyWorkspace, type Json, workspaceOf } from '../support/workspace.ts'
+import { type Json, workspaceOf } from '../support/workspace.ts'
 
 const folder = emptyFolder()
 const cwd = folder.path
@@ -33,7 +33,7 @@ const post = (path: string, body: unknown) =>
 
 describe('shipped workspace', () => {
   test('is complete, and strict clients read it', async () => {
-    const app = createTestApp()
+    const app = createTestApp(SHIPPED_WORKSPACE)
     const { ok } = workspaceOf(app)
     const tools = strict.tools?.parse(await ok('GET', '/v2/tools')) as Json
     expect(data(tools)).toHaveLength(3)
@@ -58,7 +58,7 @@ describe('shipped workspace', () => {
   })
 
   test('fills a new session once, and deleted records stay deleted', async () => {
-    const app = createTestApp()
+    const app = createTestApp(SHIPPED_WORKSPACE)
     const { ok } = workspaceOf(app)
     for (const { _id } of data(await ok('GET', '/v2/contacts'))) await ok('DELETE', `/v2/contacts/${_id}`)
     expect(data(await ok('GET', '/v2/contacts'))).toEqual([])
@@ -105,7 +105,7 @@ datasets:
     const ids = data(await workspaceOf(files).ok('GET', '/v2/contacts')).map(({ external_id }) => external_id)
     expect(ids).toEqual(['two', 'one'])
     files.close()
-    const none = emptyWorkspace()
+    const none = createTestApp()
     expect(data(await workspaceOf(none).ok('GET', '/v2/contacts'))).toEqual([])
     none.close()
   })
@@ -116,7 +116,7 @@ datasets:
     )
     const files = Object.keys(documents).map((file) => ({ file }))
     const yaml = JSON.stringify({ knowledge: [{ key: 'far', documents: files }] })
-    const app = emptyWorkspace()
+    const app = createTestApp()
     const { ok } = workspaceOf(app)
     const progress = () => ok('GET', '/_understudy/seed')
     let ended = false
@@ -204,7 +204,7 @@ describe('snapshots', () => {
     expect(await cli('snapshot', 'save', 'b.json', '--session', 'copy')).toMatchObject({ code: 0 })
     const [a, b] = [readFileSync(join(cwd, 'a.json'), 'utf8'), readFileSync(join(cwd, 'b.json'), 'utf8')]
     expect(b).toBe(a)
-    const other = emptyWorkspace()
+    const other = createTestApp()
     await workspaceOf(other).ok('POST', '/_understudy/snapshot', JSON.parse(a))
     expect(await workspaceOf(other).ok('GET', '/_understudy/snapshot')).toEqual(JSON.parse(a))
     const found = data(await workspaceOf(other).ok('GET', '/v2/knowledge'))[0]
@@ -215,7 +215,7 @@ describe('snapshots', () => {
   })
 
   test('are loaded even when larger than the body limit', async () => {
-    const small = emptyWorkspace({ max_body: 2_000 })
+    const small = createTestApp({ max_body: 2_000 })
     const { ok, call } = workspaceOf(small)
     for (const letter of 'abc') await ok('POST', '/v2/contacts', { external_id: letter.repeat(100) })
     const snapshot = await ok('GET', '/_understudy/snapshot')
@@ -303,7 +303,7 @@ describe('snapshots', () => {
 
 describe('reset', () => {
   test('empties one session and leaves others, and --all empties every one', async () => {
-    const app = createTestApp({ seed_file: ['none'] })
+    const app = createTestApp()
     const [one, two] = [
       workspaceOf(app, { 'x-understudy-session': 'one' }),
       workspaceOf(app, { 'x-understudy-session': 'two' }),

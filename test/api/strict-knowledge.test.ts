@@ -1,9 +1,11 @@
 // A strict client of knowledge bases, their datasources and chunks: what clients write themselves is found, counted, deleted.
-import { afterAll, describe, expect, test } from 'bun:test'
-import { strictClient } from '../support/strict-client.ts'
-import { emptyWorkspace, type Json } from '../support/workspace.ts'
 
-const app = emptyWorkspace()
+import { afterAll, describe, expect, test } from 'bun:test'
+import { createTestApp } from '../support/app.ts'
+import { strictClient } from '../support/strict-client.ts'
+import type { Json } from '../support/workspace.ts'
+
+const app = createTestApp()
 afterAll(app.close)
 const { call, remove, send } = strictClient(app)
 const paramOf = (answer: { json(): Json }) => (answer.json().error as Json).param

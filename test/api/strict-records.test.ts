@@ -1,10 +1,12 @@
 // A strict client of the workspace reads every response: datasets, files, evaluators, review sets, tools, contacts, memory.
+
 import { afterAll, describe, expect, test } from 'bun:test'
+import { createTestApp, SHIPPED_WORKSPACE } from '../support/app.ts'
 import { type Neighbour, strictNotFound, strictTextNotFound } from '../support/strict/neighbours.ts'
 import { strictClient } from '../support/strict-client.ts'
-import { emptyWorkspace, type Json } from '../support/workspace.ts'
+import type { Json } from '../support/workspace.ts'
 
-const app = emptyWorkspace()
+const app = createTestApp()
 afterAll(app.close)
 const { call, remove, send } = strictClient(app)
 const other = strictClient(app, { 'x-understudy-session': 'somebody-else' })
@@ -126,7 +128,7 @@ describe('evaluators for strict clients', () => {
     expect((await call('evaluators', ['GET', '/v2/evaluators'])).data.length).toBeGreaterThan(1)
     const made = await call('evaluator', ['POST', '/v2/evaluators'], { body: { ...polite, key: 'gone' } })
     await remove(`/v2/evaluators/${made._id}`)
-    const seeded = emptyWorkspace({ seed_file: [] })
+    const seeded = createTestApp(SHIPPED_WORKSPACE)
     const client = strictClient(seeded)
     for (const [name, path] of SEEDED) {
       const list = await client.call(name, ['GET', path])

@@ -16,7 +16,7 @@ const AGENT = {
 }
 
 describe('task tree', () => {
-  const app = createTestApp({ seed_file: ['none'] })
+  const app = createTestApp()
   afterAll(app.close)
 
   /** The trace of a task of an agent with such tools, and those that belong to it. */

@@ -121,7 +121,7 @@ describe('span paths', () => {
   })
 
   test('have parameters and no client keys in http.route', async () => {
-    const app = appWith(collector.url, { seed_file: ['none'] })
+    const app = appWith(collector.url)
     const one = agentSession(app)
     await one.begin(['Done.', 'Done.'])
     await one.agent({ key: 'acme-secret-agent' })
@@ -172,7 +172,7 @@ describe('tracestate of a caller', () => {
   })
 
   test('is in the spans of an agent turn and its model calls', async () => {
-    const app = appWith(collector.url, { seed_file: ['none'] })
+    const app = appWith(collector.url)
     const one = agentSession(app)
     await one.begin(['Done.'])
     await one.agent({})

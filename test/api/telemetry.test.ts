@@ -241,7 +241,7 @@ test('telemetry: exports knowledge, guardrails and the cache as spans inside the
 })
 
 test('telemetry: exports an agent turn as one tree of iterations, model calls and tools', async () => {
-  const app = appWith(collector.url, { seed_file: ['none'] })
+  const app = appWith(collector.url)
   const one = agentSession(app)
   await one.begin([[{ name: 'current_date' }], 'Done.'])
   await one.agent({ settings: { tools: [{ type: 'current_date' }] } })

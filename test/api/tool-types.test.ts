@@ -1,9 +1,11 @@
 // Tools of every type are stored in the workspace as clients write them, and returned as strict clients read them.
-import { afterAll, describe, expect, test } from 'bun:test'
-import { strict, strictError } from '../support/strict/workspace.ts'
-import { emptyWorkspace, type Json, workspaceOf } from '../support/workspace.ts'
 
-const app = emptyWorkspace()
+import { afterAll, describe, expect, test } from 'bun:test'
+import { createTestApp } from '../support/app.ts'
+import { strict, strictError } from '../support/strict/workspace.ts'
+import { type Json, workspaceOf } from '../support/workspace.ts'
+
+const app = createTestApp()
 afterAll(app.close)
 const { call, ok } = workspaceOf(app)
 

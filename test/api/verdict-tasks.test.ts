@@ -21,7 +21,7 @@ import {
 } from '../support/task-clients.ts'
 import type { Json } from '../support/workspace.ts'
 
-const app = createTestApp({ seed_file: ['none'] })
+const app = createTestApp()
 afterAll(app.close)
 
 const gaveUp = ({ findings }: Verification) =>

@@ -1,10 +1,12 @@
 // Versions of tools and evaluators: one for each change, without gaps.
+
 import { afterAll, describe, expect, test } from 'bun:test'
 import { checksumOf } from '../../src/lib/canonical.ts'
+import { createTestApp } from '../support/app.ts'
 import { strict } from '../support/strict/workspace.ts'
-import { emptyWorkspace, type Json, workspaceOf } from '../support/workspace.ts'
+import { type Json, workspaceOf } from '../support/workspace.ts'
 
-const app = emptyWorkspace()
+const app = createTestApp()
 afterAll(app.close)
 const session = (name: string) => workspaceOf(app, { 'x-understudy-session': name })
 const { ok, call } = workspaceOf(app)

@@ -1,10 +1,11 @@
 // The workspace as the inspector reads it: like a client, but no scenario and no verdict counts its calls.
+
 import { afterAll, expect, test } from 'bun:test'
+import { createTestApp } from '../support/app.ts'
 import { playing } from '../support/scenario.ts'
 import { ENDINGS, quiet, submitted, taskSession } from '../support/task-clients.ts'
-import { emptyWorkspace } from '../support/workspace.ts'
 
-const app = emptyWorkspace()
+const app = createTestApp()
 afterAll(app.close)
 
 const RULES = [{ at: 'workspace', when: { calls: 2 }, fault: { type: 'http-error', status: 503 } }]

@@ -1,9 +1,11 @@
 // What single operations of the workspace promise beyond what every resource does.
-import { afterAll, describe, expect, test } from 'bun:test'
-import { strict } from '../support/strict/workspace.ts'
-import { emptyWorkspace, type Json, workspaceOf } from '../support/workspace.ts'
 
-const app = emptyWorkspace()
+import { afterAll, describe, expect, test } from 'bun:test'
+import { createTestApp } from '../support/app.ts'
+import { strict } from '../support/strict/workspace.ts'
+import { type Json, workspaceOf } from '../support/workspace.ts'
+
+const app = createTestApp()
 afterAll(app.close)
 const session = (name: string) => workspaceOf(app, { 'x-understudy-session': name })
 const { ok, call } = workspaceOf(app)
@@ -83,7 +85,7 @@ describe('paths and projects', () => {
   })
 
   test('treat the first name of a path as a folder with a project token', async () => {
-    const mapped = emptyWorkspace({ tokens: { bound: { workspace: 'default', project: 'Support' } } })
+    const mapped = createTestApp({ tokens: { bound: { workspace: 'default', project: 'Support' } } })
     const bound = workspaceOf(mapped, { authorization: 'Bearer bound' })
     const tool = { key: 'a', function: { name: 'a' } }
     const made = await bound.ok('POST', '/v2/tools', { ...tool, path: 'eu/returns' })
@@ -113,7 +115,7 @@ describe('evaluators', () => {
   })
 
   test('are run by id and key only in their own workspace', async () => {
-    const mapped = emptyWorkspace({ tokens: { a: { workspace: 'a' }, b: { workspace: 'b' } } })
+    const mapped = createTestApp({ tokens: { a: { workspace: 'a' }, b: { workspace: 'b' } } })
     const [own, other] = ['a', 'b'].map((token) => workspaceOf(mapped, { authorization: `Bearer ${token}` }))
     const json = { type: 'json_schema', key: 'list', schema: { type: 'array' } }
     const made = await own?.ok('POST', '/v2/evaluators', json)

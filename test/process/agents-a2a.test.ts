@@ -167,7 +167,7 @@ test('A2A: gives the same ids and times to the same calls', async () => {
 test('A2A: loads its library with the first call', async () => {
   const script = `
     const { createTestApp } = await import('./test/support/app.ts')
-    const app = createTestApp({ seed_file: ['none'] })
+    const app = createTestApp()
     const loaded = () => Object.keys(require.cache).some((path) => path.includes('@a2a-js'))
     await app.post('/v2/router/chat/completions', { model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hi' }] })
     await app.fetch('/v2/agents')

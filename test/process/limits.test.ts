@@ -305,7 +305,7 @@ describe('limit', () => {
   )
 
   test("is enforced for the arguments of an agent's tool", async () => {
-    const session = agentSession(appWith({ seed_file: ['none'] }, { jobLimits: shortJobs(100) }))
+    const session = agentSession(appWith({}, { jobLimits: shortJobs(100) }))
     await session.begin([[{ name: 'place', arguments: { x: 1 } }], 'Done.'])
     const json_schema = { name: 'place', description: 'A place.', schema: doubling() }
     await session.ok('POST', '/v2/tools', { key: 'form', type: 'json_schema', json_schema, path: 'Default' })

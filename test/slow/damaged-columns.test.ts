@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Driver from 'better-sqlite3'
-import { type Answer, createTestApp, type TestApp } from '../support/app.ts'
+import { type Answer, createTestApp, SHIPPED_WORKSPACE, type TestApp } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
 import { errorOf } from '../support/errors.ts'
 import { type CallableOperation, playExamples } from '../support/example-calls.ts'
@@ -15,7 +15,9 @@ const dir = join(folder.path, 'sessions')
 const fileOf = (session: string) => join(dir, `${session}.session.db`)
 const reported: unknown[] = []
 const start = () =>
-  createTestApp({ sessions_dir: dir, clock: 'real', max_sessions: 5_000 }, (error) => reported.push(error))
+  createTestApp({ ...SHIPPED_WORKSPACE, sessions_dir: dir, clock: 'real', max_sessions: 5_000 }, (error) =>
+    reported.push(error),
+  )
 let app: TestApp
 afterAll(async () => {
   await app?.close()

@@ -19,7 +19,7 @@ afterAll(async () => {
 const RECORDS = 5_000
 /** So many that something else happens before the last slice. */
 const FEWER = 3_000
-const BARE = { seed_file: ['none'], clock: 'real' as const }
+const BARE = { clock: 'real' as const }
 const LOAD = '/_understudy/snapshot'
 interface Row {
   seq: number

@@ -8,7 +8,7 @@ import type { Json } from './workspace.ts'
 
 /** A server that listens, and the agents on it. */
 export function a2aServer() {
-  const app = createTestApp({ seed_file: ['none'] })
+  const app = createTestApp()
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,

@@ -12,11 +12,7 @@ const replyOf = (turn: ModelTurn): Json =>
 let unique = 0
 
 /** A session of its own with agents; `turns` are what the model says, one after another. */
-export function agentSession(
-  app: TestApp = createTestApp({ seed_file: ['none'] }),
-  settings: Json = {},
-  name = `agents-${++unique}`,
-) {
+export function agentSession(app: TestApp = createTestApp(), settings: Json = {}, name = `agents-${++unique}`) {
   const headers = { 'x-understudy-session': name }
   const { call, ok } = workspaceOf(app, headers)
   return {

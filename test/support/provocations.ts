@@ -285,7 +285,7 @@ export async function provokeAll(
   answered: (operation: DescribedOperation, answer: Response) => Promise<void>,
 ): Promise<void> {
   const { settings, before, only, atOnce } = provocation
-  const app = createTestApp({ seed_file: ['none'], ...settings })
+  const app = createTestApp(settings)
   const made = { app, name: await before?.(app) }
   const all = operations.filter((operation) => only?.(operation) ?? true)
   const one = async (operation: DescribedOperation) => answered(operation, await provoke(made, operation, provocation))

@@ -1,7 +1,7 @@
 // Calls to the workspace, and a body that makes a record of each resource.
 import type { Resource } from '../../src/resources/define.ts'
 import { resources } from '../../src/resources/index.ts'
-import { createTestApp } from './app.ts'
+import type { createTestApp } from './app.ts'
 import { strict } from './strict/workspace.ts'
 
 export type Json = Record<string, unknown>
@@ -26,10 +26,6 @@ export function workspaceOf(app: ReturnType<typeof createTestApp>, headers: Reco
   }
   return { call, ok }
 }
-
-/** Settings of a workspace without seeds. */
-export const emptyWorkspace = (settings: Parameters<typeof createTestApp>[0] = {}) =>
-  createTestApp({ seed_file: ['none'], ...settings })
 
 /** Parses a record as a strict client does; resources that such clients do not know pass. */
 export const parsed = (resource: Resource, record: unknown): Json =>
