@@ -19,7 +19,7 @@ import { datasources, knowledgeBases } from '../knowledge/knowledge.ts'
 import { projects } from '../projects.ts'
 import { reviewSets } from '../review-sets.ts'
 import { tools } from '../tools.ts'
-import { createRecord, updateRecord, workOf } from '../verbs.ts'
+import { createRecord, createRecords, updateRecord, workOf } from '../verbs.ts'
 import type { Seed, SeedFile } from './seed-file.ts'
 
 /** A seed with chunked documents, ready to be stored at once. */
@@ -89,7 +89,8 @@ export function applySeed(work: Transaction, { seed, documents }: PreparedSeed):
     const dataset = put(datasets, work, body, 'display_name')
     const params = { dataset_id: String(dataset._id) }
     const existing = new Set(recordsIn(datapoints, work, params.dataset_id).map(contentOf))
-    for (const point of points) if (!existing.has(contentOf(point))) createRecord(datapoints, work, point, { params })
+    const added = points.filter((point) => !existing.has(contentOf(point)))
+    createRecords(datapoints, work, added, { params })
   }
   for (const { documents: list, ...body } of seed.knowledge) {
     const base = put(knowledgeBases, work, body)
