@@ -220,6 +220,19 @@ test.each([
   [['record', '--out', ''], '--out must be a folder, got ""'],
   [['record', '--only', 'a', '--out', 'no-such-folder'], '--out "no-such-folder" is not a folder'],
   [['exec', '--record', 'a', '--replay', 'b'], '--record and --replay exclude each other'],
+  [
+    ['exec', '--replay', '.', '--backend', 'forward'],
+    '--replay and --backend forward exclude each other: leave out --backend to replay, or --replay to call providers',
+  ],
+  [
+    ['explore', '--replay', '.', '--backend', 'forward', '--on-miss', 'error'],
+    '--on-miss forward calls them for requests that were not recorded',
+  ],
+  [
+    ['exec', '--replay', '.', '--backend', 'fixture'],
+    '--backend "fixture" lets no call reach a provider, so nothing would be replayed: leave it out',
+  ],
+  [['record', '--backend', 'fixture'], 'so nothing would be recorded: leave it out'],
   [['exec', '--replay', 'no-such-folder'], '--replay "no-such-folder" is not a folder'],
   [['exec', '--replay', '.', '--on-miss', 'synthesize'], 'a generated response would be taken for a recorded one'],
   [['exec', '--replay', '.', '--speed', 'fast'], '--speed must be real, instant, or a factor such as 10, got "fast"'],
@@ -236,6 +249,22 @@ test.each([
   const { code, stderr } = await runCommand([...args, '--', 'true'])
   expect(stderr).toContain(message)
   expect(code).toBe(2)
+})
+
+test('exec --replay: allows --backend where something is left for it to do', () => {
+  const read = (flags: Record<string, unknown>, environment = {}) =>
+    readConfig({ config: settings, ...flags }, environment)
+  for (const onMiss of ['forward', 'record'])
+    expect(read({ replay: cassettes, on_miss: onMiss, backend: 'forward' }).forwarding.isOffline).toBe(false)
+  // The variable may be for other commands.
+  expect(read({ replay: cassettes }, { UNDERSTUDY_BACKEND: 'forward' }).forwarding.isOffline).toBe(true)
+  expect(() => read({ backend: 'forward' }, { UNDERSTUDY_REPLAY: cassettes })).toThrow(
+    'UNDERSTUDY_REPLAY and --backend forward exclude each other',
+  )
+  const mixed = join(folder.path, 'mixed.yaml')
+  writeFileSync(mixed, 'backend: fixture\nproviders:\n  openai: { backend: forward }\n')
+  const { upstreams } = readConfig({ config: mixed, replay: cassettes }, {}).forwarding
+  expect(upstreams.map(({ name }) => name)).toEqual(['openai'])
 })
 
 test('record --doctor: does not call runs with different requests the same', async () => {
