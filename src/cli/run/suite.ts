@@ -2,7 +2,7 @@
 import { join, parse } from 'node:path'
 import { namedSession, withoutPrefix } from '../../access.ts'
 import { type Config, clientEnvironment } from '../../config.ts'
-import { ApiError } from '../../contract/core/error.ts'
+import { ApiError, refusalBody } from '../../contract/core/error.ts'
 import type { Finding } from '../../contract/core/finding.ts'
 import type { Verification } from '../../contract/core/verification.ts'
 import { openRunFile } from '../../db/run-file.ts'
@@ -11,8 +11,10 @@ import { createUnderstudy, type Understudy } from '../../deps.ts'
 import { seenIn } from '../../exploration/observe.ts'
 import { realClock } from '../../lib/clock.ts'
 import { HangReset } from '../../lib/hang-reset.ts'
+import { suggestion } from '../../lib/likely-name.ts'
 import type { Scenario } from '../../scenarios/engine.ts'
 import { fixedSource, openScenario } from '../../scenarios/load.ts'
+import { quote } from '../../schema/validation.ts'
 import type { Session } from '../../sessions/sessions.ts'
 import { failsVerdict } from '../../verdict/findings.ts'
 import { runReasons, verdictOf } from '../../verdict/inconclusive.ts'
@@ -177,9 +179,11 @@ const CLOCK_PATH = '/_understudy/clock'
  * or of `?session=`.
  */
 const withClockUrl = (understudy: Understudy, home: string, token = 'any'): Understudy =>
-  withFetch(understudy, (request, hold) => {
+  withFetch(understudy, async (request, hold) => {
     const url = request.url.includes(CLOCK_PATH) ? URL.parse(request.url) : null
     if (url?.pathname !== CLOCK_PATH) return understudy.app.fetch(request, hold)
+    const mistake = mistakeIn(url.searchParams)
+    if (mistake) return Response.json(refusalBody(mistake), { status: mistake.status })
     const session = url.searchParams.get('session') || home
     url.pathname = `/_understudy/sessions/${encodeURIComponent(session)}/clock`
     url.search = ''
@@ -191,6 +195,21 @@ const withClockUrl = (understudy: Understudy, home: string, token = 'any'): Unde
     headers.set('content-type', 'application/json')
     return understudy.app.fetch(new Request(url, { method, headers, body, signal }), hold)
   })
+
+/** What is wrong with the query of the clock URL: otherwise the clock of another session would move. */
+function mistakeIn(query: URLSearchParams): ApiError | undefined {
+  const valid = ['session']
+  const other = [...query.keys()].find((name) => !valid.includes(name))
+  if (other !== undefined) {
+    const message = `'${other}' is not known${suggestion(other, valid)}; valid: ${valid.join(', ')}`
+    return new ApiError(400, 'invalid_value', message, { param: other })
+  }
+  const sessions = query.getAll('session')
+  if (sessions.length < 2) return undefined
+  return new ApiError(400, 'invalid_value', `'session' must be given once, got ${quote(sessions)}`, {
+    param: 'session',
+  })
+}
 
 /** Wraps the program so that it counts the requests of each session, without those of the control API. */
 export const countingRequests = (understudy: Understudy, requests: Map<string, number>): Understudy =>
