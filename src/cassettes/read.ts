@@ -10,7 +10,7 @@ import { FileError, parseSource, type SourceFile } from '../schema/source.ts'
 import { problemsOf, safeParse } from '../schema/validation.ts'
 import type { YamlLimits } from '../schema/yaml-text.ts'
 import { readDocument, yamlText } from './document.ts'
-import { blobFolder } from './names.ts'
+import { blobFolder, isCassetteName } from './names.ts'
 import { EarlierBodies, type ReducedBody, RepeatProblem } from './repeats.ts'
 import type { InteractionDocument } from './schema.ts'
 
@@ -295,7 +295,9 @@ const EXPECTED = `a cassette of Understudy begins with 'cassette: ${CASSETTE_FOR
 export class ForeignFileError extends FileError {}
 
 function foreign(file: string, text: string): FileError {
-  if (text.trim() === '') return new FileError(`${file}:1: the file is empty: ${EXPECTED}`)
+  const empty = `${file}:1: the file is empty: ${EXPECTED}; delete the file and record it again`
+  if (text.trim() === '') return new FileError(empty)
+  if (isBlank(text)) return new ForeignFileError(empty)
   const value = foreignValue(file, text)
   const what = FOREIGN.find(([, is]) => isObject(value) && is(value))?.[0]
   return new ForeignFileError(`${file}:1: the file is ${what ?? 'not a cassette'}: ${EXPECTED}`)
@@ -312,14 +314,27 @@ function foreignValue(file: string, text: string): unknown {
   }
 }
 
+/** Whether a text has nothing but comments and marks of documents. */
+const isBlank = (text: string): boolean => !/^[^\S\n]*(?!---\s*$)[^\s#]/m.test(text)
+
 /** A fast test: fields of which the recordings of other programs have one. */
 const FOREIGN_FIELD = /(?:^|["{,\s])"?(?:http_interactions|interactions|_recordingName|fixtures|log)"?\s*:/
 /**
- * Whether a file must be a cassette: by what it begins with, by its folder, or because another program recorded it, so
- * that `readCassette` explains which.
+ * Whether a file must be a cassette: by what it begins with, by its folder, because another program recorded it, so that
+ * `readCassette` explains which, or by the name of an empty one.
  */
 export const isRecording = (file: string, text: string): boolean =>
-  isCassette(text) || basename(dirname(file)) === 'cassettes' || (FOREIGN_FIELD.test(text) && isForeign(file, text))
+  isCassette(text) ||
+  basename(dirname(file)) === 'cassettes' ||
+  (FOREIGN_FIELD.test(text) && isForeign(file, text)) ||
+  (isCassetteName(file) && isBlank(text))
+
+/** The files that must be cassettes: those that `isRecording` finds, and empty ones beside them. */
+export function recordingsIn<File extends { path: string; text: string }>(files: readonly File[]): Set<File> {
+  const found = files.filter(({ path, text }) => isRecording(path, text))
+  const folders = new Set(found.map(({ path }) => dirname(path)))
+  return new Set([...found, ...files.filter(({ path, text }) => folders.has(dirname(path)) && isBlank(text))])
+}
 
 function isForeign(file: string, text: string): boolean {
   const value = foreignValue(file, text)

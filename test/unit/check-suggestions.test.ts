@@ -89,7 +89,7 @@ const refused: Row[] = [
     'match:\n  user:hi\nreply: { content: x }\n',
     '1:1: match must be an object, got "user:hi": a key ends with a colon and a space',
   ],
-  ['an empty file', 'fixture', '# match: { user: hi }\n', ': the file is empty: write a fixture, or take it away'],
+  ['an empty file', 'fixture', '# match: { user: hi }\n', ': the file is empty: write a fixture, or delete the file'],
   [
     'an unclosed quotation mark, where it begins',
     'fixture',
