@@ -685,6 +685,21 @@ describe('restoring', () => {
     sse({ choices: [{ index: 0, delta: { content: ' bye ann@mail.test' } }] }),
   ]
 
+  test.each(['Łódź-42x', 'pässword 9', '密码abc123', '🔑abc123'])(
+    'restore: puts a value of other letters back into a response of ASCII, %s',
+    (password) => {
+      const sent = chat('x', { password })
+      const recording = redactor()
+      const recorded = recording.request(sent)
+      const answer = JSON.stringify({ text: `it is ${password}` })
+      const attempt = recording.attempt(attemptWith([answer]))
+      expect(textOf(attempt)).toBe('{"text":"it is <secret:password:1>"}')
+      const replaying = redactor()
+      replaying.request(sent)
+      expect(textOf(replaying.restore(attempt, sent, recorded))).toBe(answer)
+    },
+  )
+
   test('restore: puts the own values of a request back, by the numbers of the recording', () => {
     const recording = redactor(['metadata.note'])
     recording.request(chat('somebody@mail.test and 5555 5555 5555 4444'))
