@@ -1,5 +1,5 @@
 // Reads cassettes strictly: a problem has the file, the line and what was expected there.
-import { readFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { CASSETTE_FORMAT, type Cassette, type CassetteHeader, type Interaction } from '../contract/core/cassette.ts'
 import { sha256 } from '../lib/ids.ts'
@@ -10,7 +10,7 @@ import { FileError, parseSource, type SourceFile } from '../schema/source.ts'
 import { problemsOf, safeParse } from '../schema/validation.ts'
 import type { YamlLimits } from '../schema/yaml-text.ts'
 import { readDocument, yamlText } from './document.ts'
-import { blobFolder, isCassetteName } from './names.ts'
+import { blobFolder, isBeside, isCassetteName } from './names.ts'
 import { EarlierBodies, type ReducedBody, RepeatProblem } from './repeats.ts'
 import type { InteractionDocument } from './schema.ts'
 
@@ -84,6 +84,35 @@ export function readStored(file: string): StoredCassette {
 /** Whether a text begins like a cassette of ours, of whatever version. */
 const isCassette = (text: string): boolean =>
   /^(?:\ufeff?(?:#[^\n]*|---(?:[ \t]+#[^\n]*)?)?\r?\n)*\ufeff?cassette:/.test(text)
+
+/** Bytes of a file that show whether it is a cassette. */
+const BEGINNING = 4_096
+
+/**
+ * The names of the cassettes in a folder, in order, without recordings beside them, files of others and `except`. Only
+ * their beginnings are read, since there may be thousands.
+ */
+export function cassetteNamesIn(folder: string, except: ReadonlySet<string>): string[] {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.yaml') && !isBeside(name) && !except.has(name))
+    .filter((name) => isCassette(beginningOf(join(folder, name))))
+    .sort()
+}
+
+/** The beginning of a file; empty if it cannot be read. */
+function beginningOf(file: string): string {
+  let descriptor: number | undefined
+  try {
+    descriptor = openSync(file, 'r')
+    const bytes = Buffer.alloc(BEGINNING)
+    return bytes.toString('utf8', 0, readSync(descriptor, bytes))
+  } catch {
+    return ''
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor)
+  }
+}
 
 function fileText(file: string): string {
   let bytes: Buffer

@@ -200,6 +200,42 @@ test('record --only: renews one cassette and replays the others', async () => {
   ])
 })
 
+test('exec --replay: names the cassettes that no session used, without failing', async () => {
+  const all = join(folder.path, 'all')
+  const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g/h']
+  const each =
+    (sessions: readonly string[]): Program =>
+    async (surroundings) => {
+      for (const session of sessions) await sending(['hello'], { session })(surroundings)
+      return 0
+    }
+  await executed(each(names), { record: all })
+  writeFileSync(join(all, 'a~failed.yaml'), readFileSync(join(all, 'a.yaml')))
+  writeFileSync(join(all, 'notes.yaml'), 'about: these cassettes\n')
+  const unused = ['b.yaml', 'c.yaml', 'd.yaml', 'e.yaml', 'f.yaml', expect.stringMatching(/^g-h~[0-9a-f]{12}\.yaml$/)]
+
+  const one = await executed(each(['a']), { replay: all, strict: true })
+  expect(one.code).toBe(0)
+  expect(one.run.cassettes?.unused_cassettes).toEqual(unused)
+  expect(one.text.match(/unused/g)).toHaveLength(1)
+  expect(one.text).toContain(
+    `unused        6 cassettes in ${all} were not used by any session: b.yaml, c.yaml, d.yaml, e.yaml, f.yaml and 1 more`,
+  )
+  const every = await executed(each(names), { replay: all })
+  expect(every.run.cassettes?.unused_cassettes).toEqual([])
+  expect(every.text).not.toContain('unused')
+  const most = await executed(each(names.slice(1)), { replay: all })
+  expect(most.text).toContain(`unused        1 cassette in ${all} was not used by any session: a.yaml`)
+  // Its cassette is used, although it has no such request.
+  const missed = await executed(sending(['other'], { session: 'a' }), { replay: all })
+  expect(missed.run.cassettes?.unused_cassettes).toEqual(unused)
+  // Renewing one replays the others.
+  const renewed = await executed(each(['a']), { record: all, only: ['a'] })
+  expect(renewed.run.cassettes?.unused_cassettes).toEqual(unused)
+  const recorded = await executed(each(['a']), { record: all })
+  expect(recorded.run.cassettes?.unused_cassettes).toEqual([])
+})
+
 test('record: fails when a cassette stays incomplete', async () => {
   const late = join(folder.path, 'late')
   const replacing: Program = async (surroundings) => {
