@@ -23,6 +23,7 @@ import {
 } from './app/answer.ts'
 import { balancerNotes } from './app/balancer-notes.ts'
 import { allowedPage, checkOrigin } from './app/origins.ts'
+import { createRefusedCallLog } from './app/refused-calls.ts'
 import type { App, AppDeps } from './app/types.ts'
 import { compatApiOf, compatApis } from './compat/index.ts'
 import type { ConnectionFinder } from './contract/core/connection.ts'
@@ -116,7 +117,16 @@ const inspecting =
 /** The application over its dependencies. */
 export function createApp(deps: AppDeps): App {
   const { access, sessions } = deps
+  const refused = createRefusedCallLog()
   const sessionOf = (request: Request, looks = false) => {
+    try {
+      return findSession(request, looks)
+    } catch (error) {
+      if (isCalled(pathIn(request.url))) refused.note(request, error)
+      throw error
+    }
+  }
+  const findSession = (request: Request, looks: boolean) => {
     const name = sessionName(request, tokenOf(request))
     if (looks) return deps.gateway.runs.enter(sessions.peek(name))
     const session = sessions.get(name)
@@ -186,5 +196,6 @@ export function createApp(deps: AppDeps): App {
       await sessions.turn?.(name)
       return verdicts().judge(deps.gateway.runs.enter(sessions.peek(name)), options)
     },
+    refused: refused.all,
   }
 }

@@ -85,6 +85,7 @@ export function readConfig(flags: Record<string, unknown>, environment: Environm
   const usual = isOnCassettes && !settingFor('backend') ? 'forward' : (config.backend as BackendName)
   const isOffline = config.replay !== undefined && config.record === undefined && config.on_miss === 'error'
   config.forwarding = readForwarding({ section, backend: usual, environment, isOffline })
+  refuseIdleBackend(config as Config, flags, { replay: settingFor('replay'), backend: settingFor('backend') })
   const { otlp, otlp_content: content } = config as Pick<Config, 'otlp' | 'otlp_content'>
   config.telemetry = otlp === undefined ? undefined : telemetry().readTelemetry(otlp, content, environment)
   config.addresses = [
@@ -108,6 +109,24 @@ function refuseBoth({ record, replay }: Config): void {
   if (record === undefined || replay === undefined) return
   throw new ConfigError(
     '--record and --replay exclude each other: --replay DIR --on-miss record records only what is missing',
+  )
+}
+
+/** Only calls that would go to a provider are recorded or replayed, and a replay forwards none of them. */
+function refuseIdleBackend(
+  { forwarding, record }: Config,
+  flags: Record<string, unknown>,
+  { replay, backend }: Record<'replay' | 'backend', SettingValue | undefined>,
+): void {
+  if (replay && forwarding.isOffline && flags.backend === 'forward') {
+    throw new ConfigError(
+      `${replay.source} and --backend forward exclude each other: leave out --backend to replay, or ${replay.source} to call providers; --on-miss forward calls them for requests that were not recorded`,
+    )
+  }
+  const isTyped = flags.record !== undefined || flags.replay !== undefined
+  if (!backend || !isTyped || forwarding.upstreams.length > 0) return
+  throw new ConfigError(
+    `${backend.source}${quoteSetting(backend.value)} lets no call reach a provider, so nothing would be ${record === undefined ? 'replayed' : 'recorded'}: leave it out, or set 'backend: forward' for a provider in understudy.yaml`,
   )
 }
 

@@ -7,6 +7,7 @@ import type { ControlDeps, JudgeOptions, ServerInfo } from '../control/types.ts'
 import type { AskModel } from '../gateway/ask.ts'
 import type { Gateway } from '../gateway/types.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
+import type { RefusedCalls } from './refused-calls.ts'
 import type { UnknownPathLog } from './unknown-paths.ts'
 
 /** The dependencies of the routes. */
@@ -65,4 +66,6 @@ export interface App {
    * @throws ApiError for an invalid session name
    */
   judge(session: string, options: JudgeOptions): Promise<Verification>
+  /** Calls that reached no session, by the code of their error. */
+  refused(): RefusedCalls[]
 }

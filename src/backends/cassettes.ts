@@ -1,8 +1,8 @@
 // Records what providers send, and replays it in their place: which session does what, and what came of it.
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 import { cassetteFile, renewalCommand } from '../cassettes/names.ts'
-import { readCassette } from '../cassettes/read.ts'
+import { cassetteNamesIn, readCassette } from '../cassettes/read.ts'
 import { createRedactor, pathRule, type Redactor } from '../cassettes/redact.ts'
 import type { RunEnd } from '../cassettes/session-recording.ts'
 import type { Backend } from '../contract/core/backend.ts'
@@ -188,6 +188,8 @@ export function createCassettes(options: CassetteOptions) {
         folder,
         graded: sessions.some(({ replayed }) => Object.keys(replayed?.weak ?? {}).length > 0),
         unmatched_paths: redaction.paths.filter((path) => ofRecorded.length > 0 && !matched.has(pathRule(path))),
+        unused_cassettes:
+          replay === undefined ? [] : cassetteNamesIn(folder, new Set(sessions.map(({ file }) => basename(file)))),
         sessions,
       }
     },

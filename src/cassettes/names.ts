@@ -49,5 +49,8 @@ export const besideFile = (file: string, state: 'incomplete' | 'failed'): string
 /** Whether a file is one of those. */
 export const isBeside = (file: string): boolean => /~(?:incomplete|failed)\.yaml$/.test(file)
 
+/** Whether only a cassette has such a name: one of those, or that of a session with a checksum. */
+export const isCassetteName = (file: string): boolean => isBeside(file) || /~[0-9a-f]{12}\.yaml$/.test(file)
+
 /** The folder of binary bodies, which are named by their checksums. */
 export const blobFolder = (folder: string): string => join(folder, 'blobs')

@@ -65,6 +65,7 @@ const WORDS: readonly (readonly [word: string, rest: string])[] = [
     ...['password', 'passphrase', 'passcode', 'passwort', 'wachtwoord', 'pin', 'pin code', 'secret', 'secret key'],
     ...['api key', 'access key', 'token'],
   ].map((word) => [word, `${SPACE}(?:is|was)`] as const),
+  ['identified', `${SPACE}(?:by|with|via)`],
 ]
 
 /** The number of two characters, regardless of their case. */
@@ -235,7 +236,12 @@ const isLetter = (code: number): boolean => (code | 32) >= 97 && (code | 32) <= 
 /** Digits of the shortest number that is found, and what may stand between two of them. */
 const MIN_DIGITS = 7
 const MAX_GAP = 4
-const isInNumber = tableOf((character) => '-. ()/\\'.includes(character))
+const isInNumber = new Uint8Array(0x2213)
+for (const character of '-. ()/\\') isInNumber[character.charCodeAt(0)] = 1
+/** Other spaces and hyphens between the groups of a card, and the bytes of UTF-8 that they consist of. */
+const FOREIGN_GAPS = '\u00a0\u2009\u202f\u2010\u2011\u2012\u2013\u2014\u2015\u2212'
+for (const text of [FOREIGN_GAPS, Buffer.from(FOREIGN_GAPS).toString('latin1')])
+  for (let at = 0; at < text.length; at++) isInNumber[text.charCodeAt(at)] = 1
 /** The times of responses, which are not telephone numbers. */
 const CREATED = /(?<="created(?:_at)?": ?)\d{10}(?=[,}])/y
 
@@ -274,10 +280,22 @@ const MAX_NAME = 80
 const isInName = tableOf((character) => character <= ' ' || /[\w.-]/.test(character))
 const SECRET_ACCESS_KEY = /secret_?access_?key$/i
 
+const endsName = (text: string, last: number): boolean =>
+  last > 0 && isNameEnd[pairOf(text.charCodeAt(last - 1), text.charCodeAt(last))] === 1
+
+/** The position before the number at the end of a name, as in `password_2`. */
+function skipNumber(text: string, last: number): number {
+  let at = last
+  while (last - at < MAX_NAME_DIGITS && isDigit(text.charCodeAt(at))) at--
+  return at < last && '_-'.includes(text.charAt(at)) ? at - 1 : at
+}
+const MAX_NAME_DIGITS = 3
+
 /** Whether a colon follows a name that may be that of a secret. */
 function followsName(text: string, colon: number): boolean {
   const last = skipSpace(text, colon - 1)
-  if (last < 1 || isNameEnd[pairOf(text.charCodeAt(last - 1), text.charCodeAt(last))] !== 1) return false
+  const end = isDigit(text.charCodeAt(last)) && !endsName(text, last) ? skipNumber(text, last) : last
+  if (!endsName(text, end)) return false
   let start = last
   while (start > 0 && last - start < MAX_NAME && isInName[text.charCodeAt(start - 1)] === 1) start--
   // White space that is escaped is part of a name, too.

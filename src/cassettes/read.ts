@@ -1,5 +1,5 @@
 // Reads cassettes strictly: a problem has the file, the line and what was expected there.
-import { readFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { CASSETTE_FORMAT, type Cassette, type CassetteHeader, type Interaction } from '../contract/core/cassette.ts'
 import { sha256 } from '../lib/ids.ts'
@@ -10,7 +10,7 @@ import { FileError, parseSource, type SourceFile } from '../schema/source.ts'
 import { problemsOf, safeParse } from '../schema/validation.ts'
 import type { YamlLimits } from '../schema/yaml-text.ts'
 import { readDocument, yamlText } from './document.ts'
-import { blobFolder } from './names.ts'
+import { blobFolder, isBeside, isCassetteName } from './names.ts'
 import { EarlierBodies, type ReducedBody, RepeatProblem } from './repeats.ts'
 import type { InteractionDocument } from './schema.ts'
 
@@ -84,6 +84,35 @@ export function readStored(file: string): StoredCassette {
 /** Whether a text begins like a cassette of ours, of whatever version. */
 const isCassette = (text: string): boolean =>
   /^(?:\ufeff?(?:#[^\n]*|---(?:[ \t]+#[^\n]*)?)?\r?\n)*\ufeff?cassette:/.test(text)
+
+/** Bytes of a file that show whether it is a cassette. */
+const BEGINNING = 4_096
+
+/**
+ * The names of the cassettes in a folder, in order, without recordings beside them, files of others and `except`. Only
+ * their beginnings are read, since there may be thousands.
+ */
+export function cassetteNamesIn(folder: string, except: ReadonlySet<string>): string[] {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.yaml') && !isBeside(name) && !except.has(name))
+    .filter((name) => isCassette(beginningOf(join(folder, name))))
+    .sort()
+}
+
+/** The beginning of a file; empty if it cannot be read. */
+function beginningOf(file: string): string {
+  let descriptor: number | undefined
+  try {
+    descriptor = openSync(file, 'r')
+    const bytes = Buffer.alloc(BEGINNING)
+    return bytes.toString('utf8', 0, readSync(descriptor, bytes))
+  } catch {
+    return ''
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor)
+  }
+}
 
 function fileText(file: string): string {
   let bytes: Buffer
@@ -295,7 +324,9 @@ const EXPECTED = `a cassette of Understudy begins with 'cassette: ${CASSETTE_FOR
 export class ForeignFileError extends FileError {}
 
 function foreign(file: string, text: string): FileError {
-  if (text.trim() === '') return new FileError(`${file}:1: the file is empty: ${EXPECTED}`)
+  const empty = `${file}:1: the file is empty: ${EXPECTED}; delete the file and record it again`
+  if (text.trim() === '') return new FileError(empty)
+  if (isBlank(text)) return new ForeignFileError(empty)
   const value = foreignValue(file, text)
   const what = FOREIGN.find(([, is]) => isObject(value) && is(value))?.[0]
   return new ForeignFileError(`${file}:1: the file is ${what ?? 'not a cassette'}: ${EXPECTED}`)
@@ -312,14 +343,27 @@ function foreignValue(file: string, text: string): unknown {
   }
 }
 
+/** Whether a text has nothing but comments and marks of documents. */
+const isBlank = (text: string): boolean => !/^[^\S\n]*(?!---\s*$)[^\s#]/m.test(text)
+
 /** A fast test: fields of which the recordings of other programs have one. */
 const FOREIGN_FIELD = /(?:^|["{,\s])"?(?:http_interactions|interactions|_recordingName|fixtures|log)"?\s*:/
 /**
- * Whether a file must be a cassette: by what it begins with, by its folder, or because another program recorded it, so
- * that `readCassette` explains which.
+ * Whether a file must be a cassette: by what it begins with, by its folder, because another program recorded it, so that
+ * `readCassette` explains which, or by the name of an empty one.
  */
 export const isRecording = (file: string, text: string): boolean =>
-  isCassette(text) || basename(dirname(file)) === 'cassettes' || (FOREIGN_FIELD.test(text) && isForeign(file, text))
+  isCassette(text) ||
+  basename(dirname(file)) === 'cassettes' ||
+  (FOREIGN_FIELD.test(text) && isForeign(file, text)) ||
+  (isCassetteName(file) && isBlank(text))
+
+/** The files that must be cassettes: those that `isRecording` finds, and empty ones beside them. */
+export function recordingsIn<File extends { path: string; text: string }>(files: readonly File[]): Set<File> {
+  const found = files.filter(({ path, text }) => isRecording(path, text))
+  const folders = new Set(found.map(({ path }) => dirname(path)))
+  return new Set([...found, ...files.filter(({ path, text }) => folders.has(dirname(path)) && isBlank(text))])
+}
 
 function isForeign(file: string, text: string): boolean {
   const value = foreignValue(file, text)

@@ -52,7 +52,7 @@ export const fieldPlace = (name: string): Place => ({ name, path: () => [name] }
 export function rewriteBody(view: TextView, rewriting: Rewriting, isStream = isEventText(view.text)): void {
   if (rewriting.keeps(view.text, isStream)) return
   if (isStream) rewriteEvents(view, rewriting)
-  else if (FORM.test(view.text)) rewriteParameters(view, rewriting, 0, true)
+  else if (FORM.test(view.text)) rewriteParameters(view, rewriting, 0, FORM_PARAMETER)
   else rewriteText(view, rewriting, NOWHERE)
 }
 
@@ -82,7 +82,7 @@ export function rewrittenAddress(address: string, rewriting: Rewriting): string 
   const query = address.indexOf('?')
   const end = query < 0 ? address.length : query
   rewriteText(percentView(edited, 0, end), rewriting, NOWHERE, 1)
-  if (query >= 0) rewriteParameters(rangeView(edited, query, address.length), rewriting, 0)
+  if (query >= 0) rewriteParameters(rangeView(edited, query, address.length), rewriting, 0, ADDRESS_PARAMETER)
   return edited.result()
 }
 
@@ -162,6 +162,8 @@ class NotedView implements TextView {
 /** `?name=value` in a URL, and `name=value` in a form. */
 const PARAMETER_START = /[?&#][\w.~%[\]-]+=/
 const PARAMETER = /[?&#]([\w.~%[\]-]{1,100})=([^&#\s"'<>\\]*)/g
+/** The same where the whole text is a URL: few programs encode an apostrophe. */
+const ADDRESS_PARAMETER = /[?&#]([\w.~%[\]-]{1,100})=([^&#\s"<>\\]*)/g
 const FORM_PARAMETER = /(?:^|&)([\w.%+*-]{1,100})=([^&]*)/g
 
 /** What ends a sentence, a list or a link in a text, and not the URL in front of it. */
@@ -173,10 +175,9 @@ function withoutPunctuation(value: string): string {
   return value.slice(0, length)
 }
 
-function rewriteParameters(view: TextView, rewriting: Rewriting, depth: number, isForm = false): void {
-  for (const { 0: all, 1: name = '', 2: written = '', index } of view.text.matchAll(
-    isForm ? FORM_PARAMETER : PARAMETER,
-  )) {
+function rewriteParameters(view: TextView, rewriting: Rewriting, depth: number, pattern = PARAMETER): void {
+  const isForm = pattern === FORM_PARAMETER
+  for (const { 0: all, 1: name = '', 2: written = '', index } of view.text.matchAll(pattern)) {
     const value = isForm ? written : withoutPunctuation(written)
     if (value === '') continue
     const start = index + all.length - written.length

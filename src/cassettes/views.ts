@@ -151,16 +151,14 @@ export const bytesAsText = (bytes: Uint8Array): string => Buffer.prototype.toStr
 
 /** The UTF-8 text of bytes that are one character each. Invalid bytes stay as they are. */
 export function utf8View(parent: TextView): TextView {
-  if (!NOT_ASCII.test(parent.text)) return parent
+  const encode = (by: string) => Buffer.from(by).toString('latin1')
+  if (!NOT_ASCII.test(parent.text))
+    return { text: parent.text, replace: (from, to, by) => parent.replace(from, to, encode(by)) }
   const { text, offsets } = decodeUtf8(Buffer.from(parent.text, 'latin1'))
   return {
     text,
     replace: (from, to, by) =>
-      parent.replace(
-        offsets[from] ?? parent.text.length,
-        offsets[to] ?? parent.text.length,
-        Buffer.from(by).toString('latin1'),
-      ),
+      parent.replace(offsets[from] ?? parent.text.length, offsets[to] ?? parent.text.length, encode(by)),
   }
 }
 const NOT_ASCII = /[\x80-\xff]/

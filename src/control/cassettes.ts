@@ -1,5 +1,5 @@
 // GET /_understudy/cassettes: what is recorded and replayed.
-import { CassetteReport } from '../contract/core/cassette-report.ts'
+import { CassetteReport, NO_CASSETTES } from '../contract/core/cassette-report.ts'
 import type { Route } from '../contract/core/route.ts'
 import { type ControlDeps, controlRoute } from './types.ts'
 
@@ -11,8 +11,8 @@ export const cassettesRoute = ({ about }: Pick<ControlDeps, 'about'>): Route =>
     operationId: 'getCassettes',
     summary: 'Cassettes',
     description:
-      'What was recorded and replayed since the start, by session: interactions, misses, interactions that no request has used, applied rules for volatile fields, and redactions. Empty without --record and --replay.',
+      'What was recorded and replayed since the start, by session: interactions, misses, interactions that no request has used, cassettes that no session has used, applied rules for volatile fields, and redactions. Empty without --record and --replay.',
     response: CassetteReport,
     answerName: 'Cassettes',
-    handle: () => about.cassettes?.report() ?? { folder: null, graded: false, unmatched_paths: [], sessions: [] },
+    handle: () => about.cassettes?.report() ?? NO_CASSETTES,
   })

@@ -35,6 +35,8 @@ interface Pattern {
   valid?(found: string, validator: Validator): boolean
 }
 
+/** Spaces and hyphens between the groups of a number, also as word processors and web pages write them. */
+const GAP = String.raw`[ \u00a0\u2009\u202f\-\u2010-\u2015\u2212]`
 const bare = (text: string) => text.replace(/[ .-]/g, '')
 const taxId = (locale: string) => (found: string, validator: Validator) => validator.isTaxID(bare(found), locale)
 const SSN = 'a US social security number'
@@ -58,8 +60,11 @@ const PATTERNS: readonly Pattern[] = [
   {
     // Beside other numbers, such as the date and the code of the card: in the groups that cards have.
     kind: 'a credit card number',
-    pattern: /(?<![\w.-])(?=(\d{13,19}|\d{4}(?:[ -]\d{4}){3}|\d{4}[ -]\d{6}[ -]\d{4,5})(?!\w|\.\d))/g,
-    valid: (found, validator) => validator.isCreditCard(found),
+    pattern: new RegExp(
+      String.raw`(?<![\w.-])(?=(\d{13,19}|\d{4}(?:${GAP}\d{4}){3}|\d{4}${GAP}\d{6}${GAP}\d{4,5})(?!\w|\.\d))`,
+      'g',
+    ),
+    valid: (found, validator) => validator.isCreditCard(found.replace(/\D/g, '')),
   },
   {
     kind: 'an IP address',

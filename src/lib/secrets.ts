@@ -385,6 +385,8 @@ export function namedSecret(name: string, value: string): string | undefined {
     : undefined
 }
 const PHONE = 'phone'
+/** The number behind a name of which there are several: `password2`, `API_KEY_1`. `Auth0` is a company. */
+const NAME_NUMBER = /(?<!auth)[_-]?\d{1,3}$/i
 const MAX_NAME_LENGTH = 80
 const MAX_TOKEN_LENGTH = 4_096
 
@@ -400,12 +402,22 @@ function kindOfName(name: string): string {
   if (name.length > MAX_NAME_LENGTH) return ''
   const cached = nameKinds.get(name)
   if (cached !== undefined) return cached
-  const words = wordsOf(name)
-  const found = NAME_KINDS.find(([, form]) => form.test(words))?.[0]
-  const kind = found ?? (AMBIGUOUS.test(words) ? 'ambiguous' : PHONE_NAME.test(words) ? PHONE : '')
+  const kind = kindOfWords(wordsOf(name)) || kindOfNumbered(name)
   if (nameKinds.size >= MAX_NAME_KINDS) nameKinds.clear()
   nameKinds.set(name, kind)
   return kind
+}
+
+function kindOfWords(words: string): string {
+  const found = NAME_KINDS.find(([, form]) => form.test(words))?.[0]
+  return found ?? (AMBIGUOUS.test(words) ? 'ambiguous' : PHONE_NAME.test(words) ? PHONE : '')
+}
+
+/** The kind of a name with a number behind it. Numbered pins are those of a circuit. */
+function kindOfNumbered(name: string): string {
+  if (!NAME_NUMBER.test(name)) return ''
+  const kind = kindOfWords(wordsOf(name.replace(NAME_NUMBER, '')))
+  return kind === 'pin' ? '' : kind
 }
 
 /** Query parameters whose values are always secret. */
@@ -421,7 +433,7 @@ export const secretParameter = (name: string, value: string): string | undefined
  * elsewhere is a part of it where a word without another name follows: `password: Tr0ub4dor&3`.
  */
 const ASSIGNED =
-  /(?<![\w-])([\w-]{0,40}(?:passw(?:or)?d|passphrase|passcode|pwd|pass|passwort|wachtwoord|secret|credential|connectionstring|key|key_?id|key_base|token|authorization|cookie)(?:_confirmation|_again)?)\\{0,8}["'`]?(?:\](?=\s{0,8}=)|\*\*)?\s{0,8}(:=|=>|[=:])(?:\*\*)?\s{0,8}(?:(["'`])((?:(?!\3)[^\\\n\0]|\\[^\n]){1,512})|(\\{1,8}["'`])((?:(?!\5)(?:[^\\\n\0]|\\{1,256}[^\\\n\0])){1,512})|((?:[^\s"'`,;&)}\]<>\0\\]|[&)}\]](?=[\w!@#$%^*?+~-][^\s"'`=:,;<>\0\\]{0,64}(?!\S))){1,4096}))/dgi
+  /(?<![\w-])([\w-]{0,40}(?:passw(?:or)?d|passphrase|passcode|pwd|pass|passwort|wachtwoord|secret|credential|connectionstring|key|key_?id|key_base|token|authorization|cookie)(?:_confirmation|_again)?(?:[_-]?\d{1,3})?)\\{0,8}["'`]?(?:\](?=\s{0,8}=)|\*\*)?\s{0,8}(:=|=>|[=:])(?:\*\*)?\s{0,8}(?:(["'`])((?:(?!\3)[^\\\n\0]|\\[^\n]){1,512})|(\\{1,8}["'`])((?:(?!\5)(?:[^\\\n\0]|\\{1,256}[^\\\n\0])){1,512})|((?:[^\s"'`,;&)}\]<>\0\\]|[&)}\]](?=[\w!@#$%^*?+~-][^\s"'`=:,;<>\0\\]{0,64}(?!\S))){1,4096}))/dgi
 /** The groups of its values: in quotation marks, in escaped ones, and without. */
 const BARE = 7
 const VALUES = [4, 6, BARE]
@@ -448,6 +460,33 @@ function assignedIn(text: string): SecretFound[] {
 /** `the password is hunter2`. */
 const SPOKEN =
   /\b(?:password|passphrase|passcode|passwort|wachtwoord|pin|pin code|secret|secret key|api key|access key|token)\s{1,4}(?:is|was|ist):?\s{1,4}(?:now\s{1,4})?["'`]?([^\s"'`,;<>\0]{4,256})/dgi
+
+/**
+ * `IDENTIFIED BY 'x'` of SQL, also with the name of a plugin, or a hash in place of the password. A quotation mark inside is doubled or escaped.
+ * Oracle needs none.
+ */
+const IDENTIFIED =
+  /\bIDENTIFIED\s{1,4}(?:(?:WITH|VIA)\s{1,4}[^\s\0]{1,64}\s{1,4}(?:BY|AS|USING)|BY)\s{1,4}(?:(?:PASSWORD|VALUES)\s{1,4})?(?:(["'`])((?:(?!\1)[^\\\n\0]|\\[^\n]|\1\1){1,512})|(\\{1,8}["'`])((?:(?!\3)(?:[^\\\n\0]|\\{1,256}[^\\\n\0])){1,512})|(?!RANDOM\b)([^\s"'`,;()\\\0]{1,512}))/dgi
+/** What stands before it in a statement: the user. In a sentence, something may be identified by a field, too. */
+const SQL_USER =
+  /\b(?:create|alter)\s{1,4}(?:user|role)\s{1,4}(?:if\s{1,4}(?:not\s{1,4})?exists\s{1,4})?\S{1,128}\s{1,4}$|\bgrant\s[^;]{1,160}\sto\s{1,4}\S{1,64}\s{1,4}$|,\s{0,4}["'`]\S{1,128}\s{1,4}$/i
+const MAX_STATEMENT = 256
+
+function identifiedIn(text: string): SecretFound[] {
+  const found: SecretFound[] = []
+  for (const match of text.matchAll(IDENTIFIED)) {
+    const { 0: whole, index, indices } = match
+    const group = [2, 4].find((one) => match[one] !== undefined) ?? 5
+    const value = match[group] ?? ''
+    const isUpper = whole.startsWith('IDENTIFIED')
+    const isSql = isUpper || SQL_USER.test(text.slice(Math.max(0, index - MAX_STATEMENT), index))
+    // Without quotation marks, a word of a sentence may follow.
+    const isValue = group !== 5 || isUpper || hasDigit(value)
+    const [start, end] = indices?.[group] ?? [0, 0]
+    if (isSql && isValue && mayBeSecret(value)) found.push({ start, end, kind: 'password' })
+  }
+  return found
+}
 
 /** Elements of XML that are named as a secret. */
 function elementsIn(text: string): SecretFound[] {
@@ -505,6 +544,7 @@ const SEARCHES: readonly ((text: string) => SecretFound[])[] = [
     (value) => /[^a-z]/.test(value) && mayBeSecret(value),
   ),
   search('password', SPOKEN, ' ', (value) => hasDigit(value) && mayBeSecret(value)),
+  identifiedIn,
   elementsIn,
   assignedIn,
 ]

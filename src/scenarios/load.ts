@@ -174,6 +174,8 @@ function idleReason(rule: Rule, states: Set<string | undefined>): string | undef
   const { calls, every, first = every ?? 1, probability, requires, schedule } = rule.when
   if (probability === 0) return 'its probability is 0'
   if (calls?.[1] === 0) return 'calls are counted from 1'
+  if (rule.match.attempt?.[1] === 0) return 'attempts are counted from 1'
+  if (rule.match.iteration?.[1] === 0) return 'iterations are counted from 1'
   if (calls && every && lastSelected(calls[1], every, first) < Math.max(calls[0], first))
     return `'every: ${every}, first: ${first}' selects no call from ${calls[0]} to ${calls[1]}`
   if (requires !== undefined && !states.has(requires)) {

@@ -200,6 +200,42 @@ test('record --only: renews one cassette and replays the others', async () => {
   ])
 })
 
+test('exec --replay: names the cassettes that no session used, without failing', async () => {
+  const all = join(folder.path, 'all')
+  const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g/h']
+  const each =
+    (sessions: readonly string[]): Program =>
+    async (surroundings) => {
+      for (const session of sessions) await sending(['hello'], { session })(surroundings)
+      return 0
+    }
+  await executed(each(names), { record: all })
+  writeFileSync(join(all, 'a~failed.yaml'), readFileSync(join(all, 'a.yaml')))
+  writeFileSync(join(all, 'notes.yaml'), 'about: these cassettes\n')
+  const unused = ['b.yaml', 'c.yaml', 'd.yaml', 'e.yaml', 'f.yaml', expect.stringMatching(/^g-h~[0-9a-f]{12}\.yaml$/)]
+
+  const one = await executed(each(['a']), { replay: all, strict: true })
+  expect(one.code).toBe(0)
+  expect(one.run.cassettes?.unused_cassettes).toEqual(unused)
+  expect(one.text.match(/unused/g)).toHaveLength(1)
+  expect(one.text).toContain(
+    `unused        6 cassettes in ${all} were not used by any session: b.yaml, c.yaml, d.yaml, e.yaml, f.yaml and 1 more`,
+  )
+  const every = await executed(each(names), { replay: all })
+  expect(every.run.cassettes?.unused_cassettes).toEqual([])
+  expect(every.text).not.toContain('unused')
+  const most = await executed(each(names.slice(1)), { replay: all })
+  expect(most.text).toContain(`unused        1 cassette in ${all} was not used by any session: a.yaml`)
+  // Its cassette is used, although it has no such request.
+  const missed = await executed(sending(['other'], { session: 'a' }), { replay: all })
+  expect(missed.run.cassettes?.unused_cassettes).toEqual(unused)
+  // Renewing one replays the others.
+  const renewed = await executed(each(['a']), { record: all, only: ['a'] })
+  expect(renewed.run.cassettes?.unused_cassettes).toEqual(unused)
+  const recorded = await executed(each(['a']), { record: all })
+  expect(recorded.run.cassettes?.unused_cassettes).toEqual([])
+})
+
 test('record: fails when a cassette stays incomplete', async () => {
   const late = join(folder.path, 'late')
   const replacing: Program = async (surroundings) => {
@@ -220,6 +256,19 @@ test.each([
   [['record', '--out', ''], '--out must be a folder, got ""'],
   [['record', '--only', 'a', '--out', 'no-such-folder'], '--out "no-such-folder" is not a folder'],
   [['exec', '--record', 'a', '--replay', 'b'], '--record and --replay exclude each other'],
+  [
+    ['exec', '--replay', '.', '--backend', 'forward'],
+    '--replay and --backend forward exclude each other: leave out --backend to replay, or --replay to call providers',
+  ],
+  [
+    ['explore', '--replay', '.', '--backend', 'forward', '--on-miss', 'error'],
+    '--on-miss forward calls them for requests that were not recorded',
+  ],
+  [
+    ['exec', '--replay', '.', '--backend', 'fixture'],
+    '--backend "fixture" lets no call reach a provider, so nothing would be replayed: leave it out',
+  ],
+  [['record', '--backend', 'fixture'], 'so nothing would be recorded: leave it out'],
   [['exec', '--replay', 'no-such-folder'], '--replay "no-such-folder" is not a folder'],
   [['exec', '--replay', '.', '--on-miss', 'synthesize'], 'a generated response would be taken for a recorded one'],
   [['exec', '--replay', '.', '--speed', 'fast'], '--speed must be real, instant, or a factor such as 10, got "fast"'],
@@ -236,6 +285,22 @@ test.each([
   const { code, stderr } = await runCommand([...args, '--', 'true'])
   expect(stderr).toContain(message)
   expect(code).toBe(2)
+})
+
+test('exec --replay: allows --backend where something is left for it to do', () => {
+  const read = (flags: Record<string, unknown>, environment = {}) =>
+    readConfig({ config: settings, ...flags }, environment)
+  for (const onMiss of ['forward', 'record'])
+    expect(read({ replay: cassettes, on_miss: onMiss, backend: 'forward' }).forwarding.isOffline).toBe(false)
+  // The variable may be for other commands.
+  expect(read({ replay: cassettes }, { UNDERSTUDY_BACKEND: 'forward' }).forwarding.isOffline).toBe(true)
+  expect(() => read({ backend: 'forward' }, { UNDERSTUDY_REPLAY: cassettes })).toThrow(
+    'UNDERSTUDY_REPLAY and --backend forward exclude each other',
+  )
+  const mixed = join(folder.path, 'mixed.yaml')
+  writeFileSync(mixed, 'backend: fixture\nproviders:\n  openai: { backend: forward }\n')
+  const { upstreams } = readConfig({ config: mixed, replay: cassettes }, {}).forwarding
+  expect(upstreams.map(({ name }) => name)).toEqual(['openai'])
 })
 
 test('record --doctor: does not call runs with different requests the same', async () => {

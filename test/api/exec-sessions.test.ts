@@ -4,6 +4,7 @@ import { runLines } from '../../src/cli/print/report.ts'
 import { plainLines } from '../support/cli.ts'
 import { play } from '../support/exec.ts'
 import { client } from '../support/in-process.ts'
+import type { Program } from '../support/programs/surroundings.ts'
 
 /** Two refusals in each session. */
 const BURST = `
@@ -40,6 +41,47 @@ describe.concurrent('sessions under exec', () => {
     const { code, run: played } = await play(client('openai', 'sessions', '120'), BURST)
     expect(played.sessions.map(({ calls }) => calls)).toEqual(Array.from({ length: 120 }, () => 3))
     expect(code).toBe(0)
+  })
+
+  const calling =
+    (...sessions: string[]): Program =>
+    async ({ env, fetch }) => {
+      for (const session of sessions)
+        await fetch(`${env.OPENAI_BASE_URL}/chat/completions`, {
+          method: 'POST',
+          headers: {
+            authorization: `Bearer ${env.OPENAI_API_KEY}`,
+            'content-type': 'application/json',
+            'x-understudy-session': session,
+          },
+          body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Hi' }] }),
+        })
+      return 0
+    }
+
+  test('are no sessions with an invalid name: its calls are counted, and the run is inconclusive', async () => {
+    for (const others of [[], ['fine']]) {
+      const { code, run } = await play(calling(...others, 'a!b', 'c d', 'a!b'))
+      expect(run.refused).toEqual([
+        { code: 'invalid_session', message: expect.stringContaining('session name "a!b" must be 1 to 110'), count: 3 },
+      ])
+      expect([code, run.verdict]).toEqual([3, 'inconclusive'])
+      expect(run.inconclusive).toContainEqual(
+        expect.stringMatching(/^3 calls reached no session: session name "a!b" must/),
+      )
+      expect(plainLines(runLines(run)).join('\n')).toContain(
+        '  refused       3 calls reached no session: session name "a!b" must be 1 to 110',
+      )
+      expect(run.sessions.map(({ calls }) => calls)).toEqual([others.length])
+    }
+    expect((await play(calling('fine'))).run.refused).toEqual([])
+  })
+
+  test('are refused beyond --max-sessions, and their calls counted', async () => {
+    const { run } = await play(calling('a', 'b', 'b'), undefined, { maxSessions: 3 })
+    expect(run.refused).toEqual([
+      { code: 'session_limit', message: expect.stringContaining('as many as --max-sessions allows'), count: 2 },
+    ])
   })
 
   test('are listed first when they failed, and one failure gives exit code 3', async () => {

@@ -10,7 +10,7 @@ const subjects = fixtureSubjects
 const reply = 'reply: { content: x }'
 /** A file, and every line that is said of it: where, and its beginning. */
 const mistakes: [string, string, string, [string, string][]][] = [
-  ['an empty file', 'empty.yaml', '', [['1:1', 'the file is empty: write a fixture, or take it away']]],
+  ['an empty file', 'empty.yaml', '', [['1:1', 'the file is empty: write a fixture, or delete the file']]],
   ['a text', 'text.yaml', 'hello', [['1:1', 'the fixture must be an object, got "hello"']]],
   [
     'a missing reply',

@@ -74,6 +74,12 @@ test('clock URL: moves another session with ?session', async () => {
 const mistakes: [string, string, string][] = [
   ['an unknown session', `move('?session=nobody', { advance: '10m' })`, 'nobody'],
   ['an invalid duration', `move('', { advance: 'soon' })`, 'advance'],
+  [
+    'an unknown name in the query',
+    `move('?sesion=a', { advance: '10m' })`,
+    "^'sesion' is not known \\(did you mean 'session'\\?\\); valid: session$",
+  ],
+  ['two sessions', `move('?session=a&session=b', { advance: '10m' })`, "^'session' must be given once, got .*a.*b"],
   ['a page of another origin', `move('', { advance: '10m' }, { origin: 'https://evil.example' })`, 'a page of'],
 ]
 test.each(mistakes)('clock URL: rejects %s with a reason', async (_, call, said) => {

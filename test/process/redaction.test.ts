@@ -69,7 +69,7 @@ const formsOf = (secret: string) => {
 const FORMS = secrets.flatMap((secret) => formsOf(secret).map((form) => ({ secret, form })))
 /** The secrets that a text contains. */
 const leaksIn = (text: string) => FORMS.filter(({ form }) => text.includes(form)).map(({ secret }) => secret)
-/** The secrets that bytes contain; secrets are ASCII, which texts in any of the usual encodings have unchanged. */
+/** The secrets that bytes contain; all but some cards are ASCII, which texts in any of the usual encodings have unchanged. */
 const leaksInBytes = (bytes: Buffer) => FORMS.filter(({ form }) => bytes.includes(form)).map(({ secret }) => secret)
 
 const filesIn = (path: string): string[] =>
@@ -109,7 +109,8 @@ async function makeCalls(url: string): Promise<string[]> {
         headers: {
           'content-type': 'application/json',
           authorization: `Bearer ${CLIENT_KEY}`,
-          'x-note': text.replaceAll('\n', ' '),
+          // A header is ASCII.
+          'x-note': text.replaceAll('\n', ' ').replace(/[^\x20-\x7e]/g, encodeURIComponent),
         },
         body: JSON.stringify({
           model: 'openai/gpt-4o',

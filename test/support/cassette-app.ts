@@ -1,7 +1,7 @@
 // Applications that record and replay a provider of the test.
 import { readForwarding } from '../../src/config/providers.ts'
 import type { Config } from '../../src/config.ts'
-import type { CassetteReport } from '../../src/contract/core/cassette-report.ts'
+import { type CassetteReport, NO_CASSETTES } from '../../src/contract/core/cassette-report.ts'
 import type { Replacements } from '../../src/deps.ts'
 import { createTestApp, type TestApp } from './app.ts'
 import { at, type ProviderEntry } from './forward.ts'
@@ -25,8 +25,7 @@ export function cassetteApp(
   const isOffline = replay !== undefined && record === undefined && onMiss === 'error'
   const forwarding = readForwarding({ section, backend: 'fixture', environment: {}, isOffline })
   const app = createTestApp({ clock: 'real', skip_latency: false, forwarding, ...settings }, undefined, instead)
-  const report = () =>
-    app.understudy.cassettes?.report() ?? { folder: null, graded: false, unmatched_paths: [], sessions: [] }
+  const report = () => app.understudy.cassettes?.report() ?? NO_CASSETTES
   return {
     ...app,
     report,

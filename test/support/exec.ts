@@ -37,16 +37,24 @@ export interface Played {
 export async function play(
   command: readonly string[] | Program,
   scenario?: string,
-  more: Partial<SuiteOptions> & { strict?: boolean; latency?: 'real' | 'skip'; token?: string[] } = {},
+  more: Partial<SuiteOptions> & {
+    strict?: boolean
+    latency?: 'real' | 'skip'
+    token?: string[]
+    maxSessions?: number
+  } = {},
 ): Promise<Played> {
   // Most programs here show what they do between calls: real latency would only take time.
-  const { strict = false, latency = 'skip', token = [], ...rest } = more
+  const { strict = false, latency = 'skip', token = [], maxSessions = 1_000, ...rest } = more
   const folder = emptyFolder()
   try {
     const file = join(folder.path, 'scenario.yaml')
     if (scenario?.includes('\n')) writeFileSync(file, scenario)
     const named = scenario === undefined ? [] : [scenario.includes('\n') ? file : scenario]
-    const config = { ...readConfig({}, {}), port: 0, db: ':memory:', strict, skip_latency: latency === 'skip', token }
+    const config = {
+      ...readConfig({}, {}),
+      ...{ port: 0, db: ':memory:', strict, skip_latency: latency === 'skip', token, max_sessions: maxSessions },
+    }
     const [line, own] =
       typeof command === 'function'
         ? [['a program'], { runChild: runInProcess(command), leaveEnv: LEFT_ENV }]

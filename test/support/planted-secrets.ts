@@ -96,11 +96,21 @@ export const PLANTED: Readonly<Record<string, string>> = {
   firecrawl: join('f', 'c-', some(32, HEX)),
   e2b: join('e', '2b_', some(40, HEX)),
   resend: join('r', 'e_', some(8), '_', some(24)),
+  cardNoBreak: ['4111', '1111', '1111', '1111'].join('\u00a0'),
+  cardThin: ['5555', '5555', '5555', '4444'].join('\u2009'),
+  cardNarrow: ['3782', '822463', '10005'].join('\u202f'),
+  cardHyphens: '4111\u20101111\u20111111\u22121111',
+  cardDashes: '4111\u20121111\u20131111\u20141111',
+  cardBar: ['6011', '1111', '1111', '1117'].join('\u2015'),
+  passwordNumbered: join('password2: ', some(12), '7'),
+  keyNumbered: join('OPENAI_API_KEY_12=', some(32), '7'),
+  sql: join("CREATE USER joe IDENTIFIED BY '", some(12), "7'"),
   passwordAsValue: join('key=', 'password: ', some(12), '7'),
 }
 
 /** The part of a planted text that must be gone: the rest of it names what it is. */
 export function secretPart(planted: string): string {
-  const [, part] = /(?:Bearer |Basic |:\/\/app:|password: |AccountKey=|_key = |services\/)([^@]+)/.exec(planted) ?? []
+  const [, part] =
+    /(?:Bearer |Basic |:\/\/app:|password2?: |KEY_12=|BY '|AccountKey=|_key = |services\/)([^@']+)/.exec(planted) ?? []
   return part ?? planted
 }

@@ -368,6 +368,34 @@ describe('check', () => {
     )
   })
 
+  const emptyCassette =
+    "the file is empty: a cassette of Understudy begins with 'cassette: 1'; delete the file and record it again"
+  test.each([
+    ['in cassettes/', 'cassettes/a.yaml', '', emptyCassette],
+    ['with only comments in cassettes/', 'cassettes/a.yaml', '# a\r\n---\n\n  # b', emptyCassette],
+    ['with the name of an incomplete recording', 'rec/a~incomplete.yaml', '', emptyCassette],
+    ['with the name of a failed recording', 'rec/a~failed.yaml', '# a', emptyCassette],
+    ['with the checksum of a session', 'rec/tests-cart-test-ts~0123456789ab.yaml', '', emptyCassette],
+    ['beside a cassette', 'rec/a.yaml', '# a\n', emptyCassette],
+    [
+      'without a sign of what it is',
+      'other/a.yaml',
+      '',
+      'the file is empty: write a fixture or a scenario, or delete the file and record its cassette again',
+    ],
+    ['of a fixture', 'fixtures/chat.completions/a.yaml', '', 'the file is empty: write a fixture, or delete the file'],
+  ])('says what an empty file is, %s', async (where, file, text, message) => {
+    const path = join(folder.path, file)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
+    if (where === 'beside a cassette') await writeCassette(dirname(path), newHeader('one'), [])
+    const { code, stderr } = await check(dirname(file))
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/^understudy: [^\n]+\n$/)
+    expect(stderr).toContain(`${file}:1`)
+    expect(stderr).toEndWith(`: ${message}\n`)
+  })
+
   test('notes a cassette that was renamed, and warns about a binary body that no cassette contains', async () => {
     const binary = chatInteraction({}, { attempts: [answered({ at: 5, bytes: BINARY })] })
     const { file } = await inFolder('one', [binary])

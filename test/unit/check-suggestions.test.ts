@@ -89,7 +89,7 @@ const refused: Row[] = [
     'match:\n  user:hi\nreply: { content: x }\n',
     '1:1: match must be an object, got "user:hi": a key ends with a colon and a space',
   ],
-  ['an empty file', 'fixture', '# match: { user: hi }\n', ': the file is empty: write a fixture, or take it away'],
+  ['an empty file', 'fixture', '# match: { user: hi }\n', ': the file is empty: write a fixture, or delete the file'],
   [
     'an unclosed quotation mark, where it begins',
     'fixture',
@@ -151,6 +151,30 @@ const refused: Row[] = [
     '5:5: rules[1].name must be unique, got "r"\n',
   ],
   [
+    'a rule that lasts no time',
+    'scenario',
+    rule(`when: { for: 0s }\n    ${fault}`),
+    '4:13: rules[0].when.for must be longer than 0, such as 10s, got "0s"\n',
+  ],
+  [
+    'a phase that lasts no time',
+    'scenario',
+    rule(`when: { schedule: [{ phase: down, for: 0 }, { phase: healthy }] }\n    ${fault}`),
+    'rules[0].when.schedule[0].for must be longer than 0, such as 10s, got 0\n',
+  ],
+  [
+    'a scenario in place of a fixture, with a misspelled key',
+    'fixture',
+    `name: a\nrule:\n  - name: r\n    ${fault}\n`,
+    "2:1: rule is a key of scenarios, not of fixtures (did you mean 'rules'?): put a scenario into a folder named scenarios, or name its file with --scenario\n",
+  ],
+  [
+    'a rule in place of a fixture',
+    'fixture',
+    `- match: { model: gpt-4o }\n  ${fault}\n`,
+    '2:3: [0].fault is a key of scenarios, not of fixtures: put a scenario into a folder named scenarios',
+  ],
+  [
     'an invalid path in a rule',
     'scenario',
     rule(`match: { body: { 'a..b': 1 } }\n    ${fault}`),
@@ -194,6 +218,18 @@ const warned: Row[] = [
     'scenario',
     rule(fault, 'expect:\n  - { order: [{ model: openai/gpt-4oo }, { provider: openai }] }\n'),
     'expect[0].order[0].model names the unknown model "openai/gpt-4oo"',
+  ],
+  [
+    'an attempt before the first',
+    'scenario',
+    rule(`match: { attempt: 0 }\n    ${fault}`),
+    '3:5: rules[0] "r" can never be triggered: attempts are counted from 1',
+  ],
+  [
+    'an iteration before the first',
+    'scenario',
+    rule(`match: { iteration: 0 }\n    ${fault}`),
+    '3:5: rules[0] "r" can never be triggered: iterations are counted from 1',
   ],
   [
     'an unknown state',

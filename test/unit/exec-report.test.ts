@@ -74,6 +74,7 @@ const runOf = (more: Partial<SuiteRun> = {}): SuiteRun => ({
   },
   recovery_paths: {},
   not_emulated: [],
+  refused: [],
   times: new Map(),
   ...more,
 })

@@ -37,7 +37,12 @@ const OTHERS = [
   ],
   ...[
     'connectionString: Server1',
-
+    'identified by "x1"'.toUpperCase(),
+    "create user a\u00a0identified\u00a0by 'abc1'",
+    "ALTER USER a IDENTIFIED WITH 'p' AS 'abc1'",
+    'api-key-1: abc1',
+    'password_12 : "x y z"',
+    'apiKey345=abc1',
     'client-secret: abc1',
     'xsk-proj-'.concat('a1'.repeat(37), 'T3BlbkFJ', 'b2'.repeat(37)),
   ],
@@ -90,6 +95,12 @@ const MARKS = [
     'code',
     'auth',
     'cookie',
+    'identified',
+    'by',
+    'with',
+    'create user',
+    'password2',
+    'key_1',
   ],
   ...[
     'is',
@@ -119,6 +130,10 @@ const MARKS = [
     '\n',
     '\t',
     '\u00a0',
+    '\u2009',
+    '\u202f',
+    '\u2013',
+    '\u2212',
     '"',
     "'",
     '\\',
@@ -140,6 +155,8 @@ const MARKS = [
     '12',
     '1234',
     '1234567',
+    '4111',
+    '1111',
     'a1b2c3d4',
     'abcdef',
     'AB',
@@ -238,8 +255,9 @@ describe('plain text', () => {
         names,
         fc.constantFrom('', 'x_', 'x-', 'x ', 'x.', 'x\n', 'The '),
         fc.constantFrom('', '_', ' ', '-'),
-        (words, first, gap) => {
-          const named = first + words.replaceAll('_', gap)
+        fc.constantFrom('', '', '1', '_2', '-12', '345', '_6789'),
+        (words, first, gap, number) => {
+          const named = first + words.replaceAll('_', gap) + number
           for (const body of [
             json({ [named]: 'abc123def456' }),
             `${named}: abc123def456`,

@@ -460,6 +460,20 @@ describe('secrets by their context', () => {
     `os.environ["DB_PASSWORD"] = "${SECRET}"`,
     `config['password'] = '${SECRET}'`,
     `PGPASSWORD=${SECRET} psql`,
+    `PASSWORD_2=${SECRET}`,
+    `"password2": "${SECRET}"`,
+    `api-key-1: ${SECRET}`,
+    `token_2=${SECRET}a1b2c3d4e5f6`,
+    `{'clientSecret10': '${SECRET}'}`,
+    `CREATE USER 'joe'@'%' IDENTIFIED BY '${SECRET}';`,
+    `create user if not exists joe identified by '${SECRET}'`,
+    `create user 'ann'@'%' identified by 'x', 'joe'@'%' identified by '${SECRET}'`,
+    `grant all on shop.* to joe identified by "${SECRET}"`,
+    `ALTER USER joe IDENTIFIED WITH caching_sha2_password BY '${SECRET}'`,
+    `ALTER USER joe\n  IDENTIFIED BY PASSWORD '${SECRET}'`,
+    `CREATE USER joe IDENTIFIED BY ${SECRET} DEFAULT TABLESPACE users`,
+    `run("CREATE USER joe IDENTIFIED BY \\"${SECRET}\\"")`,
+    `CREATE USER joe IDENTIFIED BY 'it''s-${SECRET}'`,
     `newpassword: ${SECRET}`,
     `openaiapikey=${SECRET}`,
     `The password is: ${SECRET}`,
@@ -553,6 +567,11 @@ describe('secrets by their context', () => {
     'passwordAgain',
     'myapikey',
     'apiSecret',
+    'password2',
+    'PASSWORD_2',
+    'apiKey1',
+    'api_key_1',
+    'client-secret-12',
   ]
   test.each(FIELDS)('field: has no secret as %s', (name) => {
     for (const value of ['swordfish', 'correct horse battery', 'a"b\\c'])
@@ -576,6 +595,11 @@ describe('harmless texts', () => {
     'Keyboard: 104 keys; primary key: user_id; monkey: banana1; key: enter; keys: 12',
     'chatcmpl-AbC123dEf456 fp_1234567890 call_abcdEFGH1234 toolu_01A09q90qw90lq917835lq9 msg_0123abc req_011CSHoEeqs5C35K2UUqR7Fy',
     'pass: 12, fail: 3; first_pass: quick1; boarding pass: ABC123; **Password:** required, **Key:** value, **Token:** `user_id`',
+    'Pin 13: LED, pin2: HIGH; Secret 1: Start early. key1: value1, key_2=enter, token3: 42, tokens_1: 12, password2: must differ, md5_key: 12',
+    'Each record is identified by \'user_id\', and each user is identified by "email"; witnesses identified by name.',
+    "IDENTIFIED BY <password>, IDENTIFIED BY RANDOM PASSWORD, ids of users identified by 'id'",
+    'from 4\u202f111\u202f111\u202f111\u202f111\u202f111 to 12\u00a0345\u00a0678 bytes, 2010\u20132011\u20132012\u20132013, 1\u20092345',
+    'auth0: dev-1a2b3c4d5e6f.us.auth0.com, sha256_key: v1, api_version_2: 2024',
     'git@github.com:user/repo.git and https://example.test/path?page=2&limit=10#top',
   ]
   test.each(HARMLESS)('text: stays as it is: %s', (text) => {
@@ -684,6 +708,21 @@ describe('restoring', () => {
     delta({ tool_calls: [{ index: 0, function: { arguments: `"card":${card}}` } }] }),
     sse({ choices: [{ index: 0, delta: { content: ' bye ann@mail.test' } }] }),
   ]
+
+  test.each(['Łódź-42x', 'pässword 9', '密码abc123', '🔑abc123'])(
+    'restore: puts a value of other letters back into a response of ASCII, %s',
+    (password) => {
+      const sent = chat('x', { password })
+      const recording = redactor()
+      const recorded = recording.request(sent)
+      const answer = JSON.stringify({ text: `it is ${password}` })
+      const attempt = recording.attempt(attemptWith([answer]))
+      expect(textOf(attempt)).toBe('{"text":"it is <secret:password:1>"}')
+      const replaying = redactor()
+      replaying.request(sent)
+      expect(textOf(replaying.restore(attempt, sent, recorded))).toBe(answer)
+    },
+  )
 
   test('restore: puts the own values of a request back, by the numbers of the recording', () => {
     const recording = redactor(['metadata.note'])

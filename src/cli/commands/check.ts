@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 import { Command } from 'commander'
 import { type FixtureFile, fixtureProblems, loadFixtures, readPath } from '../../backends/fixture/load.ts'
 import { type CassetteCheck, checkCassette, unusedBlobs } from '../../cassettes/check.ts'
-import { isRecording } from '../../cassettes/read.ts'
+import { recordingsIn } from '../../cassettes/read.ts'
 import { SETTINGS_FILE } from '../../config/file.ts'
 import { type Config, readConfig, settingProblems } from '../../config.ts'
 import type { Problem } from '../../contract/core/problem.ts'
@@ -53,8 +53,10 @@ export function checkCommand({ env, stdout, stderr }: CommandIo): Command {
       const seeds = paths.flatMap(seedsIn)
       const knownFailures = paths.filter(isKnownFile)
       const sources = paths.filter((path) => !seeds.includes(path) && !knownFailures.includes(path))
-      const { cassettes = [], files = [] } = Object.groupBy(sources.flatMap(readPath), ({ path, text }) =>
-        isRecording(path, text) ? 'cassettes' : 'files',
+      const read = sources.flatMap(readPath)
+      const recordings = recordingsIn(read)
+      const { cassettes = [], files = [] } = Object.groupBy(read, (file) =>
+        recordings.has(file) ? 'cassettes' : 'files',
       )
       if (options.fix) {
         const settings = options.config ?? SETTINGS_FILE

@@ -77,7 +77,8 @@ Exit code: that of the command if it fails, otherwise
   3  FAIL: an error was found, an expectation was not met, a replay had misses,
      or a cassette stays incomplete
   3  INCONCLUSIVE: no fault was injected, or the scenario needs calls that were
-     not made, or an API was called that is not emulated`
+     not made, or an API was called that is not emulated, or calls reached no
+     session`
 
 /** Changes of a run that has recordings of its own. */
 interface ExecChanges {

@@ -12,7 +12,7 @@ type Line = [title: string, text: string]
 
 const bad = (text: string) => paint('red', text)
 const warning = (text: string) => paint('yellow', text)
-/** Misses and differences that are printed of a session, and cassettes that were not completed. */
+/** Misses and differences that are printed of a session, and cassettes that were not completed, or not used. */
 const MAX_PRINTED = 5
 /** Unused interactions that are printed of a session. */
 const MAX_UNUSED = 10
@@ -39,6 +39,7 @@ export function cassetteLines(report: CassetteReport): Line[] {
     ...(parts.length > 0 ? [replayedLine(parts, report.graded)] : []),
     ...replayed.flatMap((one) => missLines(one, report.folder ?? '')),
     ...replayed.flatMap(unusedLines),
+    ...unusedCassettesLines(report),
     ...countsByName(parts.flatMap((one) => Object.entries(one.volatile))).map(
       ([name, count]): Line => [
         'volatile',
@@ -117,6 +118,15 @@ function unusedLines({ file, replayed }: SessionCassette & { replayed: Replayed 
     return ['unused', `${what} at ${file}:${line} (${operation} ${model}, turn ${turn})`]
   })
   return more > 0 ? [...lines, ['unused', `${more} more in ${file}`]] : lines
+}
+
+/** A run of a part of the tests uses a part of the cassettes, so this is no warning. */
+function unusedCassettesLines({ folder, unused_cassettes: files }: CassetteReport): Line[] {
+  if (files.length === 0) return []
+  const more = files.length - MAX_PRINTED
+  const shown = `${files.slice(0, MAX_PRINTED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  const were = files.length === 1 ? 'was' : 'were'
+  return [['unused', `${counted(files.length, 'cassette')} in ${folder} ${were} not used by any session: ${shown}`]]
 }
 
 function redactionLines({ sessions, unmatched_paths }: CassetteReport): Line[] {

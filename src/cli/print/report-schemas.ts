@@ -63,6 +63,14 @@ export const ExecRun = z.object({
     .describe('The verdict on each session, or each part of one, failed ones first. Keys as in a verdict.'),
   recovery_paths: recoveryPaths,
   not_emulated: notEmulated('Number of calls.'),
+  refused: describedList(
+    'Calls that were refused before they reached a session, such as one with an invalid name, by their errors. No session has them, so the result is not a pass.',
+    {
+      code: z.string().describe('Code of the error.'),
+      message: z.string().describe('The error of the first one.'),
+      count: z.int().min(1).describe('Number of calls.'),
+    },
+  ),
   url: z.string().describe('The base address that the command received.'),
   db: z.string().nullable().describe('The file of `--db` with the calls; null without one.'),
   cassettes: CassetteReport.nullable().describe(

@@ -33,6 +33,9 @@ export function runLines(run: SuiteRun): string[] {
     ...(several ? [line('sessions', String(sessions.length))] : []),
     ...togetherLines(sessions),
     ...notEmulatedLines(run.not_emulated).map((text) => line('not emulated', text)),
+    ...run.refused.map(({ count, message }) =>
+      line('refused', `${counted(count, 'call')} reached no session: ${message}`),
+    ),
     ...(run.cassettes ? cassetteLines(run.cassettes).map(([title, text]) => line(title, text)) : []),
     ...timeLines(run.clocks).map((text) => line('time', text)),
     ...recoveryPathLines(run.recovery_paths).map((text) => line('configured', text)),

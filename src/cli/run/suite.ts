@@ -2,7 +2,7 @@
 import { join, parse } from 'node:path'
 import { namedSession, withoutPrefix } from '../../access.ts'
 import { type Config, clientEnvironment } from '../../config.ts'
-import { ApiError } from '../../contract/core/error.ts'
+import { ApiError, refusalBody } from '../../contract/core/error.ts'
 import type { Finding } from '../../contract/core/finding.ts'
 import type { Verification } from '../../contract/core/verification.ts'
 import { openRunFile } from '../../db/run-file.ts'
@@ -11,8 +11,11 @@ import { createUnderstudy, type Understudy } from '../../deps.ts'
 import { seenIn } from '../../exploration/observe.ts'
 import { realClock } from '../../lib/clock.ts'
 import { HangReset } from '../../lib/hang-reset.ts'
+import { suggestion } from '../../lib/likely-name.ts'
+import { counted } from '../../lib/units.ts'
 import type { Scenario } from '../../scenarios/engine.ts'
 import { fixedSource, openScenario } from '../../scenarios/load.ts'
+import { quote } from '../../schema/validation.ts'
 import type { Session } from '../../sessions/sessions.ts'
 import { failsVerdict } from '../../verdict/findings.ts'
 import { runReasons, verdictOf } from '../../verdict/inconclusive.ts'
@@ -24,13 +27,7 @@ import { withRequestLog } from '../print/request-log.ts'
 import { type ChildEnd, type RunChild, runChild } from './child.ts'
 import { MIN_PAUSE_MS, withClientTime } from './client-time.ts'
 import { FLUSH_MS, listen, serverUrl } from './listen.ts'
-import {
-  leadHere,
-  type NotEmulatedByPath,
-  type NotEmulatedCalls,
-  notEmulatedReasons,
-  withNotEmulated,
-} from './not-emulated.ts'
+import { leadHere, type NotEmulatedByPath, notEmulatedReasons, withNotEmulated } from './not-emulated.ts'
 import type { RunReport } from './run-report.ts'
 import type { RunSession, SuiteRun } from './suite-run.ts'
 import { withFetch, wrapConnection } from './wrapped.ts'
@@ -131,10 +128,10 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
     await understudy.cassettes?.finish(interrupted ? 'interrupted' : end.code === 0 ? undefined : 'failed')
     const cassettes = understudy.cassettes?.report() ?? null
     await file?.keep(understudy.sessions.list().map(({ traces }) => traces))
-    const not_emulated = [...notEmulated.values()]
-    await collected?.add(round.name, understudy.sessions.list(), withReasons(judged.verdicts, not_emulated))
+    const untested = { not_emulated: [...notEmulated.values()], refused: understudy.app.refused() }
+    await collected?.add(round.name, understudy.sessions.list(), withReasons(judged.verdicts, untested))
     const { recoveryPaths: recovery_paths } = await seenIn(understudy.sessions)
-    const about = { recovery_paths, not_emulated, url, db: db ?? null, cassettes }
+    const about = { recovery_paths, ...untested, url, db: db ?? null, cassettes }
     return asRun({ ...judged, round, end, took_ms, strict: config.strict, about })
   } finally {
     await stop()
@@ -177,9 +174,11 @@ const CLOCK_PATH = '/_understudy/clock'
  * or of `?session=`.
  */
 const withClockUrl = (understudy: Understudy, home: string, token = 'any'): Understudy =>
-  withFetch(understudy, (request, hold) => {
+  withFetch(understudy, async (request, hold) => {
     const url = request.url.includes(CLOCK_PATH) ? URL.parse(request.url) : null
     if (url?.pathname !== CLOCK_PATH) return understudy.app.fetch(request, hold)
+    const mistake = mistakeIn(url.searchParams)
+    if (mistake) return Response.json(refusalBody(mistake), { status: mistake.status })
     const session = url.searchParams.get('session') || home
     url.pathname = `/_understudy/sessions/${encodeURIComponent(session)}/clock`
     url.search = ''
@@ -191,6 +190,21 @@ const withClockUrl = (understudy: Understudy, home: string, token = 'any'): Unde
     headers.set('content-type', 'application/json')
     return understudy.app.fetch(new Request(url, { method, headers, body, signal }), hold)
   })
+
+/** What is wrong with the query of the clock URL: otherwise the clock of another session would move. */
+function mistakeIn(query: URLSearchParams): ApiError | undefined {
+  const valid = ['session']
+  const other = [...query.keys()].find((name) => !valid.includes(name))
+  if (other !== undefined) {
+    const message = `'${other}' is not known${suggestion(other, valid)}; valid: ${valid.join(', ')}`
+    return new ApiError(400, 'invalid_value', message, { param: other })
+  }
+  const sessions = query.getAll('session')
+  if (sessions.length < 2) return undefined
+  return new ApiError(400, 'invalid_value', `'session' must be given once, got ${quote(sessions)}`, {
+    param: 'session',
+  })
+}
 
 /** Wraps the program so that it counts the requests of each session, without those of the control API. */
 export const countingRequests = (understudy: Understudy, requests: Map<string, number>): Understudy =>
@@ -230,7 +244,7 @@ export async function judgeSessions({ understudy: { app, sessions }, round, requ
       // Calls in progress at the end of the command end in a moment.
       return [await app.judge(name, { ended, wait: 1_000 })]
     } catch (error) {
-      // An invalid name has no session.
+      // An invalid name has no session: `App.refused`.
       if (error instanceof ApiError) return []
       throw error
     }
@@ -273,9 +287,17 @@ function sessionTime({ name, clock }: Session, times: Iterable<CallTimes>): Suit
   return { session: name, clock: clock.kind, jumped_ms: jumped, waited_ms: waited }
 }
 
+type UntestedCalls = Pick<SuiteRun, 'not_emulated' | 'refused'>
+
+/** Why a run with such calls proves less than it seems. */
+const untestedReasons = ({ not_emulated, refused }: UntestedCalls): string[] => [
+  ...notEmulatedReasons(not_emulated),
+  ...refused.map(({ count, message }) => `${counted(count, 'call')} reached no session: ${message}`),
+]
+
 /** The verdicts as a page shows them, which has nothing about a run as a whole: calls that were not tested concern each session. */
-function withReasons(verdicts: readonly RunSession[], calls: readonly NotEmulatedCalls[]): readonly RunSession[] {
-  const reasons = notEmulatedReasons(calls)
+function withReasons(verdicts: readonly RunSession[], calls: UntestedCalls): readonly RunSession[] {
+  const reasons = untestedReasons(calls)
   if (reasons.length === 0) return verdicts
   return verdicts.map((one) => ({
     ...one,
@@ -288,12 +310,12 @@ interface RunParts extends Awaited<ReturnType<typeof judgeSessions>>, Pick<Suite
   round: Round
   end: ChildEnd
   /** The rest, as it is reported. */
-  about: Pick<SuiteRun, 'recovery_paths' | 'not_emulated' | 'url' | 'db' | 'cassettes'>
+  about: Pick<SuiteRun, 'recovery_paths' | keyof UntestedCalls | 'url' | 'db' | 'cassettes'>
 }
 
 function asRun({ verdicts, clocks, times, none, round, end, took_ms, strict, about }: RunParts): SuiteRun {
   const { scenario } = round
-  const { not_emulated, url, cassettes } = about
+  const { url, cassettes } = about
   const findings = none ? [noCall(url, round)] : []
   const judged = new Set(verdicts.flatMap(({ rules }) => rules.map((rule) => rule.name)))
   const broken = verdicts.filter((one) => one.verdict === 'fail')
@@ -301,7 +323,7 @@ function asRun({ verdicts, clocks, times, none, round, end, took_ms, strict, abo
     cassettes !== null && (hasMisses(cassettes) || isRecordingIncomplete(cassettes) || (strict && hasUnused(cassettes)))
   const fails =
     broken.length > 0 || end.code !== 0 || cassettesFail || findings.some((finding) => failsVerdict(finding, strict))
-  const inconclusive = [...runReasons(verdicts), ...notEmulatedReasons(not_emulated)]
+  const inconclusive = [...runReasons(verdicts), ...untestedReasons(about)]
   const verdict = verdictOf(fails, inconclusive)
   return {
     name: round.name,

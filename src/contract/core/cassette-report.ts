@@ -82,7 +82,20 @@ export const CassetteReport = z.object({
     .describe(
       'Paths of `redact` in `understudy.yaml` that replaced nothing in what was recorded: a mistyped path protects nothing.',
     ),
+  unused_cassettes: z
+    .array(z.string())
+    .describe(
+      'Files of cassettes in the folder that no session of this run used, while cassettes are replayed. A run of a part of the tests uses a part of them.',
+    ),
   sessions: z.array(SessionCassette).describe('The sessions, by name.'),
 })
 export type CassetteReport = z.infer<typeof CassetteReport>
+/** The report where nothing is recorded or replayed. */
+export const NO_CASSETTES: CassetteReport = {
+  folder: null,
+  graded: false,
+  unmatched_paths: [],
+  unused_cassettes: [],
+  sessions: [],
+}
 export type SessionCassette = z.infer<typeof SessionCassette>
