@@ -25,6 +25,19 @@ test('doctor: proposes nothing for equal runs', () => {
   expect(diagnosed([user('a')], [user('a')])).toEqual({ rules: [], remaining: [] })
 })
 
+test('doctor: proposes nothing for parallel calls in another order', () => {
+  const calls = ['a', 'b', 'c'].map((name) => user(`tell of ${name}`))
+  expect(diagnosed(calls, calls.toReversed())).toEqual({ rules: [], remaining: [] })
+})
+
+test('doctor: compares parallel calls with the same ones of the other run', () => {
+  const calls = (time: string) => ['apples', 'bees', 'cars'].map((name) => user(`At ${time}: tell of ${name}`))
+  const { rules, remaining } = diagnosed(calls('2026-11-26T10:15:00Z'), calls('2026-11-27T11:16:01Z').toReversed())
+  expect(rules.map(({ rule: { path }, examples }) => [path, examples.length])).toEqual([['messages[0].content', 1]])
+  expect(rules[0]?.rule.pattern).toBe('\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z')
+  expect(remaining).toEqual([])
+})
+
 test('doctor: names a field whose whole value changes', () => {
   const { rules, remaining } = diagnosed(
     [{ ...user('a'), metadata: { run: 'x1' } }],
