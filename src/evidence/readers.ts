@@ -191,8 +191,10 @@ function fromHar(entries: readonly unknown[]): Found {
       const at = Date.parse(String(entry.startedDateTime))
       if (isBroken(asObject(asObject(entry.response)?.content)))
         found.skipped.push(`entry ${index} has a body that is not base64`)
+      const outcome = harOutcome(entry)
       if (Number.isNaN(at)) found.skipped.push(`entry ${index} has no startedDateTime`)
-      else found.attempts.push({ at, operation, ...targetOf(url, request), outcome: harOutcome(entry) })
+      else if (!outcome) found.skipped.push(`entry ${index} failed for an unknown reason, '${harError(entry)}'`)
+      else found.attempts.push({ at, operation, ...targetOf(url, request), outcome })
     }
   }
   return found
@@ -228,10 +230,20 @@ function textOf(content: JsonObject | undefined): string {
 const isBroken = ({ text, encoding }: JsonObject = {}): boolean =>
   encoding === 'base64' && typeof text === 'string' && !/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(text)
 
-function harOutcome(entry: JsonObject): EvidenceOutcome {
+/** Why a request failed, which each writer of a HAR notes in its own field and words; empty if it did not. */
+function harError(entry: JsonObject): string {
+  const response = asObject(entry.response)
+  return String(response?._error ?? response?._failureText ?? entry._error ?? '')
+}
+
+/** Words of Chromium, Firefox, WebKit and mitmproxy for a client that left. */
+const LEFT = /\bERR_ABORTED|BINDING_ABORTED|cancel|client.disconnected/i
+
+/** The outcome of a request; undefined if its error may be no failure of the provider: the browser blocked it, for example. */
+function harOutcome(entry: JsonObject): EvidenceOutcome | undefined {
   const response = asObject(entry.response)
   const status = Number(response?.status ?? 0)
-  const error = String(response?._error ?? response?._failureText ?? entry._error ?? '')
+  const error = harError(entry)
   const ms = Math.max(0, Math.round(Number(entry.time) || 0))
   if (status <= 0) return withoutResponse(error, ms)
   if (status >= 400) {
@@ -239,20 +251,24 @@ function harOutcome(entry: JsonObject): EvidenceOutcome {
     const wait = retryAfter(headersIn(response), Date.parse(String(entry.startedDateTime)))
     return { kind: 'status', status, body, retryAfter: wait || undefined }
   }
-  // Chromium notes a connection that ended too early as an error beside a status.
   if (error === '') {
     // A body that was not kept has no text; Playwright gives it the size 0.
     const { size, text } = asObject(response?.content) ?? {}
     return size === 0 && text === '' ? emptyOutcome(status) : { kind: 'succeeded' }
   }
+  // As in a cassette, a client that left a response had enough.
+  if (LEFT.test(error)) return { kind: 'succeeded' }
+  // Chromium notes a connection that ended too early as an error beside a status.
   return { kind: 'cut', bytes: Buffer.byteLength(textOf(asObject(response?.content))) || undefined }
 }
 
-function withoutResponse(error: string, ms: number): EvidenceOutcome {
+function withoutResponse(error: string, ms: number): EvidenceOutcome | undefined {
   if (/refused/i.test(error)) return { kind: 'refused' }
   if (/name.not.resolved|ENOTFOUND|dns/i.test(error)) return { kind: 'unknown host' }
-  if (/reset|closed|empty.response|ECONN|socket/i.test(error)) return { kind: 'reset' }
-  return { kind: 'silence', ms }
+  if (error === '' || LEFT.test(error) || /time.?d?.?out/i.test(error)) return { kind: 'silence', ms }
+  if (/reset|closed|empty.response|invalid.http|connection|protocol.error|ECONN|socket/i.test(error))
+    return { kind: 'reset' }
+  return undefined
 }
 
 /** Headers by name in lower case. */

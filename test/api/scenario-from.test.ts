@@ -259,6 +259,27 @@ describe('scenario from a HAR', () => {
     expect(rules()[0]?.fault?.type).toBe(fault as never)
   })
 
+  test.each(['net::ERR_ABORTED', 'NS_BINDING_ABORTED', 'cancelled'])(
+    'takes a stream that its client left, noted as %s, for a success',
+    async (_error) => {
+      const left = { status: 200, _error, content: { size: -1, mimeType: 'text/event-stream' } }
+      const { rules } = await from(har(entry(0, left), entry(500, { status: 0, _error }, { time: 400 })))
+      expect(rules()).toMatchObject([{ fault: { type: 'hang', for: 400 } }])
+    },
+  )
+
+  test('skips a request that its browser did not send, and takes no other error for silence', async () => {
+    const { code, stderr, rules } = await from(
+      har(
+        entry(0, { status: -1, _failureText: 'net::ERR_BLOCKED_BY_CLIENT' }),
+        entry(500, { status: -1, _failureText: 'net::ERR_INVALID_HTTP_RESPONSE' }),
+      ),
+    )
+    expect(code).toBe(0)
+    expect(stderr).toContain("entry 0 failed for an unknown reason, 'net::ERR_BLOCKED_BY_CLIENT': skipped")
+    expect(rules()).toMatchObject([{ fault: { type: 'reset' } }])
+  })
+
   test('skips broken entries and says so, and ignores other requests', async () => {
     const page = { ...entry(0, { status: 404 }), request: { method: 'GET', url: 'https://example.com/' } }
     const { code, stderr } = await from(har('nothing', { request: {} }, page, entry(5, { status: 503 })))
