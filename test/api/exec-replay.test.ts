@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
+import { junit } from '../../src/cli/print/junit.ts'
 import { runLines } from '../../src/cli/print/report.ts'
 import { runSuite, type SuiteOptions } from '../../src/cli/run/suite.ts'
 import { exitCodeOf } from '../../src/cli/run/suite-run.ts'
@@ -102,13 +103,20 @@ test('exec --record and --replay: report what was recorded, replayed, missed and
   const command = `understudy record --out ${cassettes} --only default -- COMMAND`
   expect(missed.text).toContain(`if this is intended, record it again with '${command}'`)
 
+  expect(junit([missed.run])).toMatch(
+    /failures="1"[\s\S]+ name="cassette default" [^>]+><failure message="miss: chat\.completions openai\/gpt-4o: the cassette has no interaction [^"]+; messages\[0\]\.content: recorded &quot;hello&quot;, sent &quot;new&quot;"\/>/,
+  )
+  expect(junit([replayed.run])).toContain('failures="0"')
+
   const withoutRetry = await executed(sending(['hello', 'busy'], { retries: false }), { replay: cassettes })
   expect(withoutRetry.text).toMatch(
     /unused {8}1 of 2 attempts at \S+default\.yaml:\d+ \(chat\.completions openai\/gpt-4o, turn 1\)/,
   )
   const shorter = sending(['hello'])
   expect((await executed(shorter, { replay: cassettes })).code).toBe(0)
-  expect((await executed(shorter, { replay: cassettes, strict: true })).code).toBe(3)
+  const strict = await executed(shorter, { replay: cassettes, strict: true })
+  expect(strict.code).toBe(3)
+  expect(junit([strict.run])).toMatch(/<failure message="unused: interaction at \S+default\.yaml:\d+ /)
   expect(provider.seen.length).toBe(requests)
 })
 
