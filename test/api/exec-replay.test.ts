@@ -208,6 +208,26 @@ test('record --only: renews one cassette and replays the others', async () => {
   ])
 })
 
+test('record --only: forwards nothing of the other sessions, whatever other replays do', async () => {
+  const script = `await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
+    method: 'POST',
+    headers: { authorization: 'Bearer session:other', 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Hi' }] }),
+  })`
+  const before = provider.seen.length
+  const { code, stdout } = await runCommand(
+    [
+      ...['record', '--only', 'a/b', '--out', cassettes, '--config', settings],
+      ...['--', process.execPath, '-e', script],
+    ],
+    { env: { UNDERSTUDY_ON_MISS: 'record' } },
+  )
+  expect(code).toBe(3)
+  expect(stdout).toContain('0 attempts, 1 miss')
+  expect(provider.seen.length).toBe(before)
+  expect(existsSync(join(cassettes, 'other.yaml'))).toBe(false)
+})
+
 test('record: fails when a cassette stays incomplete', async () => {
   const late = join(folder.path, 'late')
   const replacing: Program = async (surroundings) => {
