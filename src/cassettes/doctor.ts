@@ -3,8 +3,11 @@ import type { Interaction, UpstreamRequest, VolatileRule } from '../contract/cor
 import { cassetteKey, comparableRequest } from '../contract/core/cassette-key.ts'
 import { formatFieldPath, parseFieldPath } from '../contract/core/volatile-rule.ts'
 import { VOLATILE_MARK, withoutVolatile } from '../lib/volatile.ts'
+import { joinFrames } from './frames.ts'
 import { type FieldDifference, nearestInteraction } from './nearest.ts'
+import { withOldIds } from './same.ts'
 import { valueText } from './value-text.ts'
+import { bytesAsText } from './views.ts'
 
 /** The interactions of a session in two runs. */
 export interface RecordedTwice {
@@ -26,7 +29,8 @@ export interface ProposedRule {
  * fields that differed are named.
  * @param rules those that are in force already
  */
-export function proposeRules(sessions: readonly RecordedTwice[], rules: readonly VolatileRule[]) {
+export function proposeRules(recorded: readonly RecordedTwice[], rules: readonly VolatileRule[]) {
+  const sessions = recorded.map((session) => withSameIds(session, rules))
   const found = new Map<string, FoundField>()
   for (const session of sessions)
     for (const { difference, request } of differencesOf(session, rules)) addField(found, difference, request)
@@ -76,6 +80,27 @@ function differencesOf({ first, second }: RecordedTwice, rules: readonly Volatil
     return nearest.differences.map((difference) => ({ difference, request: one.request }))
   })
 }
+
+/**
+ * The session as if the provider had sent the same ids in both runs, such as those of tool calls: in a replay they are those of the cassette.
+ */
+function withSameIds(session: RecordedTwice, rules: readonly VolatileRule[]): RecordedTwice {
+  const [first, second] = [responsesIn(session.first), responsesIn(session.second)]
+  const ids = new Map<string, string>()
+  for (const { difference } of differencesOf(session, rules)) {
+    const { recorded, sent } = difference
+    if (isQuotedIn(first, recorded) && isQuotedIn(second, sent)) ids.set(sent, recorded)
+  }
+  return { ...session, second: session.second.map((one) => ({ ...one, request: withOldIds(one.request, ids) })) }
+}
+
+const responsesIn = (interactions: readonly Interaction[]): string =>
+  interactions
+    .flatMap(({ attempts }) => attempts.map(({ response }) => bytesAsText(joinFrames(response?.frames ?? []))))
+    .join('\n')
+
+const isQuotedIn = (responses: string, value: unknown): value is string =>
+  typeof value === 'string' && /^\S+$/.test(value) && responses.includes(`"${value}"`)
 
 /** A field that differed, or the same field of every item of a list. */
 interface FoundField {

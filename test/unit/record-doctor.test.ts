@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test'
 import { proposeRules, rulesText } from '../../src/cassettes/doctor.ts'
 import type { Interaction } from '../../src/contract/core/cassette.ts'
+import { answered } from '../support/cassettes.ts'
 
 const interaction = (value: object): Interaction => ({
   turn: 1,
@@ -35,6 +36,25 @@ test('doctor: compares parallel calls with the same ones of the other run', () =
   const { rules, remaining } = diagnosed(calls('2026-11-26T10:15:00Z'), calls('2026-11-27T11:16:01Z').toReversed())
   expect(rules.map(({ rule: { path }, examples }) => [path, examples.length])).toEqual([['messages[0].content', 1]])
   expect(rules[0]?.rule.pattern).toBe('\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z')
+  expect(remaining).toEqual([])
+})
+
+test('doctor: proposes nothing for ids that a provider sent, and a rule for those of the program', () => {
+  const calls = (id: string, own: string) => {
+    const called = { role: 'assistant', tool_calls: [{ id, function: { name: 'f', arguments: '{}' } }] }
+    const messages = [...user('a').messages, called, { role: 'tool', tool_call_id: id, content: `{"order":"${own}"}` }]
+    const answer = new TextEncoder().encode(JSON.stringify({ choices: [{ message: called }] }))
+    return [
+      { ...interaction(user('a')), attempts: [answered({ at: 1, bytes: answer })] },
+      interaction({ messages, run: own }),
+    ]
+  }
+  const first = calls('call_Zs81kQ2w', 'order_7fK2m9Qx')
+  const { rules, remaining } = proposeRules(
+    [{ session: 's', first, second: calls('call_9xPl3vTt', 'order_1aB8c7Dy') }],
+    [],
+  )
+  expect(rules.map(({ rule: { path } }) => path).sort()).toEqual(['messages[2].content', 'run'])
   expect(remaining).toEqual([])
 })
 
