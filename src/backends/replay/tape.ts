@@ -10,7 +10,7 @@ import type {
   VolatileRule,
 } from '../../contract/core/cassette.ts'
 import { cassetteKey, comparableRequest } from '../../contract/core/cassette-key.ts'
-import type { WeakMatching } from '../../contract/core/cassette-modes.ts'
+import { MISS_CODE, type WeakMatching } from '../../contract/core/cassette-modes.ts'
 import { ApiError } from '../../contract/core/error.ts'
 import { isObject, type JsonObject } from '../../lib/values.ts'
 import type { SentAttempt } from '../forward/transport.ts'
@@ -36,7 +36,7 @@ export class ReplayMiss extends ApiError {
   readonly miss: Miss
 
   constructor(miss: Miss, place: TapePlace) {
-    super(404, 'replay_miss', `${miss.message}${nearestText(miss, place)}${adviceText(miss, place)}`, {
+    super(404, MISS_CODE, `${miss.message}${nearestText(miss, place)}${adviceText(miss, place)}`, {
       headers: { 'x-should-retry': 'false' },
     })
     this.miss = miss
