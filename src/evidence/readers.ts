@@ -2,6 +2,7 @@
 import { joinFrames } from '../cassettes/frames.ts'
 import type { Cassette, RecordedAttempt } from '../contract/core/cassette.ts'
 import { retryAfter } from '../gateway/retry.ts'
+import { sseReader } from '../lib/sse.ts'
 import { counted } from '../lib/units.ts'
 import { asObject, type JsonObject, objectsIn, parsedJson, sumOf } from '../lib/values.ts'
 import { PROVIDERS } from '../providers/index.ts'
@@ -99,9 +100,32 @@ function recordedOutcome({ response, end, endedAt }: RecordedAttempt): EvidenceO
     return { kind: 'status', status, body: errorBody(text), retryAfter: wait || undefined }
   }
   if (end === 'complete' && bytes === 0) return emptyOutcome(status)
+  const failed = errorInStream(joinFrames(frames))
+  if (failed) return failed
   // Its client left because it had enough, or because nothing came any more: the first is no failure.
   return end === 'complete' || end === 'left by client' ? { kind: 'succeeded' } : { kind: 'cut', bytes }
 }
+
+/**
+ * The error in a stream of events; undefined if there is none. It is in `error`, at OpenAI's Responses API in that of `response`, or is the
+ * event itself.
+ */
+function errorInStream(bytes: Uint8Array): EvidenceOutcome | undefined {
+  const reader = sseReader()
+  const events = [...reader.read(bytes), ...reader.end()].flatMap(({ event }) => event ?? [])
+  for (const [after, { data }] of events.entries()) {
+    const value = asObject(parsedJson(data))
+    const error = asObject(value?.error) ?? asObject(asObject(value?.response)?.error)
+    const failed = error ?? (value?.type === 'error' ? value : undefined)
+    if (failed) return { kind: 'stream error', after, ...streamErrorOf(failed) }
+  }
+  return undefined
+}
+
+const streamErrorOf = ({ message, type, code }: JsonObject) => ({
+  isOverloaded: /overloaded/i.test(`${type} ${code} ${message}`),
+  message: typeof message === 'string' ? message : undefined,
+})
 
 /** The outcome of a success without a body, as 204 says that there is none (RFC 9110, section 15.3.5). */
 const emptyOutcome = (status: number): EvidenceOutcome => ({ kind: status === 204 ? 'succeeded' : 'empty body' })
@@ -127,7 +151,7 @@ function fromTraces(traces: readonly JsonObject[]): Found {
         model,
         operation: String(trace.operation),
         stream: trace.stream === true,
-        outcome: tracedOutcome(attempt, isLast ? { retryAfter, response: trace.response } : {}),
+        outcome: tracedOutcome(attempt, isLast ? { ...trace, retryAfter } : {}),
       })
     }
   }
@@ -142,11 +166,13 @@ function keptBody(response: unknown): JsonObject | undefined {
 
 function tracedOutcome(
   attempt: JsonObject,
-  { retryAfter, response }: { retryAfter?: number | undefined; response?: unknown },
+  { retryAfter, response, status, error }: JsonObject & { retryAfter?: number | undefined },
 ): EvidenceOutcome {
   const ms = Number(attempt.duration_ms ?? 0)
   switch (attempt.outcome) {
     case 'http_error':
+      // Its client had the status of a success, and the error in the stream.
+      if (Number(status) < 400) return { kind: 'stream error', ...streamErrorOf(asObject(error) ?? {}) }
       return { kind: 'status', status: Number(attempt.status), retryAfter, body: keptBody(response) }
     case 'canceled':
       // A client that left a stream had enough.
@@ -254,7 +280,8 @@ function harOutcome(entry: JsonObject): EvidenceOutcome | undefined {
   if (error === '') {
     // A body that was not kept has no text; Playwright gives it the size 0.
     const { size, text } = asObject(response?.content) ?? {}
-    return size === 0 && text === '' ? emptyOutcome(status) : { kind: 'succeeded' }
+    if (size === 0 && text === '') return emptyOutcome(status)
+    return errorInStream(Buffer.from(textOf(asObject(response?.content)))) ?? { kind: 'succeeded' }
   }
   // As in a cassette, a client that left a response had enough.
   if (LEFT.test(error)) return { kind: 'succeeded' }

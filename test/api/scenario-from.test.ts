@@ -99,6 +99,15 @@ describe('scenario from traces', () => {
     ])
   })
 
+  test('takes an error in a stream for what it was, not for a status', async () => {
+    const failed = { ...trace({ at: 0, outcome: 'http_error', status: 502 }, 1), stream: true, status: 200 }
+    const error = { message: 'Overloaded', type: 'server_error', code: 'overloaded_error' }
+    const { code, rules, stdout } = await from([{ ...failed, error, response: { type: 'message_start' } }])
+    expect(code).toBe(0)
+    expect(rules()[0]?.fault).toMatchObject({ type: 'stream-error', status: 'overloaded', message: 'Overloaded' })
+    expect(stdout).toContain('after_chunks: 1 # assumed')
+  })
+
   test('has the body of an error only if the trace has it', async () => {
     const failed = trace({ at: 0, outcome: 'http_error', status: 503 }, 1)
     const body = { error: { message: 'down' } }
@@ -251,6 +260,11 @@ describe('scenario from a HAR', () => {
     ['not found', { status: 0, _error: 'net::ERR_NAME_NOT_RESOLVED' }, 'dns-failure'],
     ['silent', { status: 0, _error: 'net::ERR_TIMED_OUT' }, 'hang'],
     ['empty', { status: 200, content: { size: 0, mimeType: 'application/json', text: '' } }, 'empty-body'],
+    [
+      'open for an error in its stream',
+      { status: 200, content: content('data: {"id":"c","choices":[]}\n\ndata: {"error":{"message":"Busy."}}\n\n') },
+      'stream-error',
+    ],
     ['cut', { status: 200, _error: 'net::ERR_INCOMPLETE_CHUNKED_ENCODING', content: content('data: {') }, 'cut-stream'],
   ]
   test.each(broken)('knows a connection that was %s', async (_, response, fault) => {
@@ -359,7 +373,7 @@ test('scenario from: names a file that cannot be read, and what is accepted', as
 
 describe('scenario from a cassette', () => {
   /** Writes a cassette with one call for each attempt, and makes a scenario from it. */
-  async function fromAttempts(session: string, attempts: readonly RecordedAttempt[]) {
+  async function fromAttempts(session: string, attempts: readonly RecordedAttempt[], more: object = {}) {
     const header = { session, recorded: '2026-11-26', understudy: '1.0.0', volatile: [], redact: [] }
     const writer = new CassetteWriter(join(cwd, 'cassettes'), header, {
       report: (problem) => {
@@ -369,7 +383,7 @@ describe('scenario from a cassette', () => {
     for (const [index, attempt] of attempts.entries()) {
       const body = {
         kind: 'json',
-        value: { model: 'gpt-4o', messages: [{ role: 'user', content: `${index}` }] },
+        value: { model: 'gpt-4o', messages: [{ role: 'user', content: `${index}` }], ...more },
       } as const
       const request = {
         provider: 'openai',
@@ -420,6 +434,50 @@ describe('scenario from a cassette', () => {
     ])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(parsed(stdout).rules).toMatchObject([{ fault: { type: 'cut-stream', after_bytes: 0 } }])
+  })
+
+  const events = (...data: object[]) => data.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('')
+  test.each([
+    ['first', events({ error: { message: 'Busy.', code: 'x' } }), 0, 500],
+    [
+      'chat',
+      events({ choices: [{ index: 0, delta: { content: 'a' } }] }, { error: { message: 'Busy.', code: 429 } }),
+      1,
+      500,
+    ],
+    [
+      'responses',
+      events(
+        { type: 'response.created', response: { error: null } },
+        { type: 'response.failed', response: { error: { message: 'Busy.' } } },
+      ),
+      1,
+      500,
+    ],
+    [
+      'messages',
+      `event: message_start\n${events({ type: 'message_start' })}event: error\n${events({ type: 'error', error: { type: 'overloaded_error', message: 'Busy.' } })}`,
+      1,
+      'overloaded',
+    ],
+  ])('reproduces an error in a stream: %s', async (name, text, after_chunks, status) => {
+    const frames = [{ at: 6, bytes: new TextEncoder().encode(text) }]
+    const { code, stdout, stderr } = await fromAttempts(
+      `stream-${name}`,
+      [
+        response(200),
+        {
+          response: { status: 200, headers: [['content-type', 'text/event-stream']], at: 5, frames },
+          end: 'complete',
+          endedAt: 7,
+        },
+      ],
+      { stream: true },
+    )
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(parsed(stdout).rules).toMatchObject([
+      { when: { calls: [2, 2] }, fault: { type: 'stream-error', after_chunks, status, message: 'Busy.' } },
+    ])
   })
 
   test('reproduces a success without a body, unless its status says so', async () => {
