@@ -108,6 +108,16 @@ describe('scenario from traces', () => {
     expect(stdout).toContain('after_chunks: 1 # assumed')
   })
 
+  test('is silent for as long as the most patient client waited', async () => {
+    const { rules } = await from(
+      [400, 60_000, 700].map((ms, at) => {
+        const silent = trace({ at, outcome: 'timed_out' }, at)
+        return { ...silent, attempts: silent.attempts.map((one) => ({ ...one, duration_ms: ms })) }
+      }),
+    )
+    expect(rules()).toMatchObject([{ fault: { type: 'hang', for: 60_000 } }])
+  })
+
   test('has the body of an error only if the trace has it', async () => {
     const failed = trace({ at: 0, outcome: 'http_error', status: 503 }, 1)
     const body = { error: { message: 'down' } }
