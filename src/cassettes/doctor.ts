@@ -5,9 +5,9 @@ import { formatFieldPath, parseFieldPath } from '../contract/core/volatile-rule.
 import { VOLATILE_MARK, withoutVolatile } from '../lib/volatile.ts'
 import { joinFrames } from './frames.ts'
 import { type FieldDifference, nearestInteraction } from './nearest.ts'
+import { gatherTexts } from './plain-stream.ts'
 import { withOldIds } from './same.ts'
 import { valueText } from './value-text.ts'
-import { bytesAsText } from './views.ts'
 
 /** The interactions of a session in two runs. */
 export interface RecordedTwice {
@@ -30,7 +30,7 @@ export interface ProposedRule {
  * @param rules those that are in force already
  */
 export function proposeRules(recorded: readonly RecordedTwice[], rules: readonly VolatileRule[]) {
-  const sessions = recorded.map((session) => withSameIds(session, rules))
+  const sessions = recorded.map((session) => withSameResponses(session, rules))
   const found = new Map<string, FoundField>()
   for (const session of sessions)
     for (const { difference, request } of differencesOf(session, rules)) addField(found, difference, request)
@@ -82,25 +82,31 @@ function differencesOf({ first, second }: RecordedTwice, rules: readonly Volatil
 }
 
 /**
- * The session as if the provider had sent the same ids in both runs, such as those of tool calls: in a replay they are those of the cassette.
+ * The session as if the provider had sent the same texts and ids in both runs, which later requests repeat: in a replay they are those of the
+ * cassette.
  */
-function withSameIds(session: RecordedTwice, rules: readonly VolatileRule[]): RecordedTwice {
+function withSameResponses(session: RecordedTwice, rules: readonly VolatileRule[]): RecordedTwice {
   const [first, second] = [responsesIn(session.first), responsesIn(session.second)]
-  const ids = new Map<string, string>()
+  const texts = new Map<string, string>()
   for (const { difference } of differencesOf(session, rules)) {
     const { recorded, sent } = difference
-    if (isQuotedIn(first, recorded) && isQuotedIn(second, sent)) ids.set(sent, recorded)
+    if (isQuotedIn(first, recorded) && isQuotedIn(second, sent)) texts.set(sent, recorded)
   }
-  return { ...session, second: session.second.map((one) => ({ ...one, request: withOldIds(one.request, ids) })) }
+  return { ...session, second: session.second.map((one) => ({ ...one, request: withOldIds(one.request, texts) })) }
 }
 
+/** All responses, with what a stream sends in pieces as one text. */
 const responsesIn = (interactions: readonly Interaction[]): string =>
   interactions
-    .flatMap(({ attempts }) => attempts.map(({ response }) => bytesAsText(joinFrames(response?.frames ?? []))))
+    .flatMap(({ attempts }) => attempts.map(({ response }) => joinFrames(response?.frames ?? [])))
+    .map((bytes) => {
+      const text = new TextDecoder().decode(bytes)
+      return gatherTexts(text) ?? text
+    })
     .join('\n')
 
 const isQuotedIn = (responses: string, value: unknown): value is string =>
-  typeof value === 'string' && /^\S+$/.test(value) && responses.includes(`"${value}"`)
+  typeof value === 'string' && responses.includes(JSON.stringify(value))
 
 /** A field that differed, or the same field of every item of a list. */
 interface FoundField {

@@ -39,21 +39,29 @@ test('doctor: compares parallel calls with the same ones of the other run', () =
   expect(remaining).toEqual([])
 })
 
-test('doctor: proposes nothing for ids that a provider sent, and a rule for those of the program', () => {
-  const calls = (id: string, own: string) => {
-    const called = { role: 'assistant', tool_calls: [{ id, function: { name: 'f', arguments: '{}' } }] }
-    const messages = [...user('a').messages, called, { role: 'tool', tool_call_id: id, content: `{"order":"${own}"}` }]
-    const answer = new TextEncoder().encode(JSON.stringify({ choices: [{ message: called }] }))
-    return [
-      { ...interaction(user('a')), attempts: [answered({ at: 1, bytes: answer })] },
-      interaction({ messages, run: own }),
+test.each([
+  ['whole', ({ text, called }: { text: string; called: object }) => JSON.stringify({ content: text, called })],
+  [
+    'streamed',
+    ({ text, called }: { text: string; called: object }) =>
+      [{ called }, ...text.split(/(?<= )/).map((content) => ({ choices: [{ index: 0, delta: { content } }] }))]
+        .map((data) => `data: ${JSON.stringify(data)}\n\n`)
+        .join(''),
+  ],
+])('doctor: proposes nothing for what a %s response contains, and a rule for what the program adds', (_, response) => {
+  const calls = (id: string, text: string, own: string) => {
+    const called = { id, function: { name: 'f', arguments: '{}' } }
+    const bytes = new TextEncoder().encode(response({ text, called }))
+    const messages = [
+      ...user('a').messages,
+      { role: 'assistant', content: text, tool_calls: [called] },
+      { role: 'tool', tool_call_id: id, content: `{"order":"${own}"}` },
     ]
+    return [{ ...interaction(user('a')), attempts: [answered({ at: 1, bytes })] }, interaction({ messages, run: own })]
   }
-  const first = calls('call_Zs81kQ2w', 'order_7fK2m9Qx')
-  const { rules, remaining } = proposeRules(
-    [{ session: 's', first, second: calls('call_9xPl3vTt', 'order_1aB8c7Dy') }],
-    [],
-  )
+  const first = calls('call_Zs81kQ2w', 'Let me look: café open?', 'order_7fK2m9Qx')
+  const second = calls('call_9xPl3vTt', 'One moment, "please".', 'order_1aB8c7Dy')
+  const { rules, remaining } = proposeRules([{ session: 's', first, second }], [])
   expect(rules.map(({ rule: { path } }) => path).sort()).toEqual(['messages[2].content', 'run'])
   expect(remaining).toEqual([])
 })
