@@ -332,7 +332,9 @@ function fromStatusPage(file: string, root: JsonObject, wanted: string | undefin
     throw new FileError(`${file}: the incident is not resolved: a scenario needs its end (resolved_at)`)
   if (end <= start)
     throw new FileError(`${file}: the incident ends before it begins: a scenario needs how long it lasted`)
-  const fixed = Math.min(...times('monitoring').filter((time) => time > start), end)
+  // A first fix may not have held.
+  const lastDown = Math.max(start, ...times('investigating'), ...times('identified'))
+  const fixed = Math.min(...times('monitoring').filter((time) => time > lastDown), end)
   const text = [incident.name, ...updates.map(({ body }) => body)].join(' ')
   const words = [asObject(root.page)?.name, ...objectsIn(incident.components).map(({ name }) => name), text].join(' ')
   const phases: IncidentPhase[] = [{ phase: 'down', for: fixed - start }]

@@ -359,6 +359,18 @@ describe('scenario from a status page', () => {
     expect(stdout).toContain('# for: observed; share: assumed')
   })
 
+  test('is down until the fix that held', async () => {
+    const update = (status: string, at: string) => ({ status, body: '', created_at: `2026-03-01T${at}:00.000Z` })
+    const incident_updates = [
+      ...[update('resolved', '11:30'), update('monitoring', '11:10'), update('identified', '10:40')],
+      ...[update('monitoring', '10:20'), update('investigating', '10:05')],
+    ]
+    const { rules } = await from({ incidents: [incident({ incident_updates })] })
+    expect(rules()[0]?.when).toMatchObject({
+      schedule: [{ phase: 'down', for: 70 * 60_000 }, { phase: 'recovering', for: 20 * 60_000 }, { phase: 'healthy' }],
+    })
+  })
+
   test('needs a choice between several, and an end', async () => {
     const two = { incidents: [incident(), incident({ id: 'def456', name: 'Other' })] }
     expect((await from(two)).stderr).toContain('choose one with --incident <ID>: abc123 (Elevated errors')
