@@ -140,7 +140,7 @@ export function createApp(deps: AppDeps): App {
   const render = rendererOf(deps, ids)
   const responses = createResponseCounts()
   const mark = (response: Response) => ids.mark(response, undefined)
-  const verdicts = once(() => verdictModule().createVerdicts(deps, (): readonly string[] => loadRoutes().paths()))
+  const verdicts = once(() => verdictModule().createVerdicts(deps))
   const loadRoutes = once(() =>
     routes().createRoutes(deps, { sessionOf, render, responses, mark, verdicts: verdicts() }),
   )

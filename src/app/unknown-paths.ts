@@ -21,8 +21,15 @@ const MAX_TRACED = 100
 /** Notes calls of unknown paths. */
 export type UnknownPathLog = ReturnType<typeof createUnknownPathLog>
 
-/** A log with the known paths, parameters as `:name`. */
-export function createUnknownPathLog(knownPaths: () => readonly string[]) {
+/** A call of an unknown path. */
+interface UnknownCall {
+  session: string
+  method: string
+  path: string
+}
+
+/** A log without calls. */
+export function createUnknownPathLog() {
   const sessions = new Map<string, Map<string, UnknownPath>>()
   let total = 0
   const pathsOf = (session: string) =>
@@ -30,8 +37,9 @@ export function createUnknownPathLog(knownPaths: () => readonly string[]) {
   return {
     /**
      * Notes a call. Returns the path that was probably intended, and whether the call is one of the first of its session.
+     * @param known the paths that may have been intended, parameters as `:name`
      */
-    note({ session, method, path }: { session: string; method: string; path: string }) {
+    note({ session, method, path }: UnknownCall, known: () => readonly string[]) {
       total++
       const paths = pathsOf(session)
       const first = paths !== undefined && [...paths.values()].reduce((sum, { count }) => sum + count, 0) < MAX_TRACED
@@ -41,7 +49,7 @@ export function createUnknownPathLog(knownPaths: () => readonly string[]) {
         existing.count++
         return { likely: existing.suggestion, first }
       }
-      const likely = likelyPath(path, knownPaths())
+      const likely = likelyPath(path, known())
       if (paths && paths.size < MAX_PATHS) {
         const at = new Date(realClock.now()).toISOString()
         paths.set(key, { method, path: path.slice(0, MAX_PATH_LENGTH), count: 1, at, suggestion: likely })

@@ -1,6 +1,6 @@
 // Requests without a route: OPTIONS of a path, a wrong method, or an unknown path.
 import { sessionName, tokenOf } from '../access.ts'
-import { compatApiOf, notEmulated } from '../compat/index.ts'
+import { compatApiOf, compatPaths, notEmulated } from '../compat/index.ts'
 import { apiOfPath, EMULATED_APIS } from '../compat/not-emulated.ts'
 import { ApiError } from '../contract/core/error.ts'
 import { withoutSecrets } from '../lib/secrets.ts'
@@ -54,8 +54,10 @@ function unknownPath(request: Request, called: string, { unknownPaths, sessionOf
   const { method } = request
   // Addresses of some services contain a key.
   const path = withoutSecrets(called)
-  const { likely, first } = unknownPaths.note({ session: sessionName(request, tokenOf(request)), method, path })
   const api = compatApiOf(request)
+  // A path of a compatible API that is not emulated, such as /v1/files, is none of another API.
+  const known = () => (api ? compatPaths(api) : paths().map((one) => one.path))
+  const { likely, first } = unknownPaths.note({ session: sessionName(request, tokenOf(request)), method, path }, known)
   const other = notOfWorkspace(path, paths()) ?? HINT
   const hint = likely === null ? other : `: did you mean ${likely}? ${advice(likely)}`
   const foreign = apiOfPath(path)

@@ -10,12 +10,12 @@ import { createUnknownPathLog } from './unknown-paths.ts'
 
 const judging = lazy<typeof import('../control/judge.ts')>(() => require('../control/judge.ts'))
 
-/** Judges the sessions of an application with these known paths. */
-export function createVerdicts(deps: AppDeps, knownPaths: () => readonly string[]): Verdicts {
+/** Judges the sessions of an application. */
+export function createVerdicts(deps: AppDeps): Verdicts {
   const { sessions, gateway } = deps
   const readers = createTaskReaders()
   const workspaceCalls = createWorkspaceCalls()
-  const unknownPaths = createUnknownPathLog(knownPaths)
+  const unknownPaths = createUnknownPathLog()
   const look = once(() => judging().lookWith({ ...deps, runs: gateway.runs, readers, workspaceCalls, unknownPaths }))
   const verdicts = createEarlierVerdicts((session) => look()(session, session.traces))
   const dropped = createDroppedTraces(sessions)

@@ -3,7 +3,10 @@ import type { Interaction, UpstreamRequest, VolatileRule } from '../contract/cor
 import { cassetteKey, comparableRequest } from '../contract/core/cassette-key.ts'
 import { formatFieldPath, parseFieldPath } from '../contract/core/volatile-rule.ts'
 import { VOLATILE_MARK, withoutVolatile } from '../lib/volatile.ts'
-import { type FieldDifference, requestDifferences } from './nearest.ts'
+import { joinFrames } from './frames.ts'
+import { type FieldDifference, nearestInteraction } from './nearest.ts'
+import { gatherTexts } from './plain-stream.ts'
+import { withOldIds } from './same.ts'
 import { valueText } from './value-text.ts'
 
 /** The interactions of a session in two runs. */
@@ -26,12 +29,11 @@ export interface ProposedRule {
  * fields that differed are named.
  * @param rules those that are in force already
  */
-export function proposeRules(sessions: readonly RecordedTwice[], rules: readonly VolatileRule[]) {
+export function proposeRules(recorded: readonly RecordedTwice[], rules: readonly VolatileRule[]) {
+  const sessions = recorded.map((session) => withSameResponses(session, rules))
   const found = new Map<string, FoundField>()
-  for (const { first, second } of sessions)
-    for (const [one, other] of pairs(first, second))
-      for (const difference of requestDifferences(one.request, other.request, rules))
-        addField(found, difference, one.request)
+  for (const session of sessions)
+    for (const { difference, request } of differencesOf(session, rules)) addField(found, difference, request)
   const names = new Set(rules.map(({ name }) => name))
   const proposed = [...found.values()].map((field) => asRule(field, names))
   const all = [...rules, ...proposed.map(({ rule }) => rule)]
@@ -60,17 +62,51 @@ export function rulesText(rules: readonly ProposedRule[]): string {
   return ['volatile:', ...lines, ''].join('\n')
 }
 
-/** Interactions of two runs with the same place among those of their operation and model. */
-function pairs(first: readonly Interaction[], second: readonly Interaction[]): [Interaction, Interaction][] {
+/** Requests of the first run that one of the second is compared with. Parallel calls are not far from each other. */
+const MAX_CANDIDATES = 32
+
+/**
+ * The fields in which requests of the runs differ: each is compared with the nearest one of the other run, since parallel calls come in any
+ * order.
+ */
+function differencesOf({ first, second }: RecordedTwice, rules: readonly VolatileRule[]) {
   const groupOf = ({ request: { operation, provider, model } }: Interaction) => `${operation} ${provider}/${model}`
-  const others = Map.groupBy(second, groupOf)
-  return [...Map.groupBy(first, groupOf)].flatMap(([group, ones]) =>
-    ones.flatMap((one, index): [Interaction, Interaction][] => {
-      const other = others.get(group)?.[index]
-      return other ? [[one, other]] : []
-    }),
-  )
+  const others = Map.groupBy(withoutEqual(first, second, rules), groupOf)
+  return withoutEqual(second, first, rules).flatMap((one) => {
+    const candidates = others.get(groupOf(one)) ?? []
+    const nearest = nearestInteraction(one.request, candidates.slice(0, MAX_CANDIDATES), rules)
+    if (!nearest) return []
+    candidates.splice(candidates.indexOf(nearest.interaction), 1)
+    return nearest.differences.map((difference) => ({ difference, request: one.request }))
+  })
 }
+
+/**
+ * The session as if the provider had sent the same texts and ids in both runs, which later requests repeat: in a replay they are those of the
+ * cassette.
+ */
+function withSameResponses(session: RecordedTwice, rules: readonly VolatileRule[]): RecordedTwice {
+  const [first, second] = [responsesIn(session.first), responsesIn(session.second)]
+  const texts = new Map<string, string>()
+  for (const { difference } of differencesOf(session, rules)) {
+    const { recorded, sent } = difference
+    if (isQuotedIn(first, recorded) && isQuotedIn(second, sent)) texts.set(sent, recorded)
+  }
+  return { ...session, second: session.second.map((one) => ({ ...one, request: withOldIds(one.request, texts) })) }
+}
+
+/** All responses, with what a stream sends in pieces as one text. */
+const responsesIn = (interactions: readonly Interaction[]): string =>
+  interactions
+    .flatMap(({ attempts }) => attempts.map(({ response }) => joinFrames(response?.frames ?? [])))
+    .map((bytes) => {
+      const text = new TextDecoder().decode(bytes)
+      return gatherTexts(text) ?? text
+    })
+    .join('\n')
+
+const isQuotedIn = (responses: string, value: unknown): value is string =>
+  typeof value === 'string' && responses.includes(JSON.stringify(value))
 
 /** A field that differed, or the same field of every item of a list. */
 interface FoundField {
@@ -247,16 +283,26 @@ function timePattern(one: string, other: string): string {
 }
 
 /** Requests of one run without an equal one in the other. */
-function unequal({ session, first, second }: RecordedTwice, rules: readonly VolatileRule[]): string[] {
+function withoutEqual(
+  these: readonly Interaction[],
+  others: readonly Interaction[],
+  rules: readonly VolatileRule[],
+): Interaction[] {
   const rest = new Map<string, number>()
-  for (const { request } of second)
-    rest.set(cassetteKey(request, rules), (rest.get(cassetteKey(request, rules)) ?? 0) + 1)
-  const onlyFirst = first.filter(({ request }) => {
+  for (const { request } of others) {
+    const key = cassetteKey(request, rules)
+    rest.set(key, (rest.get(key) ?? 0) + 1)
+  }
+  return these.filter(({ request }) => {
     const key = cassetteKey(request, rules)
     const count = rest.get(key) ?? 0
     rest.set(key, count - 1)
     return count <= 0
   })
+}
+
+function unequal({ session, first, second }: RecordedTwice, rules: readonly VolatileRule[]): string[] {
+  const onlyFirst = withoutEqual(first, second, rules)
   if (onlyFirst.length === 0 && first.length === second.length) return []
   return [
     `session ${session}: ${onlyFirst.length} of ${first.length} requests of the first run have no equal in the second, which made ${second.length}`,

@@ -39,20 +39,6 @@ export function nearestInteraction<Recorded extends Interaction>(
   return best && { interaction: best.interaction, differences: best.found.list.map(inJson) }
 }
 
-/**
- * The fields in which two requests differ, as far as they are compared.
- * @param rules those of the recording
- */
-export function requestDifferences(
-  recorded: UpstreamRequest,
-  sent: UpstreamRequest,
-  rules: readonly VolatileRule[],
-): FieldDifference[] {
-  const found = new Differences(Number.POSITIVE_INFINITY)
-  found.requests(comparableRequest(recorded, rules).request, comparableRequest(sent, rules).request)
-  return found.list.map(inJson)
-}
-
 /** Collects differences. Once they cost as much as `limit`, nothing more is compared. */
 class Differences {
   readonly list: FieldDifference[] = []

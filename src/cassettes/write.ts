@@ -12,7 +12,7 @@ import { type InteractionText, interactionText } from './document.ts'
 import { besideFile, blobFolder, cassetteFile } from './names.ts'
 import { ForeignFileError, readStored, type StoredCassette, type StoredInteraction } from './read.ts'
 import { EarlierBodies, type ReducedBody } from './repeats.ts'
-import { type RenewedIds, sameAttempts, withOldIds } from './same.ts'
+import { sameAttempts, withOldIds } from './same.ts'
 import { valueText } from './value-text.ts'
 
 /** The header of a new cassette; the writer adds the format and the state. */
@@ -316,7 +316,7 @@ class Previous {
   readonly isComplete: boolean
   readonly #byKey: Map<string, { stored: StoredInteraction; position: number }[]>
   readonly #rules: readonly VolatileRule[]
-  readonly #ids: RenewedIds = new Map()
+  readonly #ids = new Map<string, string>()
   /** The place of the last document, and of the last one of each key. */
   #last = 0
   readonly #lastOfKey = new Map<string, number>()
@@ -338,7 +338,8 @@ class Previous {
     const renewed = request === interaction.request ? interaction : { ...interaction, request }
     const key = cassetteKey(request, this.#rules)
     const next = this.#byKey.get(key)?.pop()
-    const ids = next && next.stored.interaction.turn === renewed.turn && sameAttempts(next.stored.interaction, renewed)
+    const isSameTurn = next?.stored.interaction.turn === renewed.turn
+    const ids = next && isSameTurn && sameAttempts(next.stored.interaction, renewed, this.#ids)
     for (const [now, before] of ids || []) this.#ids.set(now, before)
     const position = next?.position ?? Math.max(this.#last, this.#lastOfKey.get(key) ?? 0)
     this.#last = position

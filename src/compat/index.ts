@@ -81,9 +81,16 @@ export function compatApiOf(request: Pick<Request, 'url' | 'headers'>): CompatAp
   return compatApis.find(({ claims, prefix }) => path.startsWith(prefix) || claims?.(request))
 }
 
+/** All paths of a compatible API, parameters as `:name`. */
+export const compatPaths = ({ paths, routes, shares = [] }: CompatApi): readonly string[] => [
+  ...Object.keys(paths),
+  ...routes('').map((route) => route.path),
+  ...shares,
+]
+
 /** The error message for a path that a compatible API does not have. */
-export function notEmulated({ tag, paths, routes, shares = [] }: CompatApi, path: string): string {
-  const own = [...Object.keys(paths), ...routes('').map((route) => route.path), ...shares]
+export function notEmulated(api: CompatApi, path: string): string {
+  const own = compatPaths(api)
   const likely = likelyPath(path, own)
-  return `${path} of ${tag} is not emulated${likely === null ? '' : `: did you mean ${likely}?`}; what is: ${own.join(', ')}`
+  return `${path} of ${api.tag} is not emulated${likely === null ? '' : `: did you mean ${likely}?`}; what is: ${own.join(', ')}`
 }

@@ -1,6 +1,6 @@
 // Sends a recorded request to its provider again, and records what it sends.
 import { keyHeaderOf } from '../backends/forward/openai-compatible.ts'
-import { bounded, MAX_RESPONSE } from '../backends/forward/provider-response.ts'
+import { guarded, MAX_RESPONSE } from '../backends/forward/provider-response.ts'
 import { ACCEPTED, network, UNPACKED, withoutKey } from '../backends/forward/transport.ts'
 import { usageInText } from '../backends/forward/usage.ts'
 import { joinFrames } from '../cassettes/frames.ts'
@@ -47,13 +47,13 @@ export function askProviders(
         ...contentOf(upstream, request),
         signal: AbortSignal.any([signal, limit]),
       })
-      const { status, headers, body } = await bounded(upstream, await sent, MAX_RESPONSE)
+      // Decompressed, as a recorded one is.
+      const { status, headers, body } = guarded(upstream, await sent, MAX_RESPONSE)
       const at = passed()
       const frames: Frame[] = []
       let end: AttemptEnd = 'complete'
       try {
-        for (let step = await body?.read(); step?.value; step = await body?.read())
-          frames.push({ at: passed(), bytes: step.value })
+        for await (const bytes of body ?? []) frames.push({ at: passed(), bytes })
       } catch (error) {
         if (signal.aborted || isLate()) throw error
         end = 'cut by provider'

@@ -1,5 +1,14 @@
 // What is known of calls to providers that really happened: when each was made, and how it ended.
 
+/** An error in a stream. */
+export interface StreamError {
+  /** Events before it; undefined if that is unknown. */
+  after?: number | undefined
+  /** Whether the provider said that it is overloaded. */
+  isOverloaded: boolean
+  message?: string | undefined
+}
+
 /** How an attempt ended, as its client saw it. */
 export type EvidenceOutcome =
   | { kind: 'succeeded' }
@@ -11,6 +20,8 @@ export type EvidenceOutcome =
       /** The body of the error: JSON or a text. */
       body?: object | string | undefined
     }
+  /** An error in a stream whose status was a success. */
+  | ({ kind: 'stream error' } & StreamError)
   /** The response broke off after this many bytes; undefined if that is unknown. */
   | { kind: 'cut'; bytes?: number | undefined }
   /** No response: the connection was reset, refused, or the name was unknown. */

@@ -2,6 +2,7 @@
 import { joinFrames } from '../cassettes/frames.ts'
 import type { Cassette, RecordedAttempt } from '../contract/core/cassette.ts'
 import { retryAfter } from '../gateway/retry.ts'
+import { sseReader } from '../lib/sse.ts'
 import { counted } from '../lib/units.ts'
 import { asObject, type JsonObject, objectsIn, parsedJson, sumOf } from '../lib/values.ts'
 import { PROVIDERS } from '../providers/index.ts'
@@ -99,9 +100,32 @@ function recordedOutcome({ response, end, endedAt }: RecordedAttempt): EvidenceO
     return { kind: 'status', status, body: errorBody(text), retryAfter: wait || undefined }
   }
   if (end === 'complete' && bytes === 0) return emptyOutcome(status)
+  const failed = errorInStream(joinFrames(frames))
+  if (failed) return failed
   // Its client left because it had enough, or because nothing came any more: the first is no failure.
   return end === 'complete' || end === 'left by client' ? { kind: 'succeeded' } : { kind: 'cut', bytes }
 }
+
+/**
+ * The error in a stream of events; undefined if there is none. It is in `error`, at OpenAI's Responses API in that of `response`, or is the
+ * event itself.
+ */
+function errorInStream(bytes: Uint8Array): EvidenceOutcome | undefined {
+  const reader = sseReader()
+  const events = [...reader.read(bytes), ...reader.end()].flatMap(({ event }) => event ?? [])
+  for (const [after, { data }] of events.entries()) {
+    const value = asObject(parsedJson(data))
+    const error = asObject(value?.error) ?? asObject(asObject(value?.response)?.error)
+    const failed = error ?? (value?.type === 'error' ? value : undefined)
+    if (failed) return { kind: 'stream error', after, ...streamErrorOf(failed) }
+  }
+  return undefined
+}
+
+const streamErrorOf = ({ message, type, code }: JsonObject) => ({
+  isOverloaded: /overloaded/i.test(`${type} ${code} ${message}`),
+  message: typeof message === 'string' ? message : undefined,
+})
 
 /** The outcome of a success without a body, as 204 says that there is none (RFC 9110, section 15.3.5). */
 const emptyOutcome = (status: number): EvidenceOutcome => ({ kind: status === 204 ? 'succeeded' : 'empty body' })
@@ -127,7 +151,7 @@ function fromTraces(traces: readonly JsonObject[]): Found {
         model,
         operation: String(trace.operation),
         stream: trace.stream === true,
-        outcome: tracedOutcome(attempt, isLast ? { retryAfter, response: trace.response } : {}),
+        outcome: tracedOutcome(attempt, isLast ? { ...trace, retryAfter } : {}),
       })
     }
   }
@@ -142,11 +166,13 @@ function keptBody(response: unknown): JsonObject | undefined {
 
 function tracedOutcome(
   attempt: JsonObject,
-  { retryAfter, response }: { retryAfter?: number | undefined; response?: unknown },
+  { retryAfter, response, status, error }: JsonObject & { retryAfter?: number | undefined },
 ): EvidenceOutcome {
   const ms = Number(attempt.duration_ms ?? 0)
   switch (attempt.outcome) {
     case 'http_error':
+      // Its client had the status of a success, and the error in the stream.
+      if (Number(status) < 400) return { kind: 'stream error', ...streamErrorOf(asObject(error) ?? {}) }
       return { kind: 'status', status: Number(attempt.status), retryAfter, body: keptBody(response) }
     case 'canceled':
       // A client that left a stream had enough.
@@ -191,8 +217,10 @@ function fromHar(entries: readonly unknown[]): Found {
       const at = Date.parse(String(entry.startedDateTime))
       if (isBroken(asObject(asObject(entry.response)?.content)))
         found.skipped.push(`entry ${index} has a body that is not base64`)
+      const outcome = harOutcome(entry)
       if (Number.isNaN(at)) found.skipped.push(`entry ${index} has no startedDateTime`)
-      else found.attempts.push({ at, operation, ...targetOf(url, request), outcome: harOutcome(entry) })
+      else if (!outcome) found.skipped.push(`entry ${index} failed for an unknown reason, '${harError(entry)}'`)
+      else found.attempts.push({ at, operation, ...targetOf(url, request), outcome })
     }
   }
   return found
@@ -228,10 +256,20 @@ function textOf(content: JsonObject | undefined): string {
 const isBroken = ({ text, encoding }: JsonObject = {}): boolean =>
   encoding === 'base64' && typeof text === 'string' && !/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(text)
 
-function harOutcome(entry: JsonObject): EvidenceOutcome {
+/** Why a request failed, which each writer of a HAR notes in its own field and words; empty if it did not. */
+function harError(entry: JsonObject): string {
+  const response = asObject(entry.response)
+  return String(response?._error ?? response?._failureText ?? entry._error ?? '')
+}
+
+/** Words of Chromium, Firefox, WebKit and mitmproxy for a client that left. */
+const LEFT = /\bERR_ABORTED|BINDING_ABORTED|cancel|client.disconnected/i
+
+/** The outcome of a request; undefined if its error may be no failure of the provider: the browser blocked it, for example. */
+function harOutcome(entry: JsonObject): EvidenceOutcome | undefined {
   const response = asObject(entry.response)
   const status = Number(response?.status ?? 0)
-  const error = String(response?._error ?? response?._failureText ?? entry._error ?? '')
+  const error = harError(entry)
   const ms = Math.max(0, Math.round(Number(entry.time) || 0))
   if (status <= 0) return withoutResponse(error, ms)
   if (status >= 400) {
@@ -239,20 +277,25 @@ function harOutcome(entry: JsonObject): EvidenceOutcome {
     const wait = retryAfter(headersIn(response), Date.parse(String(entry.startedDateTime)))
     return { kind: 'status', status, body, retryAfter: wait || undefined }
   }
-  // Chromium notes a connection that ended too early as an error beside a status.
   if (error === '') {
     // A body that was not kept has no text; Playwright gives it the size 0.
     const { size, text } = asObject(response?.content) ?? {}
-    return size === 0 && text === '' ? emptyOutcome(status) : { kind: 'succeeded' }
+    if (size === 0 && text === '') return emptyOutcome(status)
+    return errorInStream(Buffer.from(textOf(asObject(response?.content)))) ?? { kind: 'succeeded' }
   }
+  // As in a cassette, a client that left a response had enough.
+  if (LEFT.test(error)) return { kind: 'succeeded' }
+  // Chromium notes a connection that ended too early as an error beside a status.
   return { kind: 'cut', bytes: Buffer.byteLength(textOf(asObject(response?.content))) || undefined }
 }
 
-function withoutResponse(error: string, ms: number): EvidenceOutcome {
+function withoutResponse(error: string, ms: number): EvidenceOutcome | undefined {
   if (/refused/i.test(error)) return { kind: 'refused' }
   if (/name.not.resolved|ENOTFOUND|dns/i.test(error)) return { kind: 'unknown host' }
-  if (/reset|closed|empty.response|ECONN|socket/i.test(error)) return { kind: 'reset' }
-  return { kind: 'silence', ms }
+  if (error === '' || LEFT.test(error) || /time.?d?.?out/i.test(error)) return { kind: 'silence', ms }
+  if (/reset|closed|empty.response|invalid.http|connection|protocol.error|ECONN|socket/i.test(error))
+    return { kind: 'reset' }
+  return undefined
 }
 
 /** Headers by name in lower case. */
@@ -289,7 +332,9 @@ function fromStatusPage(file: string, root: JsonObject, wanted: string | undefin
     throw new FileError(`${file}: the incident is not resolved: a scenario needs its end (resolved_at)`)
   if (end <= start)
     throw new FileError(`${file}: the incident ends before it begins: a scenario needs how long it lasted`)
-  const fixed = Math.min(...times('monitoring').filter((time) => time > start), end)
+  // A first fix may not have held.
+  const lastDown = Math.max(start, ...times('investigating'), ...times('identified'))
+  const fixed = Math.min(...times('monitoring').filter((time) => time > lastDown), end)
   const text = [incident.name, ...updates.map(({ body }) => body)].join(' ')
   const words = [asObject(root.page)?.name, ...objectsIn(incident.components).map(({ name }) => name), text].join(' ')
   const phases: IncidentPhase[] = [{ phase: 'down', for: fixed - start }]

@@ -74,6 +74,7 @@ function firstRules(attempts: readonly EvidenceAttempt[]): EvidenceRule[] {
       const { provider, model, operation, stream, outcome, at } = attempt
       if (current && outcomeName(current.outcome) === outcomeName(outcome)) {
         extend(current, index + 1, at)
+        current.outcome = longerSilence(current.outcome, outcome)
         continue
       }
       if (current?.window && at !== undefined) {
@@ -89,6 +90,10 @@ function firstRules(attempts: readonly EvidenceAttempt[]): EvidenceRule[] {
   }
   return rules.sort((one, other) => (one.window?.from ?? 0) - (other.window?.from ?? 0))
 }
+
+/** Of two outcomes with the same name the first, or the longer silence: a client that waits longer must not see its end. */
+const longerSilence = <One extends EvidenceOutcome>(one: One, other: EvidenceOutcome): One =>
+  one.kind === 'silence' && other.kind === 'silence' ? { ...one, ms: Math.max(one.ms, other.ms) } : one
 
 const begun = (number: number, at: number | undefined): Pick<EvidenceRule, 'window' | 'calls'> =>
   at === undefined ? { calls: { from: number, to: number } } : { window: { from: at, to: at + 1 } }
@@ -148,7 +153,7 @@ function union(one: EvidenceRule | undefined, other: EvidenceRule | undefined): 
     stream: common('stream'),
     window: span(one.window, other.window),
     calls: span(one.calls, other.calls),
-    outcome: one.outcome,
+    outcome: longerSilence(one.outcome, other.outcome),
     hasEnd: one.window && other.window && one.window.to > other.window.to ? one.hasEnd : other.hasEnd,
   }
 }

@@ -2,7 +2,7 @@
 import { createRedactor, type Redactor } from '../cassettes/redact.ts'
 import { counted } from '../lib/units.ts'
 import { yaml } from '../lib/yaml.ts'
-import type { EvidenceOfAttempts, EvidenceOfIncident, EvidenceOutcome } from './evidence.ts'
+import type { EvidenceOfAttempts, EvidenceOfIncident, EvidenceOutcome, StreamError } from './evidence.ts'
 import { outcomeName } from './evidence.ts'
 import type { EvidenceRule } from './rules.ts'
 
@@ -68,11 +68,16 @@ function ruleLines(rule: EvidenceRule, name: string, redactor: Redactor): string
     lines.push(`    when: { ${after}for: ${exact(window.to - window.from)} } ${end}`)
   }
   if (calls) lines.push(`    when: { calls: ${calls.from}-${calls.to} } ${OBSERVED}`)
-  lines.push(...(outcome.kind === 'status' ? statusLines(outcome, redactor) : faultLines(outcome, rule.stream)))
+  if (outcome.kind === 'status') lines.push(...statusLines(outcome, redactor))
+  else if (outcome.kind === 'stream error') lines.push(...streamErrorLines(outcome, redactor))
+  else lines.push(...faultLines(outcome, rule.stream))
   return lines
 }
 
-function faultLines(outcome: Exclude<EvidenceRule['outcome'], EvidenceStatus>, stream: boolean | undefined): string[] {
+function faultLines(
+  outcome: Exclude<EvidenceRule['outcome'], EvidenceStatus | { kind: 'stream error' }>,
+  stream: boolean | undefined,
+): string[] {
   switch (outcome.kind) {
     case 'reset':
       return [`    fault: { type: reset } ${OBSERVED}`]
@@ -105,6 +110,15 @@ function statusLines({ status, retryAfter, body }: EvidenceStatus, redactor: Red
   const text = body === undefined ? '' : redactor.text(JSON.stringify(body))
   if (text !== '' && text.length <= MAX_BODY) lines.push(`      body: ${text} ${OBSERVED}`)
   return lines
+}
+
+function streamErrorLines({ after, isOverloaded, message }: StreamError, redactor: Redactor): string[] {
+  return [
+    ...['    fault:', '      type: stream-error'],
+    after === undefined ? '      after_chunks: 1 # assumed' : `      after_chunks: ${after} ${OBSERVED}`,
+    isOverloaded ? `      status: overloaded ${OBSERVED}` : '      status: 500 # assumed',
+    ...(message === undefined ? [] : [`      message: ${JSON.stringify(redactor.text(message))} ${OBSERVED}`]),
+  ]
 }
 
 const PARTIAL: Record<string, number> = { critical: 1, major: 0.5, minor: 0.1 }

@@ -1,4 +1,6 @@
 // The verdict on a case: how the command handled a failure.
+
+import { MISS_CODE } from '../contract/core/cassette-modes.ts'
 import type { CaseMistake, CaseResult, CaseVerdict } from '../contract/core/exploration.ts'
 import type { Finding, FindingKind } from '../contract/core/finding.ts'
 import { durationText } from '../lib/units.ts'
@@ -49,6 +51,8 @@ export function judgeCase(
   // The affected call may be known only by its rule: then only a bad end is evidence.
   const isGone = hit.length === 0 && run.dropped > 0 && rulesNamed(run, rule).some(({ applied }) => applied > 0)
   if (hit.length === 0 && !isGone) return of('not-applied', notApplied(run, rule))
+  const miss = calls.find(({ trace }) => trace.error?.code === MISS_CODE && !baseline.refused.has(refusalName(trace)))
+  if (miss) return of('not-applied', notRecorded(miss))
   const broken = { baseline, calls, hit, dropped: run.dropped }
   const [found] = mistakesIn({ ...broken, exploreCase: cell, findings: run.findings })
   const mistake = found ? { kind: found.kind, about: found.about } : null
@@ -119,6 +123,9 @@ function notApplied(run: ObservedRun, name: string): string {
   const why = skipped[0] ?? found.find(({ not_triggered: idle }) => idle !== null)?.not_triggered
   return run.leftProcesses ? LEFT : (why ?? 'the call was not made')
 }
+/** A call that only the fault causes, such as that of a fallback: whether it would have succeeded is unknown. */
+const notRecorded = ({ trace }: ObservedCall) =>
+  `under the fault, the command calls ${trace.model ?? trace.operation} with a request that is not in the cassette: explore with --on-miss forward`
 const LEFT = 'the command ended and left processes running: a call that one of them makes later is not tested'
 const DROPPED = 'the trace of the affected call was dropped: raise --keep-traces or --keep-trace-bytes'
 

@@ -32,6 +32,8 @@ export interface ReportedRun {
   tookMs: number
   /** Findings about the run as a whole. */
   findings: readonly Finding[]
+  /** Why the run fails because of cassettes, as lines: misses, for example. */
+  cassetteProblems: readonly string[]
   /** The calls of APIs that are not emulated, as lines. */
   notEmulated: readonly string[]
   /** The places of its sessions in `verdicts`, failed ones first. */

@@ -86,6 +86,13 @@ describe('drift', () => {
     })
   })
 
+  test('reports no change for a provider that compresses although it should not', async () => {
+    const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
+    respond = () => new Response(Bun.gzipSync(JSON.stringify(completion)), { headers })
+    const { code, stdout } = await drift()
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('2 recorded requests: 2 same') })
+  })
+
   test('groups requests by change, and ends with 4 for an error', async () => {
     respond = () => Response.json({ ...completion, created: 'today', extra: true })
     const { code, stdout } = await drift()

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
+import { junit } from '../../src/cli/print/junit.ts'
 import { runLines } from '../../src/cli/print/report.ts'
 import { runSuite, type SuiteOptions } from '../../src/cli/run/suite.ts'
 import { exitCodeOf } from '../../src/cli/run/suite-run.ts'
@@ -102,13 +103,20 @@ test('exec --record and --replay: report what was recorded, replayed, missed and
   const command = `understudy record --out ${cassettes} --only default -- COMMAND`
   expect(missed.text).toContain(`if this is intended, record it again with '${command}'`)
 
+  expect(junit([missed.run])).toMatch(
+    /failures="1"[\s\S]+ name="cassette default" [^>]+><failure message="miss: chat\.completions openai\/gpt-4o: the cassette has no interaction [^"]+; messages\[0\]\.content: recorded &quot;hello&quot;, sent &quot;new&quot;"\/>/,
+  )
+  expect(junit([replayed.run])).toContain('failures="0"')
+
   const withoutRetry = await executed(sending(['hello', 'busy'], { retries: false }), { replay: cassettes })
   expect(withoutRetry.text).toMatch(
     /unused {8}1 of 2 attempts at \S+default\.yaml:\d+ \(chat\.completions openai\/gpt-4o, turn 1\)/,
   )
   const shorter = sending(['hello'])
   expect((await executed(shorter, { replay: cassettes })).code).toBe(0)
-  expect((await executed(shorter, { replay: cassettes, strict: true })).code).toBe(3)
+  const strict = await executed(shorter, { replay: cassettes, strict: true })
+  expect(strict.code).toBe(3)
+  expect(junit([strict.run])).toMatch(/<failure message="unused: interaction at \S+default\.yaml:\d+ /)
   expect(provider.seen.length).toBe(requests)
 })
 
@@ -236,6 +244,26 @@ test('exec --replay: names the cassettes that no session used, without failing',
   expect(recorded.run.cassettes?.unused_cassettes).toEqual([])
 })
 
+test('record --only: forwards nothing of the other sessions, whatever other replays do', async () => {
+  const script = `await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
+    method: 'POST',
+    headers: { authorization: 'Bearer session:other', 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Hi' }] }),
+  })`
+  const before = provider.seen.length
+  const { code, stdout } = await runCommand(
+    [
+      ...['record', '--only', 'a/b', '--out', cassettes, '--config', settings],
+      ...['--', process.execPath, '-e', script],
+    ],
+    { env: { UNDERSTUDY_ON_MISS: 'record' } },
+  )
+  expect(code).toBe(3)
+  expect(stdout).toContain('0 attempts, 1 miss')
+  expect(provider.seen.length).toBe(before)
+  expect(existsSync(join(cassettes, 'other.yaml'))).toBe(false)
+})
+
 test('record: fails when a cassette stays incomplete', async () => {
   const late = join(folder.path, 'late')
   const replacing: Program = async (surroundings) => {
@@ -274,7 +302,8 @@ test.each([
   [['exec', '--replay', '.', '--speed', 'fast'], '--speed must be real, instant, or a factor such as 10, got "fast"'],
   [['exec', '--replay', '.', '--allow', 'all'], '--allow must be sampling or prefix, got "all"'],
   [['exec', '--record', 'a', '--seed', '1', '--seed', '2'], '--record runs the command once'],
-  [['explore', '--record', 'a'], 'explore does not record'],
+  [['explore', '--record', 'a'], 'explore does not record: use understudy record, then --replay'],
+  [['explore', '--replay', '.', '--on-miss', 'record'], 'explore does not record: set --on-miss to error or forward'],
   [['exec', '--on-miss', 'forward'], '--on-miss "forward" has no effect without a replay: use it with --replay DIR'],
   [['exec', '--record', 'a', '--allow', 'prefix'], '--allow ["prefix"] has no effect without a replay'],
   [['explore', '--speed', '10'], '--speed "10" has no effect without a replay'],

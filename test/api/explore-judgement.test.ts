@@ -1,7 +1,10 @@
 // The verdicts of explore are true: each mistake fails its case, and the correct twin passes.
 import { expect, test } from 'bun:test'
+import { readConfig } from '../../src/config.ts'
 import type { FailureModeName } from '../../src/contract/core/exploration.ts'
+import { answered, chatInteraction, frame, newHeader, writeCassette } from '../support/cassettes.ts'
 import { type CallFailure, calling, exploreProgram, type Model, user } from '../support/explore.ts'
+import { emptyFolder } from '../support/server.ts'
 
 type Act = (model: Model) => Promise<unknown>
 /** Makes a call of a model. */
@@ -444,3 +447,28 @@ test.each(ROWS.map((row) => [row.name, row] as const))(
     expect([cell?.verdict, cell?.why]).toEqual([verdict as never, expect.stringMatching(why)])
   },
 )
+
+test('explore verdict: accuses no fallback whose request is not in the cassette', async () => {
+  const folder = emptyFolder()
+  const message = { role: 'assistant', content: 'Hello' }
+  const choices = [{ index: 0, finish_reason: 'stop', message }]
+  const answer = { id: 'c', object: 'chat.completion', created: 1, model: 'gpt-4o', choices }
+  await writeCassette(folder.path, newHeader('default'), [
+    chatInteraction(
+      { model: 'gpt-4o', messages: [user('Hi')] },
+      { attempts: [answered(frame(1, JSON.stringify(answer)))] },
+    ),
+  ])
+  const settings = readConfig({ replay: folder.path }, {})
+  const { cases } = await exploreProgram(calling(fallback('openai/gpt-4o-mini')), {
+    classes: ['server-error-once'],
+    settings: { ...settings, port: 0, db: ':memory:' },
+  })
+  folder.remove()
+  expect(cases.map(({ verdict, why }) => [verdict, why])).toEqual([
+    [
+      'not-applied',
+      'under the fault, the command calls openai/gpt-4o-mini with a request that is not in the cassette: explore with --on-miss forward',
+    ],
+  ])
+})

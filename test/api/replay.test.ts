@@ -510,7 +510,10 @@ test('recording of one session: renews its cassette, and replays the others', as
   expect(await ask(replaying(folder))).toEqual(second)
 })
 
-test('fault on a replayed response: leaves the response to the retry', async () => {
+test.each([
+  ['the recorded request', {}],
+  ['a request that --allow matches', { temperature: 0.5 }],
+])('fault on a replayed response: leaves the response to the retry of %s', async (_, sampling) => {
   respond = numbered
   const { folder } = await recorded(async (app) => {
     await app.post(CHAT, chat('x'))
@@ -522,11 +525,12 @@ test('fault on a replayed response: leaves the response to the retry', async () 
   )
   const app = cassetteApp(
     provider.url,
-    { replay: folder, speed: 'instant' },
+    { replay: folder, speed: 'instant', allow: ['sampling'] },
     { instead: { scenarios: [fixedSource(scenario)] } },
   )
+  const send = (path: string) => app.post(path, chat('x', sampling))
   const statuses = async (path: string) =>
-    [await app.post(path, chat('x')).catch(() => undefined), await app.post(path, chat('x'))].map((one) => one?.status)
+    [await send(path).catch(() => undefined), await send(path)].map((one) => one?.status)
   expect((await statuses(CHAT)).at(-1)).toBe(200)
   expect((await statuses(ROUTER)).at(-1)).toBe(200)
   expect((await app.finish()).sessions[0]?.replayed).toMatchObject({ missed: 0, unused: [] })

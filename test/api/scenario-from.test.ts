@@ -99,6 +99,25 @@ describe('scenario from traces', () => {
     ])
   })
 
+  test('takes an error in a stream for what it was, not for a status', async () => {
+    const failed = { ...trace({ at: 0, outcome: 'http_error', status: 502 }, 1), stream: true, status: 200 }
+    const error = { message: 'Overloaded', type: 'server_error', code: 'overloaded_error' }
+    const { code, rules, stdout } = await from([{ ...failed, error, response: { type: 'message_start' } }])
+    expect(code).toBe(0)
+    expect(rules()[0]?.fault).toMatchObject({ type: 'stream-error', status: 'overloaded', message: 'Overloaded' })
+    expect(stdout).toContain('after_chunks: 1 # assumed')
+  })
+
+  test('is silent for as long as the most patient client waited', async () => {
+    const { rules } = await from(
+      [400, 60_000, 700].map((ms, at) => {
+        const silent = trace({ at, outcome: 'timed_out' }, at)
+        return { ...silent, attempts: silent.attempts.map((one) => ({ ...one, duration_ms: ms })) }
+      }),
+    )
+    expect(rules()).toMatchObject([{ fault: { type: 'hang', for: 60_000 } }])
+  })
+
   test('has the body of an error only if the trace has it', async () => {
     const failed = trace({ at: 0, outcome: 'http_error', status: 503 }, 1)
     const body = { error: { message: 'down' } }
@@ -251,12 +270,38 @@ describe('scenario from a HAR', () => {
     ['not found', { status: 0, _error: 'net::ERR_NAME_NOT_RESOLVED' }, 'dns-failure'],
     ['silent', { status: 0, _error: 'net::ERR_TIMED_OUT' }, 'hang'],
     ['empty', { status: 200, content: { size: 0, mimeType: 'application/json', text: '' } }, 'empty-body'],
+    [
+      'open for an error in its stream',
+      { status: 200, content: content('data: {"id":"c","choices":[]}\n\ndata: {"error":{"message":"Busy."}}\n\n') },
+      'stream-error',
+    ],
     ['cut', { status: 200, _error: 'net::ERR_INCOMPLETE_CHUNKED_ENCODING', content: content('data: {') }, 'cut-stream'],
   ]
   test.each(broken)('knows a connection that was %s', async (_, response, fault) => {
     const { code, stderr, rules } = await from(har(entry(0, response, { time: 30_000 })))
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(rules()[0]?.fault?.type).toBe(fault as never)
+  })
+
+  test.each(['net::ERR_ABORTED', 'NS_BINDING_ABORTED', 'cancelled'])(
+    'takes a stream that its client left, noted as %s, for a success',
+    async (_error) => {
+      const left = { status: 200, _error, content: { size: -1, mimeType: 'text/event-stream' } }
+      const { rules } = await from(har(entry(0, left), entry(500, { status: 0, _error }, { time: 400 })))
+      expect(rules()).toMatchObject([{ fault: { type: 'hang', for: 400 } }])
+    },
+  )
+
+  test('skips a request that its browser did not send, and takes no other error for silence', async () => {
+    const { code, stderr, rules } = await from(
+      har(
+        entry(0, { status: -1, _failureText: 'net::ERR_BLOCKED_BY_CLIENT' }),
+        entry(500, { status: -1, _failureText: 'net::ERR_INVALID_HTTP_RESPONSE' }),
+      ),
+    )
+    expect(code).toBe(0)
+    expect(stderr).toContain("entry 0 failed for an unknown reason, 'net::ERR_BLOCKED_BY_CLIENT': skipped")
+    expect(rules()).toMatchObject([{ fault: { type: 'reset' } }])
   })
 
   test('skips broken entries and says so, and ignores other requests', async () => {
@@ -314,6 +359,18 @@ describe('scenario from a status page', () => {
     expect(stdout).toContain('# for: observed; share: assumed')
   })
 
+  test('is down until the fix that held', async () => {
+    const update = (status: string, at: string) => ({ status, body: '', created_at: `2026-03-01T${at}:00.000Z` })
+    const incident_updates = [
+      ...[update('resolved', '11:30'), update('monitoring', '11:10'), update('identified', '10:40')],
+      ...[update('monitoring', '10:20'), update('investigating', '10:05')],
+    ]
+    const { rules } = await from({ incidents: [incident({ incident_updates })] })
+    expect(rules()[0]?.when).toMatchObject({
+      schedule: [{ phase: 'down', for: 70 * 60_000 }, { phase: 'recovering', for: 20 * 60_000 }, { phase: 'healthy' }],
+    })
+  })
+
   test('needs a choice between several, and an end', async () => {
     const two = { incidents: [incident(), incident({ id: 'def456', name: 'Other' })] }
     expect((await from(two)).stderr).toContain('choose one with --incident <ID>: abc123 (Elevated errors')
@@ -338,7 +395,7 @@ test('scenario from: names a file that cannot be read, and what is accepted', as
 
 describe('scenario from a cassette', () => {
   /** Writes a cassette with one call for each attempt, and makes a scenario from it. */
-  async function fromAttempts(session: string, attempts: readonly RecordedAttempt[]) {
+  async function fromAttempts(session: string, attempts: readonly RecordedAttempt[], more: object = {}) {
     const header = { session, recorded: '2026-11-26', understudy: '1.0.0', volatile: [], redact: [] }
     const writer = new CassetteWriter(join(cwd, 'cassettes'), header, {
       report: (problem) => {
@@ -348,7 +405,7 @@ describe('scenario from a cassette', () => {
     for (const [index, attempt] of attempts.entries()) {
       const body = {
         kind: 'json',
-        value: { model: 'gpt-4o', messages: [{ role: 'user', content: `${index}` }] },
+        value: { model: 'gpt-4o', messages: [{ role: 'user', content: `${index}` }], ...more },
       } as const
       const request = {
         provider: 'openai',
@@ -399,6 +456,50 @@ describe('scenario from a cassette', () => {
     ])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(parsed(stdout).rules).toMatchObject([{ fault: { type: 'cut-stream', after_bytes: 0 } }])
+  })
+
+  const events = (...data: object[]) => data.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('')
+  test.each([
+    ['first', events({ error: { message: 'Busy.', code: 'x' } }), 0, 500],
+    [
+      'chat',
+      events({ choices: [{ index: 0, delta: { content: 'a' } }] }, { error: { message: 'Busy.', code: 429 } }),
+      1,
+      500,
+    ],
+    [
+      'responses',
+      events(
+        { type: 'response.created', response: { error: null } },
+        { type: 'response.failed', response: { error: { message: 'Busy.' } } },
+      ),
+      1,
+      500,
+    ],
+    [
+      'messages',
+      `event: message_start\n${events({ type: 'message_start' })}event: error\n${events({ type: 'error', error: { type: 'overloaded_error', message: 'Busy.' } })}`,
+      1,
+      'overloaded',
+    ],
+  ])('reproduces an error in a stream: %s', async (name, text, after_chunks, status) => {
+    const frames = [{ at: 6, bytes: new TextEncoder().encode(text) }]
+    const { code, stdout, stderr } = await fromAttempts(
+      `stream-${name}`,
+      [
+        response(200),
+        {
+          response: { status: 200, headers: [['content-type', 'text/event-stream']], at: 5, frames },
+          end: 'complete',
+          endedAt: 7,
+        },
+      ],
+      { stream: true },
+    )
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(parsed(stdout).rules).toMatchObject([
+      { when: { calls: [2, 2] }, fault: { type: 'stream-error', after_chunks, status, message: 'Busy.' } },
+    ])
   })
 
   test('reproduces a success without a body, unless its status says so', async () => {

@@ -672,6 +672,20 @@ const guilty: Guilty[] = [
     finds: ['unknown-path error'],
     says: /POST \/openai\/v1\/chat\/completions was requested once, but this server has no such path: did you mean \/v1\/chat\/completions\?/,
   },
+  {
+    name: 'creates a file, which is not emulated, and is no file of the workspace',
+    scenario: refuse({ status: 503 }, 1, { accept: ['gave-up'] }),
+    act: ({ post }) => post('/v1/files', {}),
+    finds: ['unknown-path warning'],
+    says: /^POST \/v1\/files was requested once, but this server has no such path$/,
+  },
+  {
+    name: 'polls a response in the background, which is not emulated',
+    scenario: refuse({ status: 503 }, 1, { accept: ['gave-up'] }),
+    act: ({ sdk }) => quietly(sdk(0, '/v1').responses.retrieve('resp_1234567890')),
+    finds: ['unknown-path warning'],
+    says: /^GET \/v1\/responses\/resp_1234567890 was requested once, but this server has no such path$/,
+  },
 ]
 
 describe('violating client', () => {

@@ -153,6 +153,18 @@ process.exit(7)`,
   expect(await flaws(report, { screens: [WIDE, NARROW], picture: 'result' })).toEqual({})
 })
 
+test('HTML report: says which request was not recorded', async () => {
+  const file = join(folder.path, 'replay.html')
+  const ask = `await fetch(process.env.OPENAI_BASE_URL + '/embeddings', { method: 'POST', headers: { authorization: 'Bearer ' + process.env.OPENAI_API_KEY, 'content-type': 'application/json' }, body: JSON.stringify({ model: 'text-embedding-3-small', input: 'a' }) })`
+  await runExecutable(['exec', '--html', file, '--replay', '.', '--', process.execPath, '-e', ask], {
+    cwd: folder.path,
+  })
+  await report.goto(String(pathToFileURL(file)))
+  const text = (await report.locator('.result').textContent()) ?? ''
+  expect(text).toMatch(/^FAIL1 cassette problemCommand/)
+  expect(text).toContain('no-scenario: miss: embeddings openai/text-embedding-3-small: the session has no cassette')
+})
+
 const VIEWS = [
   'calls?session=storm',
   'compare',

@@ -190,11 +190,27 @@ test("hostile text in the action's summary: is Markdown text on one line", () =>
       inconclusive: [name],
       findings: [finding],
       sessions: [session],
+      strict: true,
+      cassettes: {
+        sessions: [
+          {
+            session: name,
+            recorded: { problem: name },
+            replayed: {
+              misses: [{ operation: 'responses', model: name, message: name }],
+              unused: [{ line: 7, operation: 'responses', model: name }],
+            },
+          },
+        ],
+      },
     },
   ])
   expect(exec).toContain(`| ${shown} | ❔ INCONCLUSIVE: ${shown} | 1 | 1 | 1 |`)
   expect(exec).toContain(`- in ${shown}: expected ${shown}; actual: ${shown}`)
   expect(exec).toContain(`- error in ${shown}: swallowed: ${shown}`)
+  expect(exec).toContain(`- cassette of ${shown}: ${shown}`)
+  expect(exec).toContain(`- cassette of ${shown}: miss: responses ${shown}: ${shown}`)
+  expect(exec).toContain(`- cassette of ${shown}: unused: responses ${shown} at line 7`)
   expectHarmless(exec)
   const cell = {
     injection_point: name,

@@ -1,12 +1,12 @@
 // The example tests in vitest, bun test, Playwright and pytest, each run as its readers run it.
 import { expect, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { chromiumPath } from '../support/browser.ts'
 import { createLimit } from '../support/limit.ts'
 import { makeProject } from '../support/packages.ts'
 import { HAS_PYTEST, PYTEST_ENV, PYTHON } from '../support/python.ts'
-import { EXECUTABLE } from '../support/server.ts'
+import { EXECUTABLE, emptyFolder } from '../support/server.ts'
 
 const root = join(import.meta.dir, '..', '..')
 /** Two at a time: each waits for processes of its own. */
@@ -70,12 +70,16 @@ const WITHOUT_PYTEST = `
 import sys, types
 sys.modules['pytest'] = types.SimpleNamespace(fixture=lambda function: function)
 import conftest, test_greeter
-tests = [value for name, value in vars(test_greeter).items() if name.startswith('test_')]
-for one in tests:
-    fixture = conftest.understudy()
+def fixture_of(name):
+    request = types.SimpleNamespace(node=types.SimpleNamespace(nodeid=f'test_greeter.py::{name}'))
+    return conftest.understudy(request)
+tests = [(name, value) for name, value in vars(test_greeter).items() if name.startswith('test_')]
+for name, one in tests:
+    fixture = fixture_of(name)
     one(next(fixture))
     assert next(fixture, 'ended') == 'ended'
-fixture = next(conftest.understudy())
+fixture = next(fixture_of(name))
+assert fixture.api_key.endswith('.2'), fixture.api_key
 try: fixture.control('PUT', 'fixtures', {'match': {'operation': 'chat.completions'}, 'reply': {'contents': ''}})
 except AssertionError as error: assert 'contents' in str(error), error
 else: raise AssertionError('a broken fixture was taken')
@@ -86,21 +90,35 @@ test.concurrent(
   () =>
     limited(async () => {
       const cwd = join(root, 'examples', 'pytest')
-      const run = async (...command: string[]) => {
-        const child = Bun.spawn([EXECUTABLE, 'exec', '--', PYTHON, '-B', ...command], {
+      const start = async (args: string[], ...command: string[]) => {
+        const child = Bun.spawn([EXECUTABLE, ...args, '--', PYTHON, '-B', ...command], {
           cwd,
           env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...PYTEST_ENV },
           stdout: 'pipe',
           stderr: 'pipe',
         })
         const said = await Promise.all([child.stdout, child.stderr].map((stream) => new Response(stream).text()))
-        return { code: await child.exited, said: said.join('\n') }
+        return [await child.exited, said.join('\n')]
       }
-      const without = await run('-c', WITHOUT_PYTEST)
-      expect([without.code, without.said]).toEqual([0, expect.stringContaining('2 passed')])
+      expect(await start(['exec'], '-c', WITHOUT_PYTEST)).toEqual([0, expect.stringContaining('2 passed')])
       if (!HAS_PYTEST) return
-      const { code, said } = await run('-m', 'pytest', '-q', '-p', 'no:cacheprovider')
-      expect([code, said]).toEqual([0, expect.stringContaining('2 passed')])
+      const pytest = ['-m', 'pytest', '-q', '-p', 'no:cacheprovider']
+      expect(await start(['exec'], ...pytest)).toEqual([0, expect.stringContaining('2 passed')])
+      const message = { role: 'assistant', content: 'Good day, Ada!' }
+      const choices = [{ index: 0, message, finish_reason: 'stop' }]
+      const completion = { id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'gpt-4o', choices }
+      await using provider = Bun.serve({
+        port: 0,
+        fetch: () => Response.json(completion),
+      })
+      const folder = emptyFolder()
+      const config = join(folder.path, 'understudy.yaml')
+      writeFileSync(config, `providers: { openai: { base_url: '${provider.url}v1', api_key: a-long-key } }`)
+      const cassettes = join(folder.path, 'cassettes')
+      const recorded = await start(['record', '--config', config, '--out', cassettes], ...pytest)
+      expect(recorded).toEqual([0, expect.stringContaining('2 passed')])
+      expect(await start(['exec', '--replay', cassettes], ...pytest)).toEqual([0, expect.stringContaining('no misses')])
+      folder.remove()
     }),
   120_000,
 )

@@ -1,7 +1,7 @@
 // The key of a request: what changes its meaning misses, and names the field; what does not change it hits.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { upstreamRequest } from '../../src/backends/record/upstream-request.ts'
-import { fieldDifferenceText, nearestInteraction, requestDifferences } from '../../src/cassettes/nearest.ts'
+import { fieldDifferenceText, nearestInteraction } from '../../src/cassettes/nearest.ts'
 import { conversationTurn } from '../../src/cassettes/noted.ts'
 import type {
   Cassette,
@@ -262,8 +262,8 @@ describe('nearest interaction', () => {
     const form = (...fields: FormField[]): UpstreamRequest => ({ ...requestOf(0), body: { kind: 'form', fields } })
     const file = (sha256: string) => ({ name: 'file', file: 'a', type: '', size: 1, sha256 })
     const tags = (...values: string[]) => values.map((value) => ({ name: 'tags', value }))
-    const differences = requestDifferences(form(...tags('a', 'b'), file('x')), form(...tags('a', 'c'), file('y')), [])
-    expect(differences).toEqual([
+    const recorded = { ...chatInteraction({}), request: form(...tags('a', 'b'), file('x')) }
+    expect(nearestInteraction(form(...tags('a', 'c'), file('y')), [recorded], [])?.differences).toEqual([
       { path: 'tags[1]', recorded: 'b', sent: 'c' },
       { path: 'file.sha256', recorded: 'x', sent: 'y' },
     ])

@@ -123,12 +123,15 @@ describe('renewed cassette', () => {
     expect(after.text).not.toBe(before.text)
   })
 
-  test('has the older ids of kept responses in the requests that repeat them', async () => {
+  test('has the older ids of kept responses in the requests and responses that repeat them', async () => {
     const turns = (id: string): Interaction[] => [
       turnOf('a', answered(frame(5, JSON.stringify({ id: `resp_${id}`, output: [] })))),
       chatInteraction(
         { model: 'gpt-4o', previous_response_id: `resp_${id}`, input: 'more' },
-        { turn: 2, attempts: [answered(frame(5, '{"output":[]}'))] },
+        {
+          turn: 2,
+          attempts: [answered(frame(5, JSON.stringify({ previous_response_id: `resp_${id}`, output: [] })))],
+        },
       ),
     ]
     const { text } = await writeCassette(folder.path, newHeader('s'), turns('12345678'))

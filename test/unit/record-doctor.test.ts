@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test'
 import { proposeRules, rulesText } from '../../src/cassettes/doctor.ts'
 import type { Interaction } from '../../src/contract/core/cassette.ts'
+import { answered } from '../support/cassettes.ts'
 
 const interaction = (value: object): Interaction => ({
   turn: 1,
@@ -23,6 +24,46 @@ const diagnosed = (first: readonly object[], second: readonly object[]) =>
 
 test('doctor: proposes nothing for equal runs', () => {
   expect(diagnosed([user('a')], [user('a')])).toEqual({ rules: [], remaining: [] })
+})
+
+test('doctor: proposes nothing for parallel calls in another order', () => {
+  const calls = ['a', 'b', 'c'].map((name) => user(`tell of ${name}`))
+  expect(diagnosed(calls, calls.toReversed())).toEqual({ rules: [], remaining: [] })
+})
+
+test('doctor: compares parallel calls with the same ones of the other run', () => {
+  const calls = (time: string) => ['apples', 'bees', 'cars'].map((name) => user(`At ${time}: tell of ${name}`))
+  const { rules, remaining } = diagnosed(calls('2026-11-26T10:15:00Z'), calls('2026-11-27T11:16:01Z').toReversed())
+  expect(rules.map(({ rule: { path }, examples }) => [path, examples.length])).toEqual([['messages[0].content', 1]])
+  expect(rules[0]?.rule.pattern).toBe('\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z')
+  expect(remaining).toEqual([])
+})
+
+test.each([
+  ['whole', ({ text, called }: { text: string; called: object }) => JSON.stringify({ content: text, called })],
+  [
+    'streamed',
+    ({ text, called }: { text: string; called: object }) =>
+      [{ called }, ...text.split(/(?<= )/).map((content) => ({ choices: [{ index: 0, delta: { content } }] }))]
+        .map((data) => `data: ${JSON.stringify(data)}\n\n`)
+        .join(''),
+  ],
+])('doctor: proposes nothing for what a %s response contains, and a rule for what the program adds', (_, response) => {
+  const calls = (id: string, text: string, own: string) => {
+    const called = { id, function: { name: 'f', arguments: '{}' } }
+    const bytes = new TextEncoder().encode(response({ text, called }))
+    const messages = [
+      ...user('a').messages,
+      { role: 'assistant', content: text, tool_calls: [called] },
+      { role: 'tool', tool_call_id: id, content: `{"order":"${own}"}` },
+    ]
+    return [{ ...interaction(user('a')), attempts: [answered({ at: 1, bytes })] }, interaction({ messages, run: own })]
+  }
+  const first = calls('call_Zs81kQ2w', 'Let me look: café open?', 'order_7fK2m9Qx')
+  const second = calls('call_9xPl3vTt', 'One moment, "please".', 'order_1aB8c7Dy')
+  const { rules, remaining } = proposeRules([{ session: 's', first, second }], [])
+  expect(rules.map(({ rule: { path } }) => path).sort()).toEqual(['messages[2].content', 'run'])
+  expect(remaining).toEqual([])
 })
 
 test('doctor: names a field whose whole value changes', () => {

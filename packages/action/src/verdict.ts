@@ -15,6 +15,14 @@ interface SessionVerdict {
   expectations: readonly { expected: string; actual: string; met: boolean }[]
   findings: readonly Finding[]
 }
+interface SessionCassette {
+  session: string
+  recorded: { problem: string | null } | null
+  replayed: {
+    misses: readonly { operation: string; model: string; message: string }[]
+    unused: readonly { line: number; operation: string; model: string }[]
+  } | null
+}
 /** What `exec --json` prints of a run. */
 export interface ExecRun {
   name: string
@@ -23,6 +31,8 @@ export interface ExecRun {
   inconclusive: readonly string[]
   findings: readonly Finding[]
   sessions: readonly SessionVerdict[]
+  strict: boolean
+  cassettes: { sessions: readonly SessionCassette[] } | null
 }
 /** What `explore --json` prints. */
 export interface ExploreReport {
@@ -97,7 +107,10 @@ export function execSummary(command: string, runs: readonly ExecRun[]): string {
 }
 
 /** What is wrong with a run, a line each. */
-export function wrongLines({ name, findings, sessions }: ExecRun, text: (given: string) => string = logText): string[] {
+export function wrongLines(
+  { name, findings, sessions, strict, cassettes }: ExecRun,
+  text: (given: string) => string = logText,
+): string[] {
   const found = (all: readonly Finding[], where: string) =>
     all
       .filter(({ accepted }) => !accepted)
@@ -110,8 +123,20 @@ export function wrongLines({ name, findings, sessions }: ExecRun, text: (given: 
         .map(({ expected, actual }) => `- in ${text(session)}: expected ${text(expected)}; actual: ${text(actual)}`),
       ...found(own, session),
     ]),
+    ...(cassettes?.sessions ?? []).flatMap((one) =>
+      cassetteProblems(one, strict).map((problem) => `- cassette of ${text(one.session)}: ${text(problem)}`),
+    ),
   ]
 }
+
+/** Why a run fails because of a cassette. Unused attempts count if the run was strict. */
+const cassetteProblems = ({ recorded, replayed }: SessionCassette, strict: boolean): string[] => [
+  ...(recorded?.problem ? [recorded.problem] : []),
+  ...(replayed?.misses ?? []).map(({ operation, model, message }) => `miss: ${operation} ${model}: ${message}`),
+  ...((strict && replayed?.unused) || []).map(
+    ({ line, operation, model }) => `unused: ${operation} ${model} at line ${line}`,
+  ),
+]
 
 /** The verdict on an exploration in a few words. */
 export function exploreVerdict({ verdict, inconclusive, problems }: ExploreReport): string {

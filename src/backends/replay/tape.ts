@@ -10,7 +10,7 @@ import type {
   VolatileRule,
 } from '../../contract/core/cassette.ts'
 import { cassetteKey, comparableRequest } from '../../contract/core/cassette-key.ts'
-import type { WeakMatching } from '../../contract/core/cassette-modes.ts'
+import { MISS_CODE, type WeakMatching } from '../../contract/core/cassette-modes.ts'
 import { ApiError } from '../../contract/core/error.ts'
 import { isObject, type JsonObject } from '../../lib/values.ts'
 import type { SentAttempt } from '../forward/transport.ts'
@@ -36,7 +36,7 @@ export class ReplayMiss extends ApiError {
   readonly miss: Miss
 
   constructor(miss: Miss, place: TapePlace) {
-    super(404, 'replay_miss', `${miss.message}${nearestText(miss, place)}${adviceText(miss, place)}`, {
+    super(404, MISS_CODE, `${miss.message}${nearestText(miss, place)}${adviceText(miss, place)}`, {
       headers: { 'x-should-retry': 'false' },
     })
     this.miss = miss
@@ -116,7 +116,7 @@ export class Tape {
   readonly #rules: readonly VolatileRule[]
   readonly #queues = new Map<string, Queue>()
   readonly #everUsed = new Set<RecordedAttempt>()
-  readonly #weakQueues = new Map<WeakMatching, Map<string, TapeEntry[]>>()
+  readonly #weakQueues = new Map<WeakMatching, Map<string, Set<Queue>>>()
 
   constructor(options: TapeOptions) {
     const { cassette, rules } = options
@@ -190,18 +190,17 @@ export class Tape {
 
   #takeWeakly(kind: WeakMatching, redacted: UpstreamRequest): TapeEntry | undefined {
     const queues = this.#weakQueues.getOrInsertComputed(kind, () => {
-      const made = new Map<string, TapeEntry[]>()
-      for (const { entries } of this.#queues.values())
-        for (const entry of entries)
-          for (const request of recordedAs(kind, entry.interaction.request))
-            made.getOrInsertComputed(cassetteKey(request, this.#rules), () => []).push(entry)
+      const made = new Map<string, Set<Queue>>()
+      for (const queue of this.#queues.values())
+        for (const { interaction } of queue.entries)
+          for (const request of recordedAs(kind, interaction.request))
+            made.getOrInsertComputed(cassetteKey(request, this.#rules), () => new Set()).add(queue)
       return made
     })
     for (const request of sentAs(kind, redacted)) {
-      for (const entry of queues.get(cassetteKey(request, this.#rules)) ?? []) {
-        const { queue } = entry
-        if (queue.entries[queue.used] !== entry) continue
-        queue.used++
+      for (const queue of queues.get(cassetteKey(request, this.#rules)) ?? []) {
+        const entry = nextIn(queue)
+        if (!entry) continue
         this.weak.set(kind, (this.weak.get(kind) ?? 0) + 1)
         return entry
       }

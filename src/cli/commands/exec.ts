@@ -97,7 +97,8 @@ export async function exec(
 ): Promise<number> {
   const { db, junit: file, html, json, jsonFile, timeout, hangLimit, coverage } = options
   const read = commandConfig(options, io.env)
-  const config = replay === undefined ? read : { ...read, replay }
+  // The settings of other replays must not forward the calls of cassettes that stay as they are.
+  const config: Config = replay === undefined ? read : { ...read, replay, on_miss: 'error' }
   refuseSeveralRecordings(config, options)
   io.log.useFormat(config.log)
   rejectUnusedReplaySettings(config, io)

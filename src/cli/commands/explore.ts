@@ -202,6 +202,8 @@ function configOf({ seed, ...flags }: Options, env: Environment): Config {
   const config = commandConfig(flags, env)
   if (config.record !== undefined)
     throw new ConfigError('explore does not record: use understudy record, then --replay')
+  if (config.replay !== undefined && config.on_miss === 'record')
+    throw new ConfigError('explore does not record: set --on-miss to error or forward')
   // No client made its runs: their traces are stored, but not exported.
   return {
     ...config,

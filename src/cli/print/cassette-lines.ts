@@ -17,17 +17,24 @@ const MAX_PRINTED = 5
 /** Unused interactions that are printed of a session. */
 const MAX_UNUSED = 10
 
-/** Whether a replay had misses. */
-export const hasMisses = ({ sessions }: CassetteReport): boolean =>
-  sessions.some(({ replayed }) => (replayed?.missed ?? 0) > 0)
-
-/** Whether a cassette stays incomplete, such as on a full disk. */
-export const isRecordingIncomplete = ({ sessions }: CassetteReport): boolean =>
-  sessions.some(({ recorded }) => recorded !== null && recorded.problem !== null)
-
-/** Whether recorded attempts were left that no request has used. */
-export const hasUnused = ({ sessions }: CassetteReport): boolean =>
-  sessions.some(({ replayed }) => (replayed?.unused.length ?? 0) > 0)
+/**
+ * Why a run fails because of the cassette of a session: it stays incomplete, such as on a full disk, or it had no response to a request.
+ * @param strict whether recorded attempts that no request has used count, too
+ */
+export function cassetteProblems(session: SessionCassette, strict: boolean): string[] {
+  const { recorded, replayed } = session
+  const { missed = 0, misses = [] } = replayed ?? {}
+  const shown = misses.slice(0, MAX_PRINTED).map(({ operation, model, message, nearest }) => {
+    const differences = (nearest?.differences ?? []).slice(0, MAX_PRINTED).map(fieldDifferenceText)
+    return [`miss: ${operation} ${model}: ${message}`, ...differences].join('; ')
+  })
+  return [
+    ...(recorded?.problem ? [recorded.problem] : []),
+    ...shown,
+    ...(missed > shown.length ? [`${missed - shown.length} more misses`] : []),
+    ...(replayed && strict ? unusedTexts({ ...session, replayed }).map((text) => `unused: ${text}`) : []),
+  ]
+}
 
 /** The report, as pairs of a title and a text. */
 export function cassetteLines(report: CassetteReport): Line[] {
@@ -38,7 +45,7 @@ export function cassetteLines(report: CassetteReport): Line[] {
     ...recordedLines(report),
     ...(parts.length > 0 ? [replayedLine(parts, report.graded)] : []),
     ...replayed.flatMap((one) => missLines(one, report.folder ?? '')),
-    ...replayed.flatMap(unusedLines),
+    ...replayed.flatMap(unusedTexts).map((text): Line => ['unused', text]),
     ...unusedCassettesLines(report),
     ...countsByName(parts.flatMap((one) => Object.entries(one.volatile))).map(
       ([name, count]): Line => [
@@ -111,13 +118,13 @@ function missLines(
   ]
 }
 
-function unusedLines({ file, replayed }: SessionCassette & { replayed: Replayed }): Line[] {
+function unusedTexts({ file, replayed }: SessionCassette & { replayed: Replayed }): string[] {
   const more = replayed.unused.length - MAX_UNUSED
-  const lines = replayed.unused.slice(0, MAX_UNUSED).map(({ line, operation, model, turn, attempts, unused }): Line => {
+  const texts = replayed.unused.slice(0, MAX_UNUSED).map(({ line, operation, model, turn, attempts, unused }) => {
     const what = unused === attempts ? 'interaction' : `${unused} of ${counted(attempts, 'attempt')}`
-    return ['unused', `${what} at ${file}:${line} (${operation} ${model}, turn ${turn})`]
+    return `${what} at ${file}:${line} (${operation} ${model}, turn ${turn})`
   })
-  return more > 0 ? [...lines, ['unused', `${more} more in ${file}`]] : lines
+  return more > 0 ? [...texts, `${more} more in ${file}`] : texts
 }
 
 /** A run of a part of the tests uses a part of the cassettes, so this is no warning. */

@@ -5,6 +5,7 @@ import { printableLine, withoutCommands } from '../../lib/printable.ts'
 import { sumOf } from '../../lib/values.ts'
 import { failsVerdict } from '../../verdict/findings.ts'
 import { type RunSession, type SuiteRun, sessionLabel } from '../run/suite-run.ts'
+import { cassetteProblems } from './cassette-lines.ts'
 import { taskLines } from './report.ts'
 
 /** One case of a suite. */
@@ -18,7 +19,7 @@ export interface JunitCase {
   output?: string | undefined
 }
 
-/** JUnit XML: a suite per run; a case for the command, each session, each finding and each expectation. */
+/** JUnit XML: a suite per run; a case for the command, each session, each finding, each expectation and each cassette. */
 export const junit = (runs: readonly SuiteRun[]): string =>
   junitXml(
     'understudy exec',
@@ -56,6 +57,10 @@ function casesOf(run: SuiteRun): JunitCase[] {
       ...resultOf(finding, strict),
     })),
     ...run.sessions.flatMap((session) => sessionCases(session, run)),
+    ...(run.cassettes?.sessions ?? []).map((session) => {
+      const failure = cassetteProblems(session, strict).join('; ') || undefined
+      return { suite, name: `cassette ${session.cassette}`, took, failure }
+    }),
   ]
 }
 

@@ -74,12 +74,16 @@ function callOf({ operation: name, provider, model, stream }: EvidenceAttempt) {
 }
 
 /** Outcomes as a trace tells them apart: every connection that ended early is the same. */
-const comparedName = (outcome: EvidenceOutcome): string =>
-  outcome.kind === 'status' ? `status ${outcome.status}` : outcome.kind === 'succeeded' ? 'succeeded' : 'broken off'
+const comparedName = (outcome: EvidenceOutcome): string => {
+  if (outcome.kind === 'status') return `status ${outcome.status}`
+  return outcome.kind === 'succeeded' || outcome.kind === 'stream error' ? outcome.kind : 'broken off'
+}
 
-function tracedName(trace: object | undefined): string {
-  const attempt = (trace as TraceRecord | undefined)?.attempts.at(-1)
-  if (!attempt) return 'no attempt'
+function tracedName(found: object | undefined): string {
+  const trace = found as TraceRecord | undefined
+  const attempt = trace?.attempts.at(-1)
+  if (!trace || !attempt) return 'no attempt'
   if (attempt.outcome === 'succeeded') return 'succeeded'
+  if (attempt.outcome === 'http_error' && trace.status < 400) return 'stream error'
   return attempt.outcome === 'http_error' ? `status ${attempt.status}` : 'broken off'
 }

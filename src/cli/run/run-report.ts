@@ -5,6 +5,7 @@ import { entriesOf, inFull, ofRun, type ReportEntry } from '../../inspector/repo
 import type { ReportedRun } from '../../inspector/report-data.ts'
 import type { Session } from '../../sessions/sessions.ts'
 import { writeReport } from '../commands/trace-export.ts'
+import { cassetteProblems } from '../print/cassette-lines.ts'
 import { notEmulatedLines } from '../print/report.ts'
 import type { SuiteRun } from './suite-run.ts'
 
@@ -22,6 +23,9 @@ function reportedRun(run: SuiteRun, sessions: readonly number[]): ReportedRun {
   const { name, verdict, inconclusive, code, timed_out: timedOut, took_ms: tookMs, findings, not_emulated } = run
   return {
     ...{ name, verdict, inconclusive, code, timedOut, tookMs, findings, sessions },
+    cassetteProblems: (run.cassettes?.sessions ?? []).flatMap((one) =>
+      cassetteProblems(one, run.strict).map((problem) => `${one.session}: ${problem}`),
+    ),
     notEmulated: notEmulatedLines(not_emulated),
   }
 }

@@ -22,7 +22,7 @@ import { runReasons, verdictOf } from '../../verdict/inconclusive.ts'
 import type { ClientEnd } from '../../verdict/kinds/define.ts'
 import { earlierNotices } from '../../verdict/notices.ts'
 import type { CommandIo } from '../io.ts'
-import { hasMisses, hasUnused, isRecordingIncomplete } from '../print/cassette-lines.ts'
+import { cassetteProblems } from '../print/cassette-lines.ts'
 import { withRequestLog } from '../print/request-log.ts'
 import { type ChildEnd, type RunChild, runChild } from './child.ts'
 import { MIN_PAUSE_MS, withClientTime } from './client-time.ts'
@@ -319,8 +319,7 @@ function asRun({ verdicts, clocks, times, none, round, end, took_ms, strict, abo
   const findings = none ? [noCall(url, round)] : []
   const judged = new Set(verdicts.flatMap(({ rules }) => rules.map((rule) => rule.name)))
   const broken = verdicts.filter((one) => one.verdict === 'fail')
-  const cassettesFail =
-    cassettes !== null && (hasMisses(cassettes) || isRecordingIncomplete(cassettes) || (strict && hasUnused(cassettes)))
+  const cassettesFail = cassettes?.sessions.some((one) => cassetteProblems(one, strict).length > 0) ?? false
   const fails =
     broken.length > 0 || end.code !== 0 || cassettesFail || findings.some((finding) => failsVerdict(finding, strict))
   const inconclusive = [...runReasons(verdicts), ...untestedReasons(about)]

@@ -12,3 +12,6 @@ export type ReplaySpeed = 'real' | 'instant' | number
 export const WEAK_MATCHING = ['sampling', 'prefix'] as const
 /** A kind of weak matching: requests that differ in sampling parameters, or that continue a recorded conversation. */
 export type WeakMatching = (typeof WEAK_MATCHING)[number]
+
+/** The code of the error for a request without a recorded response. */
+export const MISS_CODE = 'replay_miss'

@@ -47,7 +47,7 @@ export function ResultView() {
 const MAX_OPEN = 5
 
 function Run({ run, command, isOnly }: { run: ReportedRun; command: string; isOnly: boolean }) {
-  const { name, verdict, inconclusive, code, timedOut, tookMs, findings, notEmulated } = run
+  const { name, verdict, inconclusive, code, timedOut, tookMs, findings, cassetteProblems, notEmulated } = run
   const sessions = run.sessions.flatMap((place) => reportData?.verdicts[place] ?? [])
   const Title = isOnly ? 'h1' : 'h2'
   const exit = timedOut ? `${code} (ended by --timeout)` : code
@@ -74,6 +74,7 @@ function Run({ run, command, isOnly }: { run: ReportedRun; command: string; isOn
       {findings.map((finding, index) => (
         <FindingLine key={index} finding={finding} />
       ))}
+      <Lines lines={cassetteProblems} class="callout warn" />
       <Lines lines={notEmulated} class="note" />
       {sessions.map((session, index) => (
         <SessionPart
@@ -95,7 +96,7 @@ const problemsIn = (findings: ReportedRun['findings'], sessions: readonly Verifi
 
 /** The result in one sentence. */
 function sentenceOf(
-  { code, timedOut, tookMs, verdict, findings }: ReportedRun,
+  { code, timedOut, tookMs, verdict, findings, cassetteProblems }: ReportedRun,
   sessions: readonly Verification[],
 ): string {
   const failed = sessions.filter((one) => one.verdict === 'fail').length
@@ -104,6 +105,7 @@ function sentenceOf(
   else if (code !== 0) parts.push(`the command failed with exit code ${code}`)
   if (failed > 0 && sessions.length > 1) parts.push(`${failed} of ${countedText(sessions.length, 'session')} failed`)
   else if (failed > 0) parts.push(`${countedText(problemsIn(findings, sessions), 'problem')} found`)
+  if (cassetteProblems.length > 0) parts.push(countedText(cassetteProblems.length, 'cassette problem'))
   return capital(parts.join('; ') || (verdict === 'inconclusive' ? 'nothing was proved' : 'no problems found'))
 }
 
