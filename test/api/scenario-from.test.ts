@@ -359,7 +359,7 @@ describe('scenario from a status page', () => {
     expect(stdout).toContain('# for: observed; share: assumed')
   })
 
-  test('is down until the fix that held', async () => {
+  test('is down until the last fix', async () => {
     const update = (status: string, at: string) => ({ status, body: '', created_at: `2026-03-01T${at}:00.000Z` })
     const incident_updates = [
       ...[update('resolved', '11:30'), update('monitoring', '11:10'), update('identified', '10:40')],
