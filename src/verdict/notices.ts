@@ -23,11 +23,13 @@ export interface InstanceGap {
 export function verdictNotices(
   report: Pick<Verification, 'session' | 'calls' | 'rules' | 'pending' | 'dropped' | 'unknown_paths' | 'tasks'> & {
     gap: InstanceGap | undefined
+    /** Number of calls for which a replay has no response. */
+    missed: number
     workspace: Pick<WorkspaceEvidence, 'count' | 'underWay'>
   },
   end: ClientEnd,
 ): string[] {
-  const { session, calls, workspace, rules, pending, dropped, gap, unknown_paths, tasks } = report
+  const { session, calls, missed, workspace, rules, pending, dropped, gap, unknown_paths, tasks } = report
   const working = end === undefined ? tasks.running : 0
   const unknown = unknown_paths.filter(
     ({ suggestion, method }) => suggestion === null && (method === 'GET' || method === 'HEAD'),
@@ -43,6 +45,10 @@ export function verdictNotices(
       if (not_triggered !== null) return [`rule "${name}" was not triggered: ${not_triggered}`]
       return triggered > 0 && applied === 0 ? [`rule "${name}" was triggered, but its fault was not injected`] : []
     }),
+    ...noticeIf(
+      missed > 0,
+      `${counted(missed, 'call')} ${missed === 1 ? 'has' : 'have'} no recorded response, so the replay proves nothing about ${missed === 1 ? 'it' : 'them'}`,
+    ),
     ...noticeIf(
       pending > 0,
       `${areCounted(pending, 'call')} still in progress: gave-up and swallowed are not reported yet`,

@@ -1,4 +1,5 @@
 // Reports on a session from its traces: counts, order, waits, expectations, findings, and the verdict.
+import { MISS_CODE } from '../contract/core/cassette-modes.ts'
 import type { FindingKind } from '../contract/core/finding.ts'
 import { NO_OPERATION } from '../contract/core/operation.ts'
 import type { AttemptRecord, TraceRecord } from '../contract/core/trace.ts'
@@ -71,6 +72,7 @@ export function verify(evidence: SessionEvidence): SessionVerdict {
   // Internal calls reach providers too, but no client made them.
   const calls = recognized.filter(({ trace }) => !trace.internal)
   const traces = calls.map(({ trace }) => trace)
+  const missed = traces.filter(({ error }) => error?.code === MISS_CODE).length
   const tried = triedIn(all)
   const { accept, max_attempts: maxAttempts } = run?.scenario ?? {}
   const pending = [...underWay].filter((seq) => seq > (run?.calls ?? 0)).length
@@ -91,7 +93,7 @@ export function verify(evidence: SessionEvidence): SessionVerdict {
   return {
     session,
     scenario: run?.name ?? null,
-    ...resultOf(evidence, { traces, rules, pending, expected, findings }),
+    ...resultOf(evidence, { traces, missed, rules, pending, expected, findings }),
     complete: gap === undefined && dropped === 0,
     calls: traces.length,
     direct: traces.filter(({ route }) => route === 'direct').length,
@@ -119,7 +121,18 @@ export function verify(evidence: SessionEvidence): SessionVerdict {
     findings,
     unknown_paths: [...unknownPaths],
     notices: verdictNotices(
-      { session, calls: traces.length, workspace, rules, pending, dropped, gap, unknown_paths: unknownPaths, tasks },
+      {
+        session,
+        calls: traces.length,
+        missed,
+        workspace,
+        rules,
+        pending,
+        dropped,
+        gap,
+        unknown_paths: unknownPaths,
+        tasks,
+      },
       end,
     ),
     pending,
@@ -133,6 +146,8 @@ const isSettled = (kind: FindingKind, underWay: number): boolean =>
 
 interface JudgedParts extends Pick<Verification, 'rules' | 'pending' | 'findings'> {
   traces: readonly TraceRecord[]
+  /** Number of calls for which a replay has no response. */
+  missed: number
   /** The expectations of the scenario, and the additional ones. */
   expected: readonly (readonly ExpectationReport[])[]
 }
@@ -140,12 +155,13 @@ interface JudgedParts extends Pick<Verification, 'rules' | 'pending' | 'findings
 /** The verdict with its reasons. */
 function resultOf(
   { run, gap, strict }: SessionEvidence,
-  { traces, rules, pending, expected, findings }: JudgedParts,
+  { traces, missed, rules, pending, expected, findings }: JudgedParts,
 ): Pick<Verification, 'verdict' | 'inconclusive' | 'ok'> {
   const needs = run ? unmetNeeds(run.scenario, { traces, started: run.started }) : []
   // Without what it needs, the expectations of a scenario cannot be met.
   const binding = (needs.length > 0 ? expected.slice(1) : expected).flat()
-  const fails = binding.some(({ met }) => !met) || findings.some((finding) => failsVerdict(finding, strict))
+  const fails =
+    missed > 0 || binding.some(({ met }) => !met) || findings.some((finding) => failsVerdict(finding, strict))
   const idle = run && nothingInjected(run.scenario, { rules, pending })
   const inconclusive = [
     ...needs,

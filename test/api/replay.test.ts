@@ -166,6 +166,28 @@ describe('a miss', () => {
     expect(await textOf('c')).toContain('x ')
   })
 
+  test('fails the verdict on its session, and not that on another one', async () => {
+    respond = numbered
+    const call = (app: ReturnType<typeof cassetteApp>, name: string, content: string) =>
+      app.post(CHAT, chat(content), inSession(name))
+    const { folder } = await recorded(async (app) => {
+      for (const name of ['same', 'changed']) await call(app, name, 'recorded')
+    })
+    const app = replaying(folder)
+    for (const name of ['same', 'changed']) await call(app, name, 'recorded')
+    await call(app, 'changed', 'not recorded')
+    const verdictOn = async (name: string) => {
+      const { verdict, notices } = (await app.fetch(`/s/${name}/_understudy/verify`)).json()
+      return { verdict, notices }
+    }
+    expect(await verdictOn('same')).toEqual({ verdict: 'pass', notices: [] })
+    expect(await verdictOn('changed')).toEqual({
+      verdict: 'fail',
+      notices: ['1 call has no recorded response, so the replay proves nothing about it'],
+    })
+    app.close()
+  })
+
   test('is forwarded or recorded on request', async () => {
     respond = numbered
     const { folder } = await recorded((app) => app.post(CHAT, chat('known')))

@@ -77,7 +77,7 @@ export const SessionVerdict = z.object({
       'Name of the active scenario, by whose expectations, `accept` and `max_attempts` the session is judged; null when no scenario is active. One that a call chose with `x-understudy-scenario` is not named here, but in `rules`.',
     ),
   verdict: VerdictResult.describe(
-    '`fail`: an expectation is not met, or a finding is an error that the scenario does not accept. `inconclusive`: nothing failed, but nothing was proved either; `inconclusive` has the reasons. `pass`: everything else.',
+    '`fail`: an expectation is not met, a finding is an error that the scenario does not accept, or a replay had no response for a call. `inconclusive`: nothing failed, but nothing was proved either; `inconclusive` has the reasons. `pass`: everything else.',
   ),
   inconclusive: z
     .array(z.string())
