@@ -30,6 +30,9 @@ beforeAll(async () => {
 afterAll(() => stop())
 afterEach(() => mock.restore())
 
+/** Stops the real clock so many ms later. */
+const passed = (ms: number) => spyOn(realClock, 'now').mockReturnValue(realClock.now() + ms)
+
 /** A client in a session of its own. */
 function clientOf(session: string) {
   const headers = { authorization: `Bearer session:${session}`, 'content-type': 'application/json' }
@@ -105,7 +108,7 @@ function clientOf(session: string) {
     embed: (input: string[]) => send('/v1/embeddings', { model: 'text-embedding-3-small', input }),
     /** Stops the session's clock and that of the machine, which may be so busy that its pauses look like waits. */
     noPauses() {
-      spyOn(realClock, 'now').mockReturnValue(realClock.now())
+      passed(0)
       return control('POST', `sessions/${session}/clock`, { freeze: true })
     },
     /** Lets time pass, on the session's clock. */
@@ -460,8 +463,11 @@ const guilty: Guilty[] = [
     query: '?ended=unknown',
     async act({ post, message, noPauses }) {
       await noPauses()
-      for (let user = 0; user < 3; user++)
+      for (let user = 0; user < 3; user++) {
         await post('/v1/chat/completions', { ...message(), model: 'gpt-4o', stream: true })
+        // The time before the connection is reset is no pause.
+        passed(50)
+      }
     },
     finds: ['swallowed warning'],
     says: /^3 responses were incomplete; 2 may be retries$/,
@@ -1187,8 +1193,11 @@ test('recovery paths: count equal calls after an incomplete response as retries 
     scenario: cut(),
     async act({ post, message, noPauses }) {
       await noPauses()
-      for (let user = 0; user < 3; user++)
+      for (let user = 0; user < 3; user++) {
         await post('/v1/chat/completions', { ...message(), model: 'gpt-4o', stream: true })
+        // The time before the connection is reset is no pause.
+        passed(50)
+      }
     },
   } as Row)
   // A machine that stood still between two of them left a pause that a back-off has as well.
