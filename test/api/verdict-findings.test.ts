@@ -342,6 +342,20 @@ const guilty: Guilty[] = [
     says: /^the same failing request \(.+\) was sent 30 times in .*; the calls may come from several clients$/,
   },
   {
+    // Each has a connection of its own, and arrives when the one before has its response.
+    name: 'makes equal requests at the same time, and retries each with a backoff in vain',
+    scenario: refuse({ status: 503 }),
+    async act({ overPool, noPauses, wait }) {
+      await noPauses()
+      for (const pause of [300, 600, 0]) {
+        await overPool(6, 6)
+        await wait(pause)
+      }
+    },
+    finds: ['gave-up warning'],
+    says: /^at least 6 requests never succeeded: 18 equivalent calls failed \(last: status 503\)$/,
+  },
+  {
     name: 'gives up at once',
     scenario: refuse({ status: 503 }, 1),
     act: ({ sdk, message }) => quietly(sdk(0).chat.completions.create(message() as never)),
