@@ -2,6 +2,7 @@
 import { groupBy } from '../lib/group-by.ts'
 import { firstIndex } from '../lib/values.ts'
 import {
+  brokeOff,
   type ClientCall,
   canReplace,
   endsAtTimeout,
@@ -267,17 +268,7 @@ function pairUndeclared(group: readonly ClientCall[], begun: Matcher, { costOf, 
     const completed = reduceCareless(group, withRest(undeclared, matcherOf(group, reduced.pairs)), costOf)
     if (carelessIn(group, completed, costOf).length === 0) return completed
     // Equal requests at the same time are not retries of each other, even if one has its response when the next arrives.
-    const apart = reduceCareless(
-      group,
-      pairBy(
-        BY_CONTENT.map(
-          (test) =>
-            (...pair) =>
-              mayRepeat(...pair) && test(...pair),
-        ),
-      ),
-      costOf,
-    )
+    const apart = reduceCareless(group, pairBy(APART), costOf)
     if (carelessIn(group, apart, costOf).length === 0) return apart
   }
   // There is a finding in any case. Pairing calls in order of arrival counts if it leaves fewer requests unresolved.
@@ -300,6 +291,11 @@ const isTimely: PairTest = (first, again) =>
 const sameQuestion: PairTest = (first, again) => first.question.id === again.question.id
 const certainlySame: PairTest = (first, again) => rebuilt(first, again) === 'certain'
 const BY_CONTENT: readonly PairTest[] = [sameRequest, sameQuestion, certainlySame, () => true]
+const APART = BY_CONTENT.map(
+  (test): PairTest =>
+    (first, again) =>
+      (brokeOff(first) || mayRepeat(first, again)) && test(first, again),
+)
 
 /** Adds pairs without findings: timely retries, and retries of canceled calls. */
 function withRest(undeclared: readonly ClientCall[], matcher: Matcher): Matcher {
