@@ -356,6 +356,20 @@ const guilty: Guilty[] = [
     says: /^at least 6 requests never succeeded: 18 equivalent calls failed \(last: status 503\)$/,
   },
   {
+    name: 'repeats a call that is rejected for good, with the keys of its JSON in another order each time',
+    scenario: refuse({ status: 401 }),
+    async act({ post, noPauses }) {
+      await noPauses()
+      const fields = Object.entries({ model: 'gpt-4o', messages: [said('Hello')], temperature: 0 })
+      for (let call = 0; call < 25; call++) {
+        fields.push(...fields.splice(0, 1))
+        await post('/v1/chat/completions', Object.fromEntries(fields))
+      }
+    },
+    finds: ['retry-storm error'],
+    says: /^the same failing request \(status 401\) was sent 25 times/,
+  },
+  {
     name: 'gives up at once',
     scenario: refuse({ status: 503 }, 1),
     act: ({ sdk, message }) => quietly(sdk(0).chat.completions.create(message() as never)),
