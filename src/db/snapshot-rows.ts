@@ -43,6 +43,7 @@ const Client = z.looseObject({
   caller: optional(z.string()),
   timeout: optional(z.looseObject({ ms: z.number() })),
   hung: optional(z.looseObject({ limit: z.number() })),
+  ends_after: optional(z.number()),
 })
 const Coded = z.array(z.union([z.string(), z.number()]))
 const Kept = z.looseObject({ coded: Coded, bytes: optional(z.int().min(0)) })

@@ -3,9 +3,8 @@ import type { ClientNote } from '../contract/core/finding.ts'
 import type { TraceRecord } from '../contract/core/trace.ts'
 import { cutCalls, cutCallsSent } from '../lib/cut-calls.ts'
 import { frontDecoded } from '../lib/front-coding.ts'
-import { fingerprint } from '../lib/ids.ts'
 import { keptBytes } from '../lib/kept-text.ts'
-import { opaqueQuestion, type Question, readQuestion, responseText } from '../lib/question.ts'
+import { opaqueQuestion, type Question, readQuestion, requestPrint, responseText } from '../lib/question.ts'
 import { readableRow, readRow } from './damaged-rows.ts'
 import type { LongTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
@@ -64,7 +63,7 @@ export const evidenceReader =
     return {
       seq,
       trace,
-      request: client?.request ?? fingerprint(request),
+      request: client?.request ?? requestPrint(request),
       question: () =>
         client?.request === undefined ? readQuestion(request) : opaqueQuestion(client.question ?? client.request),
       responseText: () => responseText(answer()),

@@ -120,6 +120,7 @@ const CLIENT = packing<ClientNote>([
   ['hung', undefined],
   ['headers', undefined],
   ['readable', undefined],
+  ['ends_after', undefined],
 ])
 
 /** The wire data of a call without the content of its texts. */

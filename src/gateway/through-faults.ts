@@ -9,7 +9,7 @@ import { errorOf, type Failure, failureOf, NOT_RECEIVED } from './outcome.ts'
 import { headersOf, type TraceRecorder } from './record/recorder.ts'
 import { putNothing, toResponse } from './stream/respond.ts'
 import { SentBody, sentWhole } from './stream/sent-body.ts'
-import { bodyEnd, breakOf, endOfAborted, sentAs } from './stream/sent-end.ts'
+import { bodyEnd, breakOf, breaksLater, endOfAborted, sentAs } from './stream/sent-end.ts'
 import type { CallContext, CallEnd } from './types.ts'
 
 /** The response to the client; `answer` produces the reply unless a fault prevents it. */
@@ -47,7 +47,8 @@ async function withEnd(
   const { signal } = recording.call
   const sent = new SentBody()
   const onEnd = (failure: Failure | undefined, broken: unknown) => {
-    recording.sent = { ...sentAs(reply), body: sent, ended: bodyEnd(reply, { broken, signal }) }
+    const ended = bodyEnd(reply, { broken, signal })
+    recording.sent = { ...sentAs(reply), body: sent, ended, pauses: breaksLater(broken, sent) }
     return end.end({ status, headers, failure })
   }
   if (body.kind === 'events') {

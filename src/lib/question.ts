@@ -99,6 +99,9 @@ const NO_PART: ExactPart = { print: '', size: 0 }
 
 const exactPart = (text: string): ExactPart => ({ print: fingerprint(text), size: text.length })
 
+/** A fingerprint of a request body, whatever the order of its keys: some languages write them in another one each time. */
+export const requestPrint = (text: string): string => fingerprint(canonicalText(text))
+
 /** A fingerprint of the content of a request. */
 export const questionOf = (text: string): string => readQuestion(text).id
 

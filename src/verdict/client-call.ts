@@ -68,8 +68,22 @@ export interface Pair {
   declared: boolean
 }
 
-/** The client calls in the given evidence. */
-export const clientCalls = (calls: readonly TraceEvidence[]): ClientCall[] => calls.map(clientCallOf)
+/** The client calls in the given evidence, which is in order of arrival. */
+export function clientCalls(evidence: readonly TraceEvidence[]): ClientCall[] {
+  const calls = evidence.map(clientCallOf)
+  for (const [index, { client }] of evidence.entries()) {
+    const call = calls[index]
+    if (!call || call.left === null || client?.ends_after === undefined) continue
+    // What arrives before the connection ends is no retry: its client still waits for the rest of the response.
+    const end = call.left + client.ends_after
+    for (let at = index + 1; ; at++) {
+      const { arrived = null, number = 0 } = calls[at] ?? {}
+      if (arrived === null || arrived >= end) break
+      call.until = Math.max(call.until, number)
+    }
+  }
+  return calls
+}
 
 function clientCallOf(evidence: TraceEvidence): ClientCall {
   const { trace, request, question, responseText, cutCalls, times, client, seq } = evidence

@@ -2,6 +2,7 @@
 import { groupBy } from '../lib/group-by.ts'
 import { firstIndex } from '../lib/values.ts'
 import {
+  brokeOff,
   type ClientCall,
   canReplace,
   endsAtTimeout,
@@ -257,7 +258,7 @@ function pairUndeclared(group: readonly ClientCall[], begun: Matcher, { costOf, 
     const second = other()
     return costIn(second) < costIn(one) ? second : one
   }
-  const inOrder = pairBy([sameRequest, sameQuestion, certainlySame, () => true])
+  const inOrder = pairBy(BY_CONTENT)
   const honoring = cheaper(inOrder, () => rearranged(group, inOrder, costOf))
   // A careful program may give up, so a pairing in which all unresolved requests were careful has no findings.
   if (!mayGiveUp) {
@@ -266,6 +267,9 @@ function pairUndeclared(group: readonly ClientCall[], begun: Matcher, { costOf, 
     // Retries of canceled calls also count as attempts of a careful program.
     const completed = reduceCareless(group, withRest(undeclared, matcherOf(group, reduced.pairs)), costOf)
     if (carelessIn(group, completed, costOf).length === 0) return completed
+    // Equal requests at the same time are not retries of each other, even if one has its response when the next arrives.
+    const apart = reduceCareless(group, pairBy(APART), costOf)
+    if (carelessIn(group, apart, costOf).length === 0) return apart
   }
   // There is a finding in any case. Pairing calls in order of arrival counts if it leaves fewer requests unresolved.
   const best = mayGiveUp ? honoring : cheaper(honoring, () => pairRows(undeclared, matcherOf(group, begun.pairs)))
@@ -286,6 +290,12 @@ const isTimely: PairTest = (first, again) =>
   natureOf(first) === 'retryable' && canReplace(first, again) && honorsWait(first, again)
 const sameQuestion: PairTest = (first, again) => first.question.id === again.question.id
 const certainlySame: PairTest = (first, again) => rebuilt(first, again) === 'certain'
+const BY_CONTENT: readonly PairTest[] = [sameRequest, sameQuestion, certainlySame, () => true]
+const APART = BY_CONTENT.map(
+  (test): PairTest =>
+    (first, again) =>
+      (brokeOff(first) || mayRepeat(first, again)) && test(first, again),
+)
 
 /** Adds pairs without findings: timely retries, and retries of canceled calls. */
 function withRest(undeclared: readonly ClientCall[], matcher: Matcher): Matcher {

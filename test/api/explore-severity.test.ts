@@ -1,5 +1,6 @@
 // What a good program makes of each nature of failure: a correct twin has no problem, a careless one has the right one.
 import { expect, test } from 'bun:test'
+import { constants } from 'node:os'
 import type { FailureModeName, ProblemKind } from '../../src/contract/core/exploration.ts'
 import { isError, problemKindOf } from '../../src/exploration/problems.ts'
 import { CallFailure, calling, exploreProgram, type Model, user } from '../support/explore.ts'
@@ -85,6 +86,23 @@ const ROWS = [
         )(about),
       { classes: ['server-error-forever'], results: ['failed-cleanly'], problems: [], fails: false },
     ),
+  ),
+  row(
+    // As Perl and PHP end after an error.
+    'fails with the error and exit code 255',
+    (about) =>
+      calling(({ ask }) =>
+        ask(HI).catch((error) => {
+          about.say(`no answer: ${error}`)
+          return 255
+        }),
+      )(about),
+    { classes: TERMINAL, results: ['failed-cleanly'], problems: [], fails: false },
+  ),
+  row(
+    'is ended by a signal',
+    calling(({ ask }) => ask(HI).catch(() => 128 + constants.signals.SIGSEGV)),
+    { classes: TERMINAL, results: ['crashed'], problems: ['crashed'], fails: true },
   ),
   row(
     'falls back to another model when nothing else helps',

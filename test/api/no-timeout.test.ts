@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { type Played, play } from '../support/exec.ts'
 import { client } from '../support/in-process.ts'
 import { loadPrograms } from '../support/programs/index.ts'
-import { type Program, receivedFirst } from '../support/programs/surroundings.ts'
+import { type Program, receivedFirst, type Surroundings } from '../support/programs/surroundings.ts'
 
 setDefaultTimeout(30_000)
 beforeAll(() => loadPrograms('deadlines', 'ai-sdk', 'anthropic'))
@@ -90,19 +90,24 @@ test.concurrent.each([
   expect(finding?.message).toEndWith('it declares no timeout; the call was reset')
 })
 
+/** Sends a prompt, on a connection that stays open unless a signal closes it. */
+const ask = (
+  { env }: Surroundings,
+  send: typeof fetch,
+  { model = 'gpt-4o', ...init }: RequestInit & { model?: string },
+) =>
+  send(`${env.OPENAI_BASE_URL}/chat/completions`, {
+    ...init,
+    method: 'POST',
+    headers: { authorization: `Bearer ${env.OPENAI_API_KEY}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello!' }] }),
+  }).catch(() => {})
+
 test.concurrent('no-timeout finding: is a warning where a client with a timeout may keep its connections open', async () => {
   // As urllib3, which closes a connection after the pause before the next call.
   const program: Program = async (about) => {
-    const { env } = about
-    const call = (send: typeof fetch, init: RequestInit) =>
-      send(`${env.OPENAI_BASE_URL}/chat/completions`, {
-        ...init,
-        method: 'POST',
-        headers: { authorization: `Bearer ${env.OPENAI_API_KEY}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Hello!' }] }),
-      }).catch(() => {})
-    await call(receivedFirst(about), { signal: AbortSignal.timeout(100) })
-    await call(about.fetch, {})
+    await ask(about, receivedFirst(about), { signal: AbortSignal.timeout(100) })
+    await ask(about, about.fetch, {})
   }
   const [finding, ...others] = found(await play(program, day(SILENCES.hang), { latency: 'real', hangLimit: 2_000 }))
   expect(others).toEqual([])
@@ -110,6 +115,48 @@ test.concurrent('no-timeout finding: is a warning where a client with a timeout 
   expect(finding?.message).toMatch(
     /^a connection was still open after 2 s without data: the client left an equal call after [\d.]+ m?s, so it may have timed out without closing the connection; the call was reset$/,
   )
+})
+
+// As `Promise.race` with a timer, and `Promise.any`, which cancel nothing.
+const UNCLOSED = {
+  'repeats a silent call': {
+    models: ['gpt-4o', 'gpt-4o'],
+    fault: SILENCES.hang,
+    reason:
+      /the client made an equal call after \d+ ms, so it may have timed out without closing the connection; the calls were reset$/,
+  },
+  'got the response of a fallback': {
+    models: ['gpt-4o', 'claude-sonnet-4'],
+    fault: `${SILENCES.hang} }\n    match: { called_first: model`,
+    reason: /another call got the response, so the client may not have waited for this one; the call was reset$/,
+  },
+}
+test.concurrent.each(Object.entries(UNCLOSED))(
+  'no-timeout finding: is a warning where the client %s and left its connection open',
+  async (_, { models, fault, reason }) => {
+    const program: Program = async (about) => {
+      const send = receivedFirst(about)
+      const calls = []
+      for (const model of models) {
+        calls.push(ask(about, send, { model }))
+        await about.sleep(300)
+      }
+      await Promise.all(calls)
+    }
+    const [finding, ...others] = found(await play(program, day(fault), { latency: 'real', hangLimit: 2_000 }))
+    expect(others).toEqual([])
+    expect(finding).toMatchObject({ kind: 'no-timeout', severity: 'warning' })
+    expect(finding?.message).toMatch(reason)
+  },
+)
+
+test.concurrent('no-timeout finding: is an error for equal calls at the same time', async () => {
+  const program: Program = async (about) => {
+    await Promise.all([ask(about, about.fetch, {}), ask(about, about.fetch, {})])
+  }
+  const [finding, ...others] = found(await play(program, day(SILENCES.hang), { latency: 'real', hangLimit: LIMIT_MS }))
+  expect(others).toEqual([])
+  expect(finding).toMatchObject({ kind: 'no-timeout', severity: 'error' })
 })
 
 test.concurrent('no-timeout finding: is reported for a gateway call that hangs', async () => {

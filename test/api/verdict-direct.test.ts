@@ -2,6 +2,7 @@
 // had everything.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
+import { nextTurn } from '../../src/lib/bare-socket.ts'
 import { createTestApp } from '../support/app.ts'
 
 const app = createTestApp({ skip_latency: false })
@@ -16,12 +17,13 @@ const CALLS = {
 } as const satisfies Record<string, [string, object]>
 const apis = Object.keys(CALLS) as (keyof typeof CALLS)[]
 const WRONG_TYPE = { type: 'wrong-content-type' }
+const CUT_ONCE = { type: 'cut-stream', after_fraction: 0.5, calls: 1 }
 
 let sessions = 0
-/** A new session under the given faults. */
-async function sessionWith(...faults: object[]) {
+/** A new session under the given faults, each in all calls or in those of its position. */
+async function sessionWith(...faults: { type: string; calls?: number; [option: string]: unknown }[]) {
   const session = `/s/direct-${++sessions}`
-  const rules = faults.map((fault, index) => ({ name: `rule ${index + 1}`, fault }))
+  const rules = faults.map(({ calls, ...fault }, index) => ({ name: `rule ${index + 1}`, when: { calls }, fault }))
   const body = JSON.stringify({ name: 'faults', clock: 'virtual', rules })
   expect((await app.fetch(`${session}/_understudy/scenario`, { method: 'PUT', body })).status).toBe(200)
   const send = (api: keyof typeof CALLS, stream: boolean, signal?: AbortSignal, more?: object): Promise<Response> => {
@@ -40,11 +42,14 @@ async function sessionWith(...faults: object[]) {
       findings: { kind: string; severity: string }[]
       verdict: string
     }
-    const { data } = (await app.fetch(`${session}/_understudy/traces`)).json() as { data: TraceRecord[] }
     const found = findings.map(({ kind, severity }) => `${kind} ${severity}`)
-    return { verdict, findings: found, outcomes: data.map(({ outcome }) => outcome) }
+    return { verdict, findings: found, outcomes: await outcomes() }
   }
-  return { send, verdict }
+  const outcomes = async () => {
+    const { data } = (await app.fetch(`${session}/_understudy/traces`)).json() as { data: TraceRecord[] }
+    return data.map(({ outcome }) => outcome)
+  }
+  return { send, verdict, outcomes }
 }
 
 const forms = apis.flatMap((api) => ([false, true] as const).map((stream) => [api, stream] as const))
@@ -105,5 +110,27 @@ describe('stream that its client leaves', () => {
     const gateway = { retry: { count: 1 } }
     expect((await leave('chat', FINISH.chat, gateway)).findings).toEqual([])
     expect((await leave('chat', / generated/, gateway)).findings).toEqual(['swallowed warning'])
+  })
+})
+
+describe('call that arrives before the connection of a broken one has ended', () => {
+  test.each(apis)('of %s is no retry', async (api) => {
+    // What is loaded on first use would take longer than the pause.
+    const before = await sessionWith(WRONG_TYPE)
+    await (await before.send(api, false)).text()
+    expect(await before.outcomes()).toEqual(['invalid_response'])
+    const { send, verdict, outcomes } = await sessionWith(CUT_ONCE)
+    const broken = (await send(api, false)).text().catch(() => 'broken')
+    while ((await outcomes()).length === 0) await nextTurn()
+    expect((await (await send(api, false)).text()).length).toBeGreaterThan(0)
+    expect(await broken).toBe('broken')
+    expect(await verdict()).toMatchObject({ findings: ['gave-up error'], outcomes: ['succeeded', 'disconnected'] })
+  })
+
+  test.each(apis)('of %s is a retry afterwards', async (api) => {
+    const { send, verdict } = await sessionWith(CUT_ONCE)
+    expect(await (await send(api, false)).text().catch(() => 'broken')).toBe('broken')
+    await (await send(api, false)).text()
+    expect(await verdict()).toMatchObject({ findings: [], outcomes: ['succeeded', 'disconnected'] })
   })
 })

@@ -30,6 +30,9 @@ beforeAll(async () => {
 afterAll(() => stop())
 afterEach(() => mock.restore())
 
+/** Stops the real clock so many ms later. */
+const passed = (ms: number) => spyOn(realClock, 'now').mockReturnValue(realClock.now() + ms)
+
 /** A client in a session of its own. */
 function clientOf(session: string) {
   const headers = { authorization: `Bearer session:${session}`, 'content-type': 'application/json' }
@@ -105,7 +108,7 @@ function clientOf(session: string) {
     embed: (input: string[]) => send('/v1/embeddings', { model: 'text-embedding-3-small', input }),
     /** Stops the session's clock and that of the machine, which may be so busy that its pauses look like waits. */
     noPauses() {
-      spyOn(realClock, 'now').mockReturnValue(realClock.now())
+      passed(0)
       return control('POST', `sessions/${session}/clock`, { freeze: true })
     },
     /** Lets time pass, on the session's clock. */
@@ -339,6 +342,34 @@ const guilty: Guilty[] = [
     says: /^the same failing request \(.+\) was sent 30 times in .*; the calls may come from several clients$/,
   },
   {
+    // Each has a connection of its own, and arrives when the one before has its response.
+    name: 'makes equal requests at the same time, and retries each with a backoff in vain',
+    scenario: refuse({ status: 503 }),
+    async act({ overPool, noPauses, wait }) {
+      await noPauses()
+      for (const pause of [300, 600, 0]) {
+        await overPool(6, 6)
+        await wait(pause)
+      }
+    },
+    finds: ['gave-up warning'],
+    says: /^at least 6 requests never succeeded: 18 equivalent calls failed \(last: status 503\)$/,
+  },
+  {
+    name: 'repeats a call that is rejected for good, with the keys of its JSON in another order each time',
+    scenario: refuse({ status: 401 }),
+    async act({ post, noPauses }) {
+      await noPauses()
+      const fields = Object.entries({ model: 'gpt-4o', messages: [said('Hello')], temperature: 0 })
+      for (let call = 0; call < 25; call++) {
+        fields.push(...fields.splice(0, 1))
+        await post('/v1/chat/completions', Object.fromEntries(fields))
+      }
+    },
+    finds: ['retry-storm error'],
+    says: /^the same failing request \(status 401\) was sent 25 times/,
+  },
+  {
     name: 'gives up at once',
     scenario: refuse({ status: 503 }, 1),
     act: ({ sdk, message }) => quietly(sdk(0).chat.completions.create(message() as never)),
@@ -460,8 +491,11 @@ const guilty: Guilty[] = [
     query: '?ended=unknown',
     async act({ post, message, noPauses }) {
       await noPauses()
-      for (let user = 0; user < 3; user++)
+      for (let user = 0; user < 3; user++) {
         await post('/v1/chat/completions', { ...message(), model: 'gpt-4o', stream: true })
+        // The time before the connection is reset is no pause.
+        passed(50)
+      }
     },
     finds: ['swallowed warning'],
     says: /^3 responses were incomplete; 2 may be retries$/,
@@ -1201,8 +1235,11 @@ test('recovery paths: count equal calls after an incomplete response as retries 
     scenario: cut(),
     async act({ post, message, noPauses }) {
       await noPauses()
-      for (let user = 0; user < 3; user++)
+      for (let user = 0; user < 3; user++) {
         await post('/v1/chat/completions', { ...message(), model: 'gpt-4o', stream: true })
+        // The time before the connection is reset is no pause.
+        passed(50)
+      }
     },
   } as Row)
   // A machine that stood still between two of them left a pause that a back-off has as well.

@@ -225,7 +225,7 @@ const verdict: Mutant[] = [
   {
     mistake: 'a client without any timeout gets a warning alone',
     file: 'verdict/kinds/no-timeout.ts',
-    find: "severity: ms > limit || patience !== undefined ? ('warning' as const) : ('error' as const)",
+    find: "severity: ms > limit || sign !== undefined ? ('warning' as const) : ('error' as const)",
     replace: "severity: 'warning' as const",
     tests: ['no-timeout', 'verdict-findings'],
   },

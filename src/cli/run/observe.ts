@@ -1,6 +1,6 @@
 // One run of the explored command against a temporary server, and what was observed.
 import { closeSync, fstatSync, mkdirSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { storageError } from '../../contract/core/storage-error.ts'
@@ -188,7 +188,7 @@ export function commandProgram(
       return {
         code: end.code,
         stopped: end.stopped !== undefined,
-        crashed: end.code > SIGNALS && !end.timedOut && end.stopped === undefined,
+        crashed: SIGNAL_CODES.has(end.code) && !end.timedOut && end.stopped === undefined,
         ...(end.timedOut && { hang }),
         ...{ leftProcesses, tookMs, longestPauseMs, output, url, requests, stop },
       }
@@ -235,8 +235,8 @@ function withIds(renamed: ReadonlyMap<string, string>, run: ObservedRun): Observ
   }
 }
 
-/** An exit code above this contains a signal's number. */
-const SIGNALS = 128
+/** Exit codes that name a signal. Others above 128 are a program's own: Perl and PHP end with 255 after an error. */
+const SIGNAL_CODES: ReadonlySet<number> = new Set(Object.values(constants.signals).map((signal) => 128 + signal))
 
 /** A temporary folder for a run, with a file beside it for its output. */
 function scratchFolder() {

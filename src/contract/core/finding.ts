@@ -128,4 +128,6 @@ export interface ClientNote extends ClientMark {
    * or the client left a stream that had already finished.
    */
   readable?: true
+  /** How long after the end of the call its broken connection ended, in ms of real time. */
+  ends_after?: number
 }

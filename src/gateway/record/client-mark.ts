@@ -2,7 +2,7 @@
 import type { ClientMark, ClientNote, ClientTimeout } from '../../contract/core/finding.ts'
 import { HangReset } from '../../lib/hang-reset.ts'
 import { fingerprint, unguessable } from '../../lib/ids.ts'
-import { questionOf } from '../../lib/question.ts'
+import { questionOf, requestPrint } from '../../lib/question.ts'
 import { rememberingAll } from '../../lib/remember.ts'
 import type { Call } from '../call.ts'
 import { isDated } from '../retry.ts'
@@ -40,7 +40,7 @@ export function clientNote(call: Call, { status, headers: answerHeaders, succeed
     note.hung = { limit, ...(silence !== undefined && { silence }) }
   }
   if (!retained) {
-    note.request = fingerprint(text)
+    note.request = requestPrint(text)
     note.question = questionOf(text)
   }
   const advice = answerHeaders['x-should-retry']

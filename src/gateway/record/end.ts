@@ -17,7 +17,7 @@ import { parsedJson } from '../../lib/values.ts'
 import type { Call } from '../call.ts'
 import { bugOf, errorOf, type Failure, failureOf, NOT_RECEIVED } from '../outcome.ts'
 import { sentWhole } from '../stream/sent-body.ts'
-import { endOfAborted } from '../stream/sent-end.ts'
+import { endOfAborted, PAUSE_BEFORE_END_MS } from '../stream/sent-end.ts'
 import type { CallEnd, CallResult, GatewayParts } from '../types.ts'
 import { clientNote } from './client-mark.ts'
 import { exchangeNote } from './exchange-note.ts'
@@ -239,6 +239,7 @@ function commit(
   const ended = { succeeded: record.outcome === 'succeeded', readable: isReadable(recording, record, result) }
   const client = clientNote(call, { status: record.status, headers: result.headers, ...ended })
   if (connection.headers) client.headers = connection.headers
+  if (recording.sent?.pauses) client.ends_after = PAUSE_BEFORE_END_MS
   const { exchange } = connection
   const recorded = call.retained
     ? stores.traces.record(seq, record, { arrived, left, client, exchange, ...texts, answer: text })

@@ -90,6 +90,8 @@ export interface SentResponse {
   ended?: ResponseEnd
   /** Set when nothing was sent. */
   nothing?: true
+  /** Whether the connection ends only after a pause. */
+  pauses?: boolean
 }
 
 /** The steps of a call, as in its trace. */

@@ -9,6 +9,7 @@ import { sliceEnd } from '../../lib/slices.ts'
 import { allEvents, type EventBatch, isComplete } from '../../lib/sse.ts'
 import { type TimeoutErrors, within } from '../../lib/timeout.ts'
 import { allRead } from '../../lib/unread-bytes.ts'
+import { PAUSE_BEFORE_END_MS } from './sent-end.ts'
 
 // Large, and needed only for broken responses.
 const http = lazy<typeof import('node:http')>(() => require('node:http'))
@@ -217,8 +218,6 @@ function directStream<Item>(
   } as unknown as UnderlyingDefaultSource)
 }
 
-/** Real time between the last byte of a response and the end of its connection after a failure. */
-const PAUSE_BEFORE_END_MS = 50
 /** What arrived during the first turn is read in the second. */
 const TURNS = [1, 2]
 

@@ -5,9 +5,13 @@ import { ConnectionFailure, type Reply } from '../../contract/core/reply.ts'
 import { HangReset } from '../../lib/hang-reset.ts'
 import { NOT_RECEIVED } from '../outcome.ts'
 import type { SentResponse } from '../record/recording.ts'
+import type { SentBody } from './sent-body.ts'
 
 /** How an error ends the connection. */
 export const breakOf = (error: unknown): ResponseEnd => (error instanceof ConnectionFailure ? error.how : 'reset')
+
+/** Real time between the last byte of a response and the end of its connection after a failure. */
+export const PAUSE_BEFORE_END_MS = 50
 
 /** How a call ended that was aborted by its client or its session. */
 export function endOfAborted({ reason }: AbortSignal): ResponseEnd {
@@ -27,6 +31,10 @@ export function bodyEnd(
   // Fewer bytes than announced: the connection is closed after them.
   return body.kind === 'bytes' && body.announced !== undefined ? 'closed' : 'complete'
 }
+
+/** Whether the connection of a broken response ends after a pause: something was sent, and must arrive before the end. */
+export const breaksLater = (broken: unknown, { pieces }: SentBody): boolean =>
+  broken instanceof ConnectionFailure && pieces.length > 0
 
 /** What a reply sends besides its headers: cookies, and the content type of bytes. */
 export const sentAs = ({ body, cookies }: Pick<Reply, 'body' | 'cookies'>): Pick<SentResponse, 'type' | 'cookies'> => ({

@@ -14,7 +14,7 @@ import { toEnd } from '../through-faults.ts'
 import type { CallContext, CallEnd } from '../types.ts'
 import { type AnswerRules, OtherType, type ReplyContent, read } from './read.ts'
 import { SentBody, sentWhole } from './sent-body.ts'
-import { bodyEnd, sentAs } from './sent-end.ts'
+import { bodyEnd, breaksLater, sentAs } from './sent-end.ts'
 
 /** What a reply is sent with. */
 export interface SentCall {
@@ -54,7 +54,8 @@ export async function readAlong(reply: Reply, sentCall: SentCall): Promise<Reply
     const isSent = begun || broken === undefined
     const content = await contentSent(reader, { failure, broken, signal })
     const ended = bodyEnd(reply, { broken, signal })
-    recording.sent = { ...sentAs({ body, cookies }), body: sent, ended, ...(!isSent && { nothing: true }) }
+    const pauses = breaksLater(broken, sent)
+    recording.sent = { ...sentAs({ body, cookies }), body: sent, ended, pauses, ...(!isSent && { nothing: true }) }
     return endCall(isSent ? reply : { ...reply, status: 0 }, content, sentCall)
   }
   const errorItem = (error: ApiError) => encoder.encode(encodeEvent(eventOfType(wire.error(error, recording.id))))
