@@ -100,11 +100,12 @@ function sentenceOf(
   sessions: readonly Verification[],
 ): string {
   const failed = sessions.filter((one) => one.verdict === 'fail').length
+  const problems = problemsIn(findings, sessions)
   const parts: string[] = []
   if (timedOut) parts.push(`the command was ended after ${spanText(tookMs)}`)
   else if (code !== 0) parts.push(`the command failed with exit code ${code}`)
   if (failed > 0 && sessions.length > 1) parts.push(`${failed} of ${countedText(sessions.length, 'session')} failed`)
-  else if (failed > 0) parts.push(`${countedText(problemsIn(findings, sessions), 'problem')} found`)
+  else if (problems > 0) parts.push(`${countedText(problems, 'problem')} found`)
   if (cassetteProblems.length > 0) parts.push(countedText(cassetteProblems.length, 'cassette problem'))
   return capital(parts.join('; ') || (verdict === 'inconclusive' ? 'nothing was proved' : 'no problems found'))
 }
@@ -199,7 +200,9 @@ export function Verdict({ verdict, isPart = false }: { verdict: Verification; is
           </p>
         </div>
       ))}
-      {findings.length === 0 && expectations.length === 0 && <p class="note">No expectations; no problems found.</p>}
+      {result !== 'fail' && findings.length === 0 && expectations.length === 0 && (
+        <p class="note">No expectations; no problems found.</p>
+      )}
       <Lines lines={notices} class="note" />
     </>
   )
