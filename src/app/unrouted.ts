@@ -55,7 +55,7 @@ function unknownPath(request: Request, called: string, { unknownPaths, sessionOf
   // Addresses of some services contain a key.
   const path = withoutSecrets(called)
   const api = compatApiOf(request)
-  // A path of a compatible API that is not emulated, such as /v1/files, is none of another API.
+  // A call of /v1/files, which is not emulated, was not meant for another API.
   const known = () => (api ? compatPaths(api) : paths().map((one) => one.path))
   const { likely, first } = unknownPaths.note({ session: sessionName(request, tokenOf(request)), method, path }, known)
   const other = notOfWorkspace(path, paths()) ?? HINT
