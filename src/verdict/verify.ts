@@ -52,6 +52,8 @@ interface SessionEvidence {
   /** Why another instance may have handled calls of the session. Undefined if none did. */
   gap: InstanceGap | undefined
   unknownPaths: UnknownPath[]
+  /** Descriptions of the calls that reached no session. */
+  refused: readonly string[]
   /** Names of the fixtures that should be used. */
   fixtures: readonly string[]
   /** Expectations in addition to those of the scenario. */
@@ -131,6 +133,7 @@ export function verify(evidence: SessionEvidence): SessionVerdict {
         dropped,
         gap,
         unknown_paths: unknownPaths,
+        refused: evidence.refused,
         tasks,
       },
       end,

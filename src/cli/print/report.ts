@@ -1,5 +1,6 @@
 // The text report of a verdict.
 import { stripVTControlCharacters } from 'node:util'
+import { refusedText } from '../../app/refused-calls.ts'
 import { EMULATED_APIS } from '../../compat/not-emulated.ts'
 import type { Finding } from '../../contract/core/finding.ts'
 import type { RuleReport } from '../../contract/core/rule-report.ts'
@@ -33,9 +34,7 @@ export function runLines(run: SuiteRun): string[] {
     ...(several ? [line('sessions', String(sessions.length))] : []),
     ...togetherLines(sessions),
     ...notEmulatedLines(run.not_emulated).map((text) => line('not emulated', text)),
-    ...run.refused.map(({ count, message }) =>
-      line('refused', `${counted(count, 'call')} reached no session: ${message}`),
-    ),
+    ...run.refused.map((calls) => line('refused', refusedText(calls))),
     ...(run.cassettes ? cassetteLines(run.cassettes).map(([title, text]) => line(title, text)) : []),
     ...timeLines(run.clocks).map((text) => line('time', text)),
     ...recoveryPathLines(run.recovery_paths).map((text) => line('configured', text)),
