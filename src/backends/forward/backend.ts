@@ -2,7 +2,7 @@
 
 import type { Backend, BackendCall, PassedCall } from '../../contract/core/backend.ts'
 import { MEANING_HEADERS } from '../../contract/core/cassette.ts'
-import { ApiError } from '../../contract/core/error.ts'
+import { ApiError, PROVIDER_NOT_CONFIGURED, PROVIDER_NOT_FORWARDED } from '../../contract/core/error.ts'
 import type { Reply } from '../../contract/core/reply.ts'
 import { secretFormsOf } from '../../lib/secret-forms.ts'
 import { traceHeaders } from '../../lib/trace-context.ts'
@@ -47,7 +47,7 @@ export function forwardBackend(
     if (!route) throw notForwarded(call.model, [...routes.keys()])
     const { upstream } = route
     const problem = missingSetting(upstream)
-    if (problem) throw new ApiError(400, 'provider_not_configured', problem)
+    if (problem) throw new ApiError(400, PROVIDER_NOT_CONFIGURED, problem)
     if (upstream.operations && !upstream.operations.includes(call.operation.name)) {
       throw unsupported(upstream, call, providers)
     }
@@ -143,7 +143,7 @@ function withHeaders(init: RequestInit, added: Readonly<Record<string, string>>)
 
 function notForwarded(model: string, names: readonly string[]): ApiError {
   const message = `calls to ${JSON.stringify(model)} are not forwarded: its provider is not one of ${names.join(', ')}`
-  return new ApiError(400, 'provider_not_forwarded', message, { param: 'model' })
+  return new ApiError(400, PROVIDER_NOT_FORWARDED, message, { param: 'model' })
 }
 
 function unsupported(

@@ -7,6 +7,7 @@ import type { RuleReport } from '../../contract/core/rule-report.ts'
 import type { ExpectationReport, TaskCounts, Verification } from '../../contract/core/verification.ts'
 import { counted } from '../../lib/units.ts'
 import { sumOf } from '../../lib/values.ts'
+import { notSentTexts } from '../../verdict/inconclusive.ts'
 import { recoveryPathLines } from '../run/coverage-file.ts'
 import type { NotEmulatedCalls } from '../run/not-emulated.ts'
 import { type RunSession, type SuiteRun, sessionLabel } from '../run/suite-run.ts'
@@ -155,6 +156,7 @@ function togetherLines(reports: readonly Verification[]): string[] {
     ...rulesOf(reports).map((rule) => line('rule', ruleText(rule))),
     ...waitLines(reports).map((text) => line('waits', text)),
     ...cancelledLines(reports).map((text) => line('canceled', text)),
+    ...notSentTexts(reports.flatMap((one) => one.not_sent)).map((text) => line('not sent', text)),
     ...fixtureLines(reports).map((text) => line('fixtures', text)),
     ...unknownLines(reports).map((text) => line('unknown', text)),
   ]
