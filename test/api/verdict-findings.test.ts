@@ -409,6 +409,25 @@ const guilty: Guilty[] = [
     says: /^some requests never succeeded: 4 equivalent calls failed \(status 429\)$/,
   },
   {
+    name: 'sends two prompts three times each, so that tries cannot be counted',
+    scenario: refuse({ status: 503 }),
+    async act({ chat, noPauses }) {
+      await noPauses()
+      for (const prompt of ['one', 'two']) await atOnce(3, () => chat(prompt))
+    },
+    finds: ['gave-up error'],
+    says: /^at least \d requests never succeeded: 6 calls failed \(last: status 503\)$/,
+  },
+  {
+    name: 'sends two prompts twice each, and the scenario accepts giving up',
+    scenario: refuse({ status: 429, retry_after: '2s' }, '1+', { accept: ['gave-up'] }),
+    act: async ({ chat }) => {
+      for (const prompt of ['one', 'two', 'one', 'two']) await chat(prompt)
+    },
+    finds: ['gave-up error'],
+    says: /^some requests never succeeded: 4 calls failed \(status 429\)$/,
+  },
+  {
     name: 'sends three equal prompts at once with an SDK that counts its tries',
     scenario: refuse({ status: 503 }),
     act: ({ sdk, message }) => {
