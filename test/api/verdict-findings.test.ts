@@ -627,6 +627,18 @@ const guilty: Guilty[] = [
     says: /was retried 4 times, judging by the timing/,
   },
   {
+    name: 'repeats a 400 with a backoff that has jitter',
+    scenario: refuse({ status: 400 }),
+    async act({ chat, wait }) {
+      for (const pause of [600, 900, 2300, 0]) {
+        await chat()
+        await wait(pause)
+      }
+    },
+    finds: ['ignored-status warning'],
+    says: /^non-retryable error \(status 400\) may have been retried 3 times: the pauses between identical calls grow$/,
+  },
+  {
     name: 'multiplies the retries of the gateway',
     scenario: refuse({ status: 503 }, '1-9', { max_attempts: 6 }),
     async act({ chat, wait }) {
@@ -915,6 +927,26 @@ const innocent: Row[] = [
     scenario: refuse({ status: 401 }),
     async act({ chat }) {
       for (let turn = 0; turn < 8; turn++) await chat()
+    },
+  },
+  {
+    name: 'is used by a person who sends a rejected message again now and then',
+    scenario: refuse({ status: 400 }),
+    async act({ chat, wait }) {
+      for (const pause of [4_000, 9_000, 3_000, 20_000, 0]) {
+        await chat()
+        await wait(pause)
+      }
+    },
+  },
+  {
+    name: 'retries twice and stops, as a person may, after a 400',
+    scenario: refuse({ status: 400 }),
+    async act({ chat, wait }) {
+      for (const pause of [1_000, 2_000, 0]) {
+        await chat()
+        await wait(pause)
+      }
     },
   },
   {
