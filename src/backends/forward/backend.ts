@@ -1,7 +1,7 @@
 // Responds to attempts by calling real providers. Created only when a provider is configured for forwarding.
 
 import type { Backend, BackendCall, PassedCall } from '../../contract/core/backend.ts'
-import { MEANING_HEADERS } from '../../contract/core/cassette.ts'
+import { HEADER_LISTS, MEANING_HEADERS } from '../../contract/core/cassette.ts'
 import { ApiError, PROVIDER_NOT_CONFIGURED, PROVIDER_NOT_FORWARDED } from '../../contract/core/error.ts'
 import type { Reply } from '../../contract/core/reply.ts'
 import { secretFormsOf } from '../../lib/secret-forms.ts'
@@ -127,15 +127,13 @@ function addedHeaders(upstream: Upstream, { headers }: BackendCall): Record<stri
   return added
 }
 
-/** A list, to which packages add their own items. */
-const LISTS = /-beta$/
 const joined = (own: string, value: string) =>
   [...new Set(`${own},${value}`.split(',').map((one) => one.trim()))].join(',')
 
 function withHeaders(init: RequestInit, added: Readonly<Record<string, string>>): RequestInit {
   const headers = new Headers(init.headers)
   for (const [name, value] of Object.entries(added)) {
-    const own = LISTS.test(name) ? headers.get(name) : null
+    const own = HEADER_LISTS.test(name) ? headers.get(name) : null
     headers.set(name, own === null ? value : joined(own, value))
   }
   return { ...init, headers }
