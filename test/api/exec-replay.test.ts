@@ -415,4 +415,18 @@ describe('exec --record: calls that are not sent to a provider', () => {
     ])
     expect(text).toContain('  recorded      1 interaction, 1 attempt, 1 cassette in')
   })
+
+  test('are named by record --doctor, which proposes nothing then', async () => {
+    const script = `await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
+      method: 'POST',
+      headers: { authorization: 'Bearer x', 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Hi' }] }),
+    })`
+    const { code, stderr } = await runCommand([
+      ...['record', '--doctor', '--config', missingKey, '--', process.execPath, '-e', script],
+    ])
+    expect(stderr).toContain('1 call was not sent to a provider: openai needs a key: set OPENAI_API_KEY')
+    expect(stderr).toContain('so nothing is proposed')
+    expect(code).toBe(3)
+  })
 })
