@@ -73,6 +73,8 @@ const operationAt = ({ method }: Request, pathname: string) =>
 const isCalled = (pathname: string) =>
   pathname.startsWith('/v2/') || compatApis.some(({ prefix }) => pathname.startsWith(prefix))
 
+const READING = ['GET', 'HEAD', 'OPTIONS']
+
 const WORK = [EVENT, AGENT_TASK]
 /** Whether a session has background work. */
 const hasWork = (session: Session) => session.keyedKinds().some((kind) => WORK.includes(kind))
@@ -122,7 +124,19 @@ export function createApp(deps: AppDeps): App {
     try {
       return findSession(request, looks)
     } catch (error) {
-      if (isCalled(pathIn(request.url))) refused.note(request, error)
+      if (isCalled(pathIn(request.url))) refused.note(request, error, 'session')
+      throw error
+    }
+  }
+  /** Notes a call that was refused before its session was looked for. One that only reads proves nothing in any case. */
+  const noteRefused = (request: Request, error: unknown) => {
+    if (!READING.includes(request.method) && isCalled(pathIn(withoutPrefix(request).url))) refused.note(request, error)
+  }
+  const admit = (request: Request, check: () => void) => {
+    try {
+      check()
+    } catch (error) {
+      noteRefused(request, error)
       throw error
     }
   }
@@ -140,7 +154,7 @@ export function createApp(deps: AppDeps): App {
   const render = rendererOf(deps, ids)
   const responses = createResponseCounts()
   const mark = (response: Response) => ids.mark(response, undefined)
-  const verdicts = once(() => verdictModule().createVerdicts(deps))
+  const verdicts = once(() => verdictModule().createVerdicts(deps, refused))
   const loadRoutes = once(() =>
     routes().createRoutes(deps, { sessionOf, render, responses, mark, verdicts: verdicts() }),
   )
@@ -150,7 +164,9 @@ export function createApp(deps: AppDeps): App {
     const caller = () => callerOf(tokenOf(request), access)
     const session = () => sessionOf(request)
     const received = asReceived(request)
-    return serveOperation(endpoint.operation(), { request, received, session, caller, hold, wire: wire?.() }, deps)
+    const refuse = (error: unknown) => noteRefused(request, error)
+    const client = { request, received, session, caller, hold, wire: wire?.(), refused: refuse }
+    return serveOperation(endpoint.operation(), client, deps)
   }
   const complete = completing(ids)
   const page = inspecting(deps, loadRoutes)
@@ -159,7 +175,7 @@ export function createApp(deps: AppDeps): App {
     const called = isCalled(pathname)
     const shown = called ? undefined : page(request)
     if (shown) return complete(shown, request, hold)
-    if (called) requireToken(request, access)
+    if (called) admit(request, () => requireToken(request, access))
     else if (!loadRoutes().isPublic(pathname)) checkToken(request, access)
     else return complete(loadRoutes().fetch(request), request, hold)
     const turn = sessions.turn?.(sessionName(request, tokenOf(request)))
@@ -177,8 +193,10 @@ export function createApp(deps: AppDeps): App {
       let origin: string | undefined
       let response: Response
       try {
-        checkHost(incoming, access.host)
-        checkOrigin(incoming, access.cors)
+        admit(incoming, () => {
+          checkHost(incoming, access.host)
+          checkOrigin(incoming, access.cors)
+        })
         request = withoutPrefix(incoming)
         noteBalancer(request)
         origin = allowedPage(request, access.cors)

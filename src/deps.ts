@@ -5,7 +5,8 @@ import type { App } from './app/types.ts'
 import { createApp } from './app.ts'
 import type { Cassettes } from './backends/cassettes.ts'
 import { fixtureBackend } from './backends/fixture/backend.ts'
-import { fixedFixtures, fixturesInForce, shippedFixtures } from './backends/fixture/in-force.ts'
+import type { Fixture } from './backends/fixture/fixture.ts'
+import { type FixturesInForce, fixedFixtures, fixturesInForce, shippedFixtures } from './backends/fixture/in-force.ts'
 import { toolAnswers } from './backends/fixture/tool-answers.ts'
 import type { Spending } from './backends/forward/spending.ts'
 import type { Transport } from './backends/forward/transport.ts'
@@ -156,7 +157,7 @@ export function createUnderstudy(
     redactorOf: cassettes?.redactorOf,
   })
   const watch = createHealthWatch(realClock.now)
-  const fixtures = { ...inForce, parse: parseFixtures, files }
+  const fixtures = { ...inForce, give: givesFixtures(inForce, config, time.notice), parse: parseFixtures, files }
   if (cassettes) sessions.watch({ removed: cassettes.rewind })
   sessions.watch({ restored: (...left) => control().continueSession(...left, { runs, fixtures }) })
   const app = createApp({
@@ -225,6 +226,25 @@ function fixturesOf({ fixtures: paths, shipped_fixtures: ships }: Config, report
     paths.length > 0 ? watcher().watchFixtures(paths, { subjects: fixtureSubjects, report }) : fixedFixtures([])
   const shipped = ships ? shippedFixtures(() => loader().embeddedFixtures(fixtureSubjects)) : []
   return { files, inForce: fixturesInForce({ files, shipped }) }
+}
+
+/** Gives sessions their fixtures. The first time that some do not apply to calls that are forwarded or replayed, a line says so. */
+function givesFixtures(
+  inForce: FixturesInForce,
+  { forwarding, record, replay }: Config,
+  notice: (line: string) => void,
+) {
+  const { upstreams, forwards } = forwarding
+  const calls = forwards('') ? 'calls of models' : `calls to ${upstreams.map(({ name }) => name).join(', ')}`
+  const how = record !== undefined ? 'recorded' : replay !== undefined ? 'replayed' : 'forwarded'
+  const ofModels = once(() => new Set(operationNames()))
+  let isNoted = upstreams.length === 0
+  return (session: string, own: readonly Fixture[]): void => {
+    inForce.give(session, own)
+    if (isNoted || !own.some(({ operation }) => ofModels().has(operation))) return
+    isNoted = true
+    notice(`the fixtures of session ${session} do not apply to ${calls}, which are ${how}`)
+  }
 }
 
 const namedScenarios = ({ scenario }: Config, report: (error: unknown) => void): ScenarioSource[] =>

@@ -236,11 +236,13 @@ interface RouteServing extends BodyLimits {
 }
 
 function handlerOf(route: Route, { noted, ...limits }: RouteServing): RouteHandler {
+  const refusesQuery = isControl(route) && route.query === undefined
   const answer = async (request: Request, params: Record<string, string | null> | undefined, sent: SentParts) => {
     const named = readable(params)
     const schema = route.readsBody ? undefined : route.body
     let [query, body]: unknown[] = [{}]
     try {
+      if (refusesQuery) refuseQuery(request)
       if (route.query) query = parseRequest(route.query, queryOf(request), { whole: 'the query' })
       const read = schema && (await bodyOf(request, route, limits))
       if (!route.readsBody) sent.body = { value: read }
@@ -256,6 +258,21 @@ function handlerOf(route: Route, { noted, ...limits }: RouteServing): RouteHandl
       : Response.json(answered, { status: route.status ?? 200 })
   }
   return ({ request, params }) => noted(route, request, (sent) => answer(request, params, sent))
+}
+
+/** Whether a route belongs to the control API. Probes and scrapers may add parameters to public paths, which change nothing. */
+const isControl = ({ path, public: isPublic = false }: Route) => path.startsWith('/_understudy/') && !isPublic
+
+/**
+ * Rejects a query where none is read: a name such as `session` would be ignored, and another session changed.
+ * @throws ApiError 400
+ */
+function refuseQuery({ url }: Request): void {
+  const [name] = url.includes('?') ? new URL(url).searchParams.keys() : []
+  if (name === undefined) return
+  const hint = name === 'session' ? "; name the session in the address (/s/NAME/...) or in 'x-understudy-session'" : ''
+  const message = `'${name}' is not known; valid: none, since this path has no query parameters${hint}`
+  throw new ApiError(400, 'invalid_value', message, { param: name })
 }
 
 /** What says that a request is not as it should be. */

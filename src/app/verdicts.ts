@@ -5,18 +5,22 @@ import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
 import { createTaskReaders } from '../observers/task-readers.ts'
 import { createWorkspaceCalls } from '../observers/workspace-calls.ts'
+import { type RefusedCallLog, refusedText } from './refused-calls.ts'
 import type { AppDeps, Verdicts } from './types.ts'
 import { createUnknownPathLog } from './unknown-paths.ts'
 
 const judging = lazy<typeof import('../control/judge.ts')>(() => require('../control/judge.ts'))
 
 /** Judges the sessions of an application. */
-export function createVerdicts(deps: AppDeps): Verdicts {
+export function createVerdicts(deps: AppDeps, refusedCalls: Pick<RefusedCallLog, 'all'>): Verdicts {
   const { sessions, gateway } = deps
   const readers = createTaskReaders()
   const workspaceCalls = createWorkspaceCalls()
   const unknownPaths = createUnknownPathLog()
-  const look = once(() => judging().lookWith({ ...deps, runs: gateway.runs, readers, workspaceCalls, unknownPaths }))
+  const refused = () => refusedCalls.all().map(refusedText)
+  const look = once(() =>
+    judging().lookWith({ ...deps, runs: gateway.runs, readers, workspaceCalls, unknownPaths, refused }),
+  )
   const verdicts = createEarlierVerdicts((session) => look()(session, session.traces))
   const dropped = createDroppedTraces(sessions)
   const earlier: EarlierVerdicts = {

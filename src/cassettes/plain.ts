@@ -64,7 +64,8 @@ const WORDS: readonly (readonly [word: string, rest: string])[] = [
   ...[
     ...['password', 'passphrase', 'passcode', 'passwort', 'wachtwoord', 'pin', 'pin code', 'secret', 'secret key'],
     ...['api key', 'access key', 'token'],
-  ].map((word) => [word, `${SPACE}(?:is|was)`] as const),
+  ].map((word) => [word, `(?:[_-]?\\d{1,3})?${SPACE}(?:is|was)`] as const),
+  ['password', `${SPACE}\\\\{0,8}["'\`]`],
   ['identified', `${SPACE}(?:by|with|via)`],
 ]
 
@@ -238,7 +239,7 @@ const MIN_DIGITS = 7
 const MAX_GAP = 4
 const isInNumber = new Uint8Array(0x2213)
 for (const character of '-. ()/\\') isInNumber[character.charCodeAt(0)] = 1
-/** Other spaces and hyphens between the groups of a card, and the bytes of UTF-8 that they consist of. */
+/** Other spaces and hyphens between the groups of a number, and the bytes of UTF-8 that they consist of. */
 const FOREIGN_GAPS = '\u00a0\u2009\u202f\u2010\u2011\u2012\u2013\u2014\u2015\u2212'
 for (const text of [FOREIGN_GAPS, Buffer.from(FOREIGN_GAPS).toString('latin1')])
   for (let at = 0; at < text.length; at++) isInNumber[text.charCodeAt(at)] = 1
@@ -253,11 +254,14 @@ function beginsNumber(text: string, start: number): boolean {
     if (isDigit(code)) {
       digits++
       gap = 0
-    } else if (isInNumber[code] === 1) gap++
+    } else if (isInNumber[code] === 1) gap += isFurtherByte(code) ? 0 : 1
     else break
   }
   return digits >= MIN_DIGITS && !isMatch(CREATED, text, start)
 }
+
+/** Whether a code is that of a byte of UTF-8 behind the first one of a character. */
+const isFurtherByte = (code: number): boolean => code >= 0x80 && code <= 0xbf
 
 /** Whether backslashes escape a quotation mark, a slash or white space, so that words around stay what they are. */
 function isUsualEscape(text: string, at: number): boolean {

@@ -37,6 +37,8 @@ export interface StoredCassette {
   stored: readonly StoredInteraction[]
   /** Line of a document that was not written whole, because the recording was killed. It is not in `stored`. */
   tornLine?: number | undefined
+  /** Whether its lines end with CRLF, as those of a checkout on Windows. */
+  usesCrlf: boolean
 }
 
 /** The limits of one document: recording limits the size of an interaction. */
@@ -78,7 +80,7 @@ export function readStored(file: string): StoredCassette {
     }
   }
   if (problems.length > 0) throw new FileError(problems.slice(0, MAX_PROBLEMS))
-  return { file, header, stored, tornLine: torn?.line }
+  return { file, header, stored, tornLine: torn?.line, usesCrlf: /^[^\n]*\r\n/.test(text) }
 }
 
 /** Whether a text begins like a cassette of ours, of whatever version. */

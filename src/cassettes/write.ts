@@ -1,7 +1,7 @@
 // Writes cassettes so that nothing half is ever taken for whole: a file says that it is incomplete until its run has
 // ended, each interaction is appended in one write, and a renewed recording takes the place of the old one at its end.
 import { appendFileSync, closeSync, existsSync, ftruncateSync, openSync, rmSync, statSync } from 'node:fs'
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, open, readFile, realpath, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { CASSETTE_FORMAT, type CassetteHeader, type Interaction, type VolatileRule } from '../contract/core/cassette.ts'
 import { cassetteKey } from '../contract/core/cassette-key.ts'
@@ -198,7 +198,9 @@ export class CassetteWriter {
     const failedFile = besideFile(this.file, 'failed')
     if (failed && this.#previous?.isComplete) this.beside = failedFile
     const text = headerText(this.#header, 'complete') + (await this.#recorded())
-    await writeWhole(this.beside ?? this.file, text)
+    // Otherwise a version control would show every line as changed.
+    const written = this.#previous?.usesCrlf ? text.replaceAll('\n', '\r\n') : text
+    await writeWhole(this.beside ?? this.file, written)
     this.#ended = true
     if (this.#draft !== this.file) await rm(this.#draft, { force: true })
     if (!this.beside) await rm(failedFile, { force: true })
@@ -283,7 +285,8 @@ class Documents {
     this.#noteRepeats(reduced)
     this.#earlier.reduce(id, value)
     this.#earlier.add(id, value)
-    return text.endsWith('\n') ? text : `${text}\n`
+    const lines = text.replaceAll('\r\n', '\n')
+    return lines.endsWith('\n') ? lines : `${lines}\n`
   }
 
   #noteRepeats({ repeats }: ReducedBody): void {
@@ -314,6 +317,7 @@ function previousIn(file: string, rules: readonly VolatileRule[]): Previous | un
 /** The interactions of the older cassette: each is compared with the next recorded one of its key. */
 class Previous {
   readonly isComplete: boolean
+  readonly usesCrlf: boolean
   readonly #byKey: Map<string, { stored: StoredInteraction; position: number }[]>
   readonly #rules: readonly VolatileRule[]
   readonly #ids = new Map<string, string>()
@@ -321,8 +325,9 @@ class Previous {
   #last = 0
   readonly #lastOfKey = new Map<string, number>()
 
-  constructor({ header, stored }: StoredCassette, rules: readonly VolatileRule[]) {
+  constructor({ header, stored, usesCrlf }: StoredCassette, rules: readonly VolatileRule[]) {
     this.isComplete = header.state === 'complete'
+    this.usesCrlf = usesCrlf
     this.#rules = rules
     const placed = stored.map((one, position) => ({ stored: one, position }))
     this.#byKey = Map.groupBy(placed, (one) => cassetteKey(one.stored.interaction.request, rules))
@@ -362,8 +367,9 @@ function headerText({ session, recorded, understudy, volatile, redact }: NewHead
   return `# Recorded responses of providers, for replay with Understudy.${valueText(value, '')}\n`
 }
 
-/** Writes a file and renames it into place, so that nobody ever reads half of it. */
-async function writeWhole(file: string, content: string | Uint8Array): Promise<void> {
+/** Writes a file and renames it into place, so that nobody ever reads half of it. A link stays a link. */
+async function writeWhole(name: string, content: string | Uint8Array): Promise<void> {
+  const file = existsSync(name) ? await realpath(name) : name
   const draft = `${file}.new`
   try {
     const handle = await open(draft, 'w')

@@ -16,14 +16,15 @@ import type { UnreadTask } from '../verdict/tasks.ts'
 import { verify } from '../verdict/verify.ts'
 import type { ControlDeps, JudgeOptions } from './types.ts'
 
-type LookDeps = Pick<
-  ControlDeps,
-  'about' | 'runs' | 'fixtures' | 'strict' | 'unknownPaths' | 'readers' | 'workspaceCalls'
->
+interface LookDeps
+  extends Pick<ControlDeps, 'about' | 'runs' | 'fixtures' | 'strict' | 'unknownPaths' | 'readers' | 'workspaceCalls'> {
+  /** Descriptions of the calls that reached no session. */
+  refused(): readonly string[]
+}
 
 /** Judges a session by the calls of a list. */
 export const lookWith =
-  ({ about, runs, fixtures, strict, unknownPaths, readers, workspaceCalls }: LookDeps) =>
+  ({ about, runs, fixtures, strict, unknownPaths, readers, workspaceCalls, refused }: LookDeps) =>
   (
     session: Session,
     calls: CallList,
@@ -42,6 +43,7 @@ export const lookWith =
       // With several instances, it may have had calls elsewhere, which are unknown here.
       gap: session.slot.gap && { instance: about.instance.name, why: session.slot.gap },
       unknownPaths: unknownPaths.of(session.name),
+      refused: refused(),
       fixtures: [...fixtures.given(session.name), ...fixtures.files.fixtures].map(({ name }) => name),
       expect,
       end: ended,

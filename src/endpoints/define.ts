@@ -31,6 +31,8 @@ interface ClientRequest extends Pick<Call, 'received' | 'caller' | 'hold' | 'wir
   request: Request
   /** Returns the session at the start of the call. */
   session(): Session
+  /** Called with the error if the request is rejected before it has a session. */
+  refused(error: unknown): void
 }
 
 /** Responds to a request for a router operation. */
@@ -40,18 +42,21 @@ export async function serveOperation(
   deps: EndpointDeps,
 ): Promise<Response> {
   const { request } = client
-  const bytes = await readBody(request, deps)
-  const type = request.headers.get('content-type')
-  const reading = operation.body === 'multipart' ? readForm(bytes, type, operation) : readJson(bytes, type, CALL_VALUES)
-  const read = reading instanceof Promise ? await reading : reading
-  const call = new ClientCall(operation, client, { bytes, read, deps })
+  let call: ClientCall | undefined
   try {
+    const bytes = await readBody(request, deps)
+    const type = request.headers.get('content-type')
+    const reading =
+      operation.body === 'multipart' ? readForm(bytes, type, operation) : readJson(bytes, type, CALL_VALUES)
+    const read = reading instanceof Promise ? await reading : reading
+    call = new ClientCall(operation, client, { bytes, read, deps })
     const beginning = client.hold?.begins?.(new URL(call.url).pathname, bytes)
     if (beginning) await beginning
     const answering = deps.gateway.handle(call)
     return await (client.hold?.waitsFor?.(answering) ?? answering)
   } catch (error) {
-    call.onEnd()
+    if (call) call.onEnd()
+    else client.refused(error)
     throw error
   }
 }

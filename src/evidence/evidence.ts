@@ -26,6 +26,8 @@ export type EvidenceOutcome =
   | { kind: 'cut'; bytes?: number | undefined }
   /** No response: the connection was reset, refused, or the name was unknown. */
   | { kind: 'reset' | 'refused' | 'unknown host' }
+  /** A success whose body is an error and nothing else. */
+  | { kind: 'error body'; body: object }
   /** A success without a body, where there should be one. */
   | { kind: 'empty body' }
   /** No response for this many milliseconds, until the client or the gateway gave up. */

@@ -73,22 +73,17 @@ const errorBody = (text: string): object | string | undefined =>
  * @throws FileError if it has none
  */
 export function cassetteEvidence({ file, interactions }: Cassette): EvidenceOfAttempts {
-  const attempts = interactions.flatMap(({ request: { provider, operation, model, body }, attempts: recorded }) =>
-    recorded.map(
-      (attempt): EvidenceAttempt => ({
-        provider,
-        model,
-        operation,
-        stream: body.kind === 'json' && asObject(body.value)?.stream === true,
-        outcome: recordedOutcome(attempt),
-      }),
-    ),
-  )
+  const attempts = interactions.flatMap(({ request: { provider, operation, model, body }, attempts: recorded }) => {
+    const stream = body.kind === 'json' && asObject(body.value)?.stream === true
+    return recorded.map((attempt): EvidenceAttempt => {
+      return { provider, model, operation, stream, outcome: recordedOutcome(attempt, stream) }
+    })
+  })
   if (attempts.length === 0) throw new FileError(`${file} has no call to a model provider`)
   return { kind: 'attempts', format: 'cassette', attempts, skipped: [] }
 }
 
-function recordedOutcome({ response, end, endedAt }: RecordedAttempt): EvidenceOutcome {
+function recordedOutcome({ response, end, endedAt }: RecordedAttempt, stream: boolean): EvidenceOutcome {
   if (!response)
     return end === 'reset' || end === 'cut by provider' ? { kind: 'reset' } : { kind: 'silence', ms: endedAt }
   const { status, headers, frames } = response
@@ -100,11 +95,27 @@ function recordedOutcome({ response, end, endedAt }: RecordedAttempt): EvidenceO
     return { kind: 'status', status, body: errorBody(text), retryAfter: wait || undefined }
   }
   if (end === 'complete' && bytes === 0) return emptyOutcome(status)
-  const failed = errorInStream(joinFrames(frames))
+  const failed = errorIn(joinFrames(frames), stream)
   if (failed) return failed
   // Its client left because it had enough, or because nothing came any more: the first is no failure.
   return end === 'complete' || end === 'left by client' ? { kind: 'succeeded' } : { kind: 'cut', bytes }
 }
+
+/**
+ * The error in a response with the status of a success, as a body or in a stream; undefined if there is none. In place of a stream, it is
+ * taken for the first event.
+ */
+function errorIn(bytes: Uint8Array, stream: boolean): EvidenceOutcome | undefined {
+  const body = asObject(parsedJson(new TextDecoder().decode(bytes)))
+  if (!body) return errorInStream(bytes)
+  const error = asObject(body.error)
+  if (!error || RESULTS.some((name) => hasContent(body[name]))) return undefined
+  return stream ? { kind: 'stream error', after: 0, ...streamErrorOf(error) } : { kind: 'error body', body }
+}
+
+/** The fields of all operations that have what was requested. */
+const RESULTS = ['choices', 'content', 'data', 'output', 'output_text', 'results', 'text']
+const hasContent = (value: unknown) => (Array.isArray(value) ? value.length > 0 : value != null && value !== '')
 
 /**
  * The error in a stream of events; undefined if there is none. It is in `error`, at OpenAI's Responses API in that of `response`, or is the
@@ -217,10 +228,11 @@ function fromHar(entries: readonly unknown[]): Found {
       const at = Date.parse(String(entry.startedDateTime))
       if (isBroken(asObject(asObject(entry.response)?.content)))
         found.skipped.push(`entry ${index} has a body that is not base64`)
-      const outcome = harOutcome(entry)
+      const target = targetOf(url, request)
+      const outcome = harOutcome(entry, target.stream)
       if (Number.isNaN(at)) found.skipped.push(`entry ${index} has no startedDateTime`)
       else if (!outcome) found.skipped.push(`entry ${index} failed for an unknown reason, '${harError(entry)}'`)
-      else found.attempts.push({ at, operation, ...targetOf(url, request), outcome })
+      else found.attempts.push({ at, operation, ...target, outcome })
     }
   }
   return found
@@ -266,7 +278,7 @@ function harError(entry: JsonObject): string {
 const LEFT = /\bERR_ABORTED|BINDING_ABORTED|cancel|client.disconnected/i
 
 /** The outcome of a request; undefined if its error may be no failure of the provider: the browser blocked it, for example. */
-function harOutcome(entry: JsonObject): EvidenceOutcome | undefined {
+function harOutcome(entry: JsonObject, stream: boolean): EvidenceOutcome | undefined {
   const response = asObject(entry.response)
   const status = Number(response?.status ?? 0)
   const error = harError(entry)
@@ -281,7 +293,7 @@ function harOutcome(entry: JsonObject): EvidenceOutcome | undefined {
     // A body that was not kept has no text; Playwright gives it the size 0.
     const { size, text } = asObject(response?.content) ?? {}
     if (size === 0 && text === '') return emptyOutcome(status)
-    return errorInStream(Buffer.from(textOf(asObject(response?.content)))) ?? { kind: 'succeeded' }
+    return errorIn(Buffer.from(textOf(asObject(response?.content))), stream) ?? { kind: 'succeeded' }
   }
   // As in a cassette, a client that left a response had enough.
   if (LEFT.test(error)) return { kind: 'succeeded' }

@@ -70,12 +70,13 @@ function ruleLines(rule: EvidenceRule, name: string, redactor: Redactor): string
   if (calls) lines.push(`    when: { calls: ${calls.from}-${calls.to} } ${OBSERVED}`)
   if (outcome.kind === 'status') lines.push(...statusLines(outcome, redactor))
   else if (outcome.kind === 'stream error') lines.push(...streamErrorLines(outcome, redactor))
+  else if (outcome.kind === 'error body') lines.push(...errorBodyLines(outcome.body, redactor))
   else lines.push(...faultLines(outcome, rule.stream))
   return lines
 }
 
 function faultLines(
-  outcome: Exclude<EvidenceRule['outcome'], EvidenceStatus | { kind: 'stream error' }>,
+  outcome: Exclude<EvidenceRule['outcome'], EvidenceStatus | { kind: 'stream error' | 'error body' }>,
   stream: boolean | undefined,
 ): string[] {
   switch (outcome.kind) {
@@ -119,6 +120,13 @@ function streamErrorLines({ after, isOverloaded, message }: StreamError, redacto
     isOverloaded ? `      status: overloaded ${OBSERVED}` : '      status: 500 # assumed',
     ...(message === undefined ? [] : [`      message: ${JSON.stringify(redactor.text(message))} ${OBSERVED}`]),
   ]
+}
+
+function errorBodyLines(body: object, redactor: Redactor): string[] {
+  const whole = redactor.text(JSON.stringify(body))
+  const text =
+    whole.length <= MAX_BODY ? whole : '{"error":{"message":"The recorded error is too long for this file."}}'
+  return ['    fault:', '      type: malformed-json', `      text: ${JSON.stringify(text)} ${OBSERVED}`]
 }
 
 const PARTIAL: Record<string, number> = { critical: 1, major: 0.5, minor: 0.1 }

@@ -24,6 +24,7 @@ import {
   requestName,
   toolCounts,
 } from './baseline.ts'
+import { reportsError } from './error-text.ts'
 import { caseId, failureMode, failureNature } from './failure-modes.ts'
 import type { ExploreCase, Hang, ObservedCall, ObservedRun } from './types.ts'
 
@@ -109,10 +110,7 @@ function hangText(
 
 /** Whether a run prints a line about an error that the baseline does not print. */
 const showsError = (run: ObservedRun, { printed }: Baseline): boolean =>
-  printedLines(run).some((line) => !printed.has(line) && REPORTS_ERROR.test(line))
-/** Words of error messages, stack traces and test runners; and the statuses of HTTP errors. */
-const REPORTS_ERROR =
-  /error|exception|fail|traceback|panic|fatal|abort|refus|reject|denied|invalid|unauthori[sz]ed|unavailable|unable|cannot|could not|too (?:long|many)|exceed|gave up|giv(?:e|ing) up|exhausted|unreachable|rate.?limit|overloaded|time[d -]?out|filter|(?:status|code|http)\D{0,10}[45]\d\d\b|[✗✘×]/i
+  printedLines(run).some((line) => !printed.has(line) && reportsError(line))
 
 const rulesNamed = ({ rules }: ObservedRun, name: string) => rules.filter((rule) => rule.name === name)
 

@@ -1,6 +1,6 @@
 // rate-limit: limits requests and tokens per time window, with headers that count down.
 import { z } from 'zod'
-import { Duration } from '../contract/core/duration.ts'
+import { PositiveDuration } from '../contract/core/duration.ts'
 import type { FaultContext } from '../contract/core/fault.ts'
 import { lowerCaseNames } from '../lib/header-text.ts'
 import { providerNamed } from '../providers/index.ts'
@@ -24,7 +24,7 @@ export const rateLimit = defineFault({
       .min(0)
       .optional()
       .describe('Tokens per window and model: input tokens plus the maximum output tokens.'),
-    per: Duration.default(MINUTE).describe('Length of the window. It starts with its first request.'),
+    per: PositiveDuration.default(MINUTE).describe('Length of the window. It starts with its first request.'),
     retry_after_form: z
       .enum(RETRY_FORMS)
       .optional()

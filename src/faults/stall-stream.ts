@@ -1,6 +1,6 @@
 // stall-stream: a stream stalls in the middle.
 import { z } from 'zod'
-import { Duration } from '../contract/core/duration.ts'
+import { PositiveDuration } from '../contract/core/duration.ts'
 import { endsWithoutData } from '../lib/hang-reset.ts'
 import { CLOSES, changeAt, endAs, PLACE, streamBlocks } from './change.ts'
 import { defineFault } from './define.ts'
@@ -11,7 +11,7 @@ export const stallStream = defineFault({
   summary: 'A stream stalls in the middle, for a time or forever.',
   options: {
     ...PLACE,
-    for: Duration.optional().describe('Length of the stall. If omitted, forever.'),
+    for: PositiveDuration.optional().describe('Length of the stall. If omitted, forever.'),
     close: z
       .enum(CLOSES)
       .optional()

@@ -6,7 +6,7 @@ import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
 import { withoutSpans } from '../lib/secrets.ts'
 import type { BuiltIn } from './define.ts'
-import { type Detector, LETTER, patternDetectors, type Span } from './pii-patterns.ts'
+import { type Detector, LETTER, patternDetectors, plainGaps, type Span } from './pii-patterns.ts'
 
 const phoneNumbers = lazy<typeof import('./phone-library.ts')>(() => require('./phone-library.ts'))
 
@@ -37,7 +37,8 @@ interface NumberFound {
 }
 
 /** Telephone numbers: with a country code, in North American format, or of some countries after a word like "call". */
-export function phoneNumbersIn(text: string): Span[] {
+export function phoneNumbersIn(written: string): Span[] {
+  const text = plainGaps(written)
   const spans: Span[] = []
   // A list repeats the same number, and each takes a millisecond.
   const cached = new Map<string, readonly NumberFound[]>()
@@ -45,8 +46,8 @@ export function phoneNumbersIn(text: string): Span[] {
     const numbers = cached.get(candidate) ?? (cached.size < MAX_CHECKED ? numbersIn(candidate) : whole(candidate))
     cached.set(candidate, numbers)
     const found = numbers.find(({ startsAt, endsAt }) => {
-      const written = candidate.slice(startsAt, endsAt)
-      return written.startsWith('+') || AMERICAN.test(written) || isNamed()
+      const number = candidate.slice(startsAt, endsAt)
+      return number.startsWith('+') || AMERICAN.test(number) || isNamed()
     })
     if (found) spans.push({ start: index + found.startsAt, end: index + found.endsAt })
     return found !== undefined

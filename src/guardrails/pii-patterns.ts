@@ -37,10 +37,14 @@ interface Pattern {
 
 /** Spaces and hyphens between the groups of a number, also as word processors and web pages write them. */
 const GAP = String.raw`[ \u00a0\u2009\u202f\-\u2010-\u2015\u2212]`
+const HYPHEN = String.raw`[\-\u2010-\u2015\u2212]`
+/** The text with plain spaces and hyphens in place of the others. Everything stays where it is. */
+export const plainGaps = (text: string): string =>
+  text.replace(/[\u00a0\u2009\u202f]/g, ' ').replace(/[\u2010-\u2015\u2212]/g, '-')
 const bare = (text: string) => text.replace(/[ .-]/g, '')
 const taxId = (locale: string) => (found: string, validator: Validator) => validator.isTaxID(bare(found), locale)
 const SSN = 'a US social security number'
-const ssn = (found: string) => /^(?!000|666|9)\d{3}(?!00)\d{2}(?!0000)\d{4}$/.test(bare(found))
+const ssn = (found: string) => /^(?!000|666|9)\d{3}(?!00)\d{2}(?!0000)\d{4}$/.test(found.replace(/\D/g, ''))
 const NOBODYS_ADDRESS = /^(?:0\.0\.0\.0|127\.|255\.255\.255\.255|::1?$)/
 
 const PATTERNS: readonly Pattern[] = [
@@ -79,10 +83,14 @@ const PATTERNS: readonly Pattern[] = [
     valid: (found, validator) =>
       validator.isIP(found, 6) && found.split(/:+/).filter((group) => group !== '').length > 2,
   },
-  { kind: SSN, pattern: /(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])/g, valid: ssn },
   {
     kind: SSN,
-    pattern: /(?<![\w-])\d{3} ?\d{2} ?\d{4}(?![\w-])/g,
+    pattern: new RegExp(String.raw`(?<![\w-])\d{3}${HYPHEN}\d{2}${HYPHEN}\d{4}(?![\w-])`, 'g'),
+    valid: ssn,
+  },
+  {
+    kind: SSN,
+    pattern: new RegExp(String.raw`(?<![\w-])\d{3}${GAP}?\d{2}${GAP}?\d{4}(?![\w-])`, 'g'),
     near: /\b(?:ssn|social security)\b/i,
     valid: ssn,
   },
@@ -147,7 +155,8 @@ const detectorOf = ({ kind, pattern, near, notAfter, valid, isUnmistakable }: Pa
   },
 })
 
-const IBAN_BEGIN = new RegExp(String.raw`(?<![${LETTER}\p{N}])[a-z]{2}\d{2}(?=[ \-]?[a-z0-9])`, 'giv')
+const IBAN_BEGIN = new RegExp(String.raw`(?<![${LETTER}\p{N}])[a-z]{2}\d{2}(?=${GAP}?[a-z0-9])`, 'giv')
+const IBAN_GROUP = new RegExp(`([a-z0-9]+)${GAP}?`, 'giy')
 /** Length of the longest IBAN, with a space after each character. */
 const MAX_IBAN_LENGTH = 2 * 34
 
@@ -161,7 +170,7 @@ function ibansIn(text: string): Span[] {
     const validator: Validator = load()
     if (!validator.ibanLocales.includes(begin.slice(0, 2).toUpperCase() as IbanCountry)) continue
     let number = ''
-    for (const { 1: group = '', index } of text.slice(start, start + MAX_IBAN_LENGTH).matchAll(/([a-z0-9]+)[ -]?/giy)) {
+    for (const { 1: group = '', index } of text.slice(start, start + MAX_IBAN_LENGTH).matchAll(IBAN_GROUP)) {
       number += group
       if (number.length > MAX_IBAN_LENGTH / 2) break
       if (hasCheckDigits(number) && validator.isIBAN(number.toUpperCase()))

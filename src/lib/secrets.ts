@@ -360,7 +360,7 @@ const AMBIGUOUS =
 
 /** Names of telephone numbers, and what such a number looks like. */
 const PHONE_NAME = /(?:^|_)(?:(?:tele)?phone|mobile|tel|fax|whatsapp|msisdn)(?:_?(?:number|no))?$/
-const PHONE_VALUE = /^[+(]?\d(?:[-. ()/]{0,3}\d){6,14}$/
+const PHONE_VALUE = /^[+(]?\d(?:[-. ()/\u00a0\u2009\u202f\u2010-\u2015\u2212]{0,3}\d){6,14}$/
 
 /** The words of a name, separated by `_`: `apiKey`, `api-key` and `API_KEY` are the same. */
 const wordsOf = (name: string) =>
@@ -457,16 +457,30 @@ function assignedIn(text: string): SecretFound[] {
   return found
 }
 
-/** `the password is hunter2`. */
+/** `the password is hunter2`, and `password2 is hunter2`. Numbered pins are those of a circuit. */
 const SPOKEN =
-  /\b(?:password|passphrase|passcode|passwort|wachtwoord|pin|pin code|secret|secret key|api key|access key|token)\s{1,4}(?:is|was|ist):?\s{1,4}(?:now\s{1,4})?["'`]?([^\s"'`,;<>\0]{4,256})/dgi
+  /\b(?:(?:password|passphrase|passcode|passwort|wachtwoord|secret|secret key|api key|access key|token)(?:[_-]?\d{1,3})?|pin|pin code)\s{1,4}(?:is|was|ist):?\s{1,4}(?:now\s{1,4})?["'`]?([^\s"'`,;<>\0]{4,256})/dgi
 
-/**
- * `IDENTIFIED BY 'x'` of SQL, also with the name of a plugin, or a hash in place of the password. A quotation mark inside is doubled or escaped.
- * Oracle needs none.
- */
-const IDENTIFIED =
-  /\bIDENTIFIED\s{1,4}(?:(?:WITH|VIA)\s{1,4}[^\s\0]{1,64}\s{1,4}(?:BY|AS|USING)|BY)\s{1,4}(?:(?:PASSWORD|VALUES)\s{1,4})?(?:(["'`])((?:(?!\1)[^\\\n\0]|\\[^\n]|\1\1){1,512})|(\\{1,8}["'`])((?:(?!\3)(?:[^\\\n\0]|\\{1,256}[^\\\n\0])){1,512})|(?!RANDOM\b)([^\s"'`,;()\\\0]{1,512}))/dgi
+/** A value of SQL in quotation marks, of which one inside is doubled or escaped, or in escaped ones: the first four groups of its pattern. */
+const QUOTED_VALUE = String.raw`(["'\u0060])((?:(?!\1)[^\\\n\0]|\\[^\n]|\1\1){1,512})|(\\{1,8}["'\u0060])((?:(?!\3)(?:[^\\\n\0]|\\{1,256}[^\\\n\0])){1,512})`
+/** The groups of its values. */
+const QUOTED = [2, 4]
+/** A value of Oracle, which needs no quotation marks. The fifth group. */
+const BARE_VALUE = String.raw`([^\s"'\u0060,;()\\\0]{1,512})`
+const SQL_BARE = 5
+
+/** `IDENTIFIED BY 'x'` of SQL, also with the name of a plugin, or a hash in place of the password. */
+const IDENTIFIED = new RegExp(
+  String.raw`\bIDENTIFIED\s{1,4}(?:(?:WITH|VIA)\s{1,4}[^\s\0]{1,64}\s{1,4}(?:BY|AS|USING)|BY)\s{1,4}(?:(?:PASSWORD|VALUES)\s{1,4})?(?:${QUOTED_VALUE}|(?!RANDOM\b)${BARE_VALUE})`,
+  'dgi',
+)
+/** The old password behind the new one. */
+const REPLACED = new RegExp(String.raw`\\{0,8}["'\u0060]?\s{1,4}REPLACE\s{1,4}(?:${QUOTED_VALUE}|${BARE_VALUE})`, 'diy')
+/** `CREATE ROLE joe WITH LOGIN PASSWORD 'x'` of PostgreSQL, or the end of it. */
+const ROLE_PASSWORD = new RegExp(
+  String.raw`(?:\b(?:create|alter)\s{1,4}(?:user|role)\s{1,4}[^\s\0]{1,128}(?:\s{1,4}(?:with|(?:un)?encrypted|(?:no)?(?:login|superuser|createdb|createrole|inherit|replication|bypassrls)|connection\s{1,4}limit\s{1,4}-?\d{1,9}|valid\s{1,4}until\s{1,4}\\{0,8}["'][^"'\\\0]{1,64}\\{0,8}["']|(?:in\s{1,4})?(?:role|group)\s{1,4}[^\s\0]{1,64})){0,12}|\bwith)\s{1,4}password\s{1,4}(?:${QUOTED_VALUE})`,
+  'dgi',
+)
 /** What stands before it in a statement: the user. In a sentence, something may be identified by a field, too. */
 const SQL_USER =
   /\b(?:create|alter)\s{1,4}(?:user|role)\s{1,4}(?:if\s{1,4}(?:not\s{1,4})?exists\s{1,4})?\S{1,128}\s{1,4}$|\bgrant\s[^;]{1,160}\sto\s{1,4}\S{1,64}\s{1,4}$|,\s{0,4}["'`]\S{1,128}\s{1,4}$/i
@@ -475,15 +489,33 @@ const MAX_STATEMENT = 256
 function identifiedIn(text: string): SecretFound[] {
   const found: SecretFound[] = []
   for (const match of text.matchAll(IDENTIFIED)) {
-    const { 0: whole, index, indices } = match
-    const group = [2, 4].find((one) => match[one] !== undefined) ?? 5
-    const value = match[group] ?? ''
+    const { 0: whole, index } = match
     const isUpper = whole.startsWith('IDENTIFIED')
-    const isSql = isUpper || SQL_USER.test(text.slice(Math.max(0, index - MAX_STATEMENT), index))
-    // Without quotation marks, a word of a sentence may follow.
-    const isValue = group !== 5 || isUpper || hasDigit(value)
-    const [start, end] = indices?.[group] ?? [0, 0]
-    if (isSql && isValue && mayBeSecret(value)) found.push({ start, end, kind: 'password' })
+    if (!isUpper && !SQL_USER.test(text.slice(Math.max(0, index - MAX_STATEMENT), index))) continue
+    REPLACED.lastIndex = index + whole.length
+    const former = REPLACED.exec(text)
+    for (const one of former ? [match, former] : [match]) {
+      const group = QUOTED.find((number) => one[number] !== undefined) ?? SQL_BARE
+      const value = one[group] ?? ''
+      // Without quotation marks, a word of a sentence may follow.
+      if ((group !== SQL_BARE || isUpper || hasDigit(value)) && mayBeSecret(value)) found.push(passwordAt(one, group))
+    }
+  }
+  return found
+}
+
+function passwordAt({ indices }: RegExpExecArray, group: number): SecretFound {
+  const [start, end] = indices?.[group] ?? [0, 0]
+  return { start, end, kind: 'password' }
+}
+
+function rolePasswordsIn(text: string): SecretFound[] {
+  const found: SecretFound[] = []
+  for (const match of text.matchAll(ROLE_PASSWORD)) {
+    const group = QUOTED.find((number) => match[number] !== undefined) ?? 0
+    // A sentence may be about a form with a password.
+    const isSql = /^(?:create|alter)/i.test(match[0]) || /^WITH\s+PASSWORD\b/.test(match[0])
+    if (isSql && mayBeSecret(match[group] ?? '')) found.push(passwordAt(match, group))
   }
   return found
 }
@@ -533,7 +565,7 @@ const SEARCHES: readonly ((text: string) => SecretFound[])[] = [
   search('azure-key', /\bAccountKey=([\w%+/=-]{16,512})/dg, 'AccountKey='),
   search(
     'password',
-    /(?<!\S)--?(?:password|passwd|passphrase|token|secret|api-key|access-token|auth-token)\s{1,8}["']?([^\s"'\0-][^\s"'\0]{3,512})/dg,
+    /(?<!\S)--?(?:password|passwd|passphrase|token|secret|api-key|access-token|auth-token)(?:[_-]?\d{1,3})?\s{1,8}["']?([^\s"'\0-][^\s"'\0]{3,512})/dg,
     '-',
     mayBeSecret,
   ),
@@ -545,6 +577,7 @@ const SEARCHES: readonly ((text: string) => SecretFound[])[] = [
   ),
   search('password', SPOKEN, ' ', (value) => hasDigit(value) && mayBeSecret(value)),
   identifiedIn,
+  rolePasswordsIn,
   elementsIn,
   assignedIn,
 ]

@@ -1,7 +1,7 @@
 // The file format of scenarios, version 1.
 
 import { z } from 'zod'
-import { Duration } from '../contract/core/duration.ts'
+import { Duration, PositiveDuration } from '../contract/core/duration.ts'
 import { FAULT_POINTS } from '../contract/core/fault.ts'
 import { FindingKind } from '../contract/core/finding.ts'
 import { statedVersion } from '../contract/core/format-version.ts'
@@ -92,7 +92,9 @@ export const RuleMatch = z.strictObject({
 export const Needs = z
   .strictObject({
     calls: z.int().min(2).optional().describe('At least this many calls in a session.'),
-    elapsed: Duration.optional().describe("At least this much time on the session's clock, up to its last call."),
+    elapsed: PositiveDuration.optional().describe(
+      "At least this much time on the session's clock, up to its last call.",
+    ),
     stream: z.literal(true).optional().describe('At least one streamed call.'),
     agent: z.literal(true).optional().describe('At least one agent task.'),
     gateway: z
@@ -107,14 +109,11 @@ export const Needs = z
     'Calls that the program under test must make for a conclusive verdict. Without them, the verdict is inconclusive.',
   )
 
-/** A time that passes: nothing can happen in 0 ms. */
-const Length = Duration.refine((ms) => ms > 0, { error: 'must be longer than 0, such as 10s' })
-
 const Phase = z.strictObject({
   phase: z
     .enum(['healthy', 'degrading', 'down', 'recovering'])
     .describe('How often the fault is injected: never, increasingly often, always, or decreasingly often.'),
-  for: Length.optional().describe('Duration of the phase; unlimited by default.'),
+  for: PositiveDuration.optional().describe('Duration of the phase; unlimited by default.'),
   from: z.number().min(0).max(1).optional().describe('Probability at the start of a ramp.'),
   to: z.number().min(0).max(1).optional().describe('Probability at the end of a ramp.'),
 })
@@ -133,7 +132,7 @@ const RuleWhen = z.strictObject({
       'With `every`: the first attempt that is selected. `every: 2, first: 1` selects the first, the third and so on.',
     ),
   after: Duration.optional().describe('Time from the start of the scenario after which the rule is active.'),
-  for: Length.optional().describe('How long the rule is active.'),
+  for: PositiveDuration.optional().describe('How long the rule is active.'),
   probability: z.number().min(0).max(1).optional().describe('Share of these attempts, chosen by the seed.'),
   requires: z.string().optional().describe("Required state of the scenario, which is 'start' at first."),
   sets: z.string().optional().describe('State of the scenario after the rule is triggered.'),

@@ -1,7 +1,10 @@
-// When a verdict is inconclusive: no fault was injected, or the calls lack what the scenario needs.
+// When a verdict is inconclusive: no fault was injected, the calls lack what the scenario needs, or were not sent.
 
+import { PROVIDER_NOT_CONFIGURED, PROVIDER_NOT_FORWARDED, SPENDING_LIMIT } from '../contract/core/error.ts'
 import type { TraceRecord } from '../contract/core/trace.ts'
 import type { VerdictResult, Verification } from '../contract/core/verification.ts'
+import { counted } from '../lib/units.ts'
+import { sumOf } from '../lib/values.ts'
 import type { Scenario } from '../scenarios/engine.ts'
 
 /** How to advance time for rules that begin later. */
@@ -22,10 +25,40 @@ export function nothingInjected(
   return `no fault was injected${tooSoon ? TIME_HINT : ''}`
 }
 
-/** Why a run is inconclusive: the reasons of its sessions. Empty if any session is conclusive. */
-export function runReasons(reports: readonly Pick<Verification, 'inconclusive'>[]): string[] {
-  if (reports.some(({ inconclusive }) => inconclusive.length === 0)) return []
-  return [...new Set(reports.flatMap(({ inconclusive }) => inconclusive))]
+const NOT_SENT = [SPENDING_LIMIT, PROVIDER_NOT_CONFIGURED, PROVIDER_NOT_FORWARDED]
+
+type NotSent = Verification['not_sent']
+
+/** The calls that were not sent to their provider, by their errors. */
+export function notSentIn(traces: readonly Pick<TraceRecord, 'error'>[]): NotSent {
+  const errors = traces.flatMap(({ error }) => (error && NOT_SENT.includes(error.code) ? [error] : []))
+  return sumByCode(errors.map(({ code, message }) => ({ code, message, count: 1 })))
+}
+
+const sumByCode = (calls: NotSent): NotSent =>
+  [...Map.groupBy(calls, ({ code }) => code)].map(([code, same]) => ({
+    ...{ code, message: same[0]?.message ?? '', count: sumOf(same, ({ count }) => count) },
+  }))
+
+/** What is reported about such calls. */
+export const notSentTexts = (calls: NotSent): string[] =>
+  sumByCode(calls).map(
+    ({ count, message }) =>
+      `${counted(count, 'call')} ${count === 1 ? 'was' : 'were'} not sent to a provider: ${message}`,
+  )
+
+/**
+ * Why a run is inconclusive: the reasons of its sessions. Only calls that were not sent count if any session is
+ * conclusive: nobody knows how the program handles their responses, and no cassette has them.
+ */
+export function runReasons(reports: readonly Pick<Verification, 'inconclusive' | 'not_sent'>[]): string[] {
+  const notSent = notSentTexts(reports.flatMap((report) => report.not_sent))
+  if (reports.some(({ inconclusive }) => inconclusive.length === 0)) return notSent
+  const others = reports.flatMap((report) => {
+    const own = notSentTexts(report.not_sent)
+    return report.inconclusive.filter((reason) => !own.includes(reason))
+  })
+  return [...new Set([...others, ...notSent])]
 }
 
 /** The verdict by failures and by reasons why it may be inconclusive. */

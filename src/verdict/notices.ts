@@ -26,10 +26,12 @@ export function verdictNotices(
     /** Number of calls for which a replay has no response. */
     missed: number
     workspace: Pick<WorkspaceEvidence, 'count' | 'underWay'>
+    /** Descriptions of the calls that reached no session. */
+    refused: readonly string[]
   },
   end: ClientEnd,
 ): string[] {
-  const { session, calls, missed, workspace, rules, pending, dropped, gap, unknown_paths, tasks } = report
+  const { session, calls, missed, workspace, rules, pending, dropped, gap, unknown_paths, refused, tasks } = report
   const working = end === undefined ? tasks.running : 0
   const unknown = unknown_paths.filter(
     ({ suggestion, method }) => suggestion === null && (method === 'GET' || method === 'HEAD'),
@@ -38,7 +40,9 @@ export function verdictNotices(
     ...(gap === undefined ? [] : [gapNotice(session, gap)]),
     ...noticeIf(
       calls === 0 && workspace.count === 0,
-      'no calls were received: does the program use the address of this server?',
+      refused.length > 0
+        ? `no calls were received in this session; ${refused.join('; ')}`
+        : 'no calls were received: does the program use the address of this server?',
     ),
     ...rules.flatMap(({ name, fault, not_triggered, triggered, applied }) => {
       if (fault === null) return []

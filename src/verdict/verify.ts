@@ -25,7 +25,7 @@ import {
 } from './client-call.ts'
 import { type AttemptEvidence, judge } from './expectations.ts'
 import { failsVerdict, judgeClient } from './findings.ts'
-import { nothingInjected, unmetNeeds, verdictOf } from './inconclusive.ts'
+import { nothingInjected, notSentIn, notSentTexts, unmetNeeds, verdictOf } from './inconclusive.ts'
 import type { ClientEnd } from './kinds/define.ts'
 import { type InstanceGap, verdictNotices, type WorkspaceEvidence } from './notices.ts'
 import type { Pairing } from './pairing.ts'
@@ -52,6 +52,8 @@ interface SessionEvidence {
   /** Why another instance may have handled calls of the session. Undefined if none did. */
   gap: InstanceGap | undefined
   unknownPaths: UnknownPath[]
+  /** Descriptions of the calls that reached no session. */
+  refused: readonly string[]
   /** Names of the fixtures that should be used. */
   fixtures: readonly string[]
   /** Expectations in addition to those of the scenario. */
@@ -73,6 +75,7 @@ export function verify(evidence: SessionEvidence): SessionVerdict {
   const calls = recognized.filter(({ trace }) => !trace.internal)
   const traces = calls.map(({ trace }) => trace)
   const missed = traces.filter(({ error }) => error?.code === MISS_CODE).length
+  const not_sent = notSentIn(traces)
   const tried = triedIn(all)
   const { accept, max_attempts: maxAttempts } = run?.scenario ?? {}
   const pending = [...underWay].filter((seq) => seq > (run?.calls ?? 0)).length
@@ -93,7 +96,7 @@ export function verify(evidence: SessionEvidence): SessionVerdict {
   return {
     session,
     scenario: run?.name ?? null,
-    ...resultOf(evidence, { traces, missed, rules, pending, expected, findings }),
+    ...resultOf(evidence, { traces, missed, not_sent, rules, pending, expected, findings }),
     complete: gap === undefined && dropped === 0,
     calls: traces.length,
     direct: traces.filter(({ route }) => route === 'direct').length,
@@ -116,6 +119,7 @@ export function verify(evidence: SessionEvidence): SessionVerdict {
     retry_after: waits,
     canceled: traces.filter(({ outcome }) => outcome === 'canceled').map(canceledOf),
     fixtures: { unused: unusedIn(fixtures, all), unmatched: all.flatMap(unmatchedOf) },
+    not_sent,
     rules,
     expectations: expected.flat(),
     findings,
@@ -131,6 +135,7 @@ export function verify(evidence: SessionEvidence): SessionVerdict {
         dropped,
         gap,
         unknown_paths: unknownPaths,
+        refused: evidence.refused,
         tasks,
       },
       end,
@@ -144,7 +149,7 @@ export function verify(evidence: SessionEvidence): SessionVerdict {
 const isSettled = (kind: FindingKind, underWay: number): boolean =>
   underWay === 0 || (kind !== 'gave-up' && kind !== 'swallowed')
 
-interface JudgedParts extends Pick<Verification, 'rules' | 'pending' | 'findings'> {
+interface JudgedParts extends Pick<Verification, 'not_sent' | 'rules' | 'pending' | 'findings'> {
   traces: readonly TraceRecord[]
   /** Number of calls for which a replay has no response. */
   missed: number
@@ -155,7 +160,7 @@ interface JudgedParts extends Pick<Verification, 'rules' | 'pending' | 'findings
 /** The verdict with its reasons. */
 function resultOf(
   { run, gap, strict }: SessionEvidence,
-  { traces, missed, rules, pending, expected, findings }: JudgedParts,
+  { traces, missed, not_sent, rules, pending, expected, findings }: JudgedParts,
 ): Pick<Verification, 'verdict' | 'inconclusive' | 'ok'> {
   const needs = run ? unmetNeeds(run.scenario, { traces, started: run.started }) : []
   // Without what it needs, the expectations of a scenario cannot be met.
@@ -166,6 +171,7 @@ function resultOf(
   const inconclusive = [
     ...needs,
     ...(idle === undefined ? [] : [idle]),
+    ...notSentTexts(not_sent),
     ...(gap === undefined ? [] : ['calls at another instance may be missing']),
   ]
   return { verdict: verdictOf(fails, inconclusive), inconclusive, ok: !fails && gap === undefined }

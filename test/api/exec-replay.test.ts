@@ -1,5 +1,5 @@
 // exec with cassettes: what it records and replays, what it reports, and how it ends.
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
@@ -88,6 +88,7 @@ test('exec --record and --replay: report what was recorded, replayed, missed and
   const recorded = await executed(sending(['hello', 'busy']), { record: cassettes })
   expect(recorded.code).toBe(0)
   expect(recorded.text).toContain(`recorded      2 interactions, 3 attempts, 1 cassette in ${cassettes}`)
+  expect(recorded.text).not.toContain('not sent')
   const requests = provider.seen.length
 
   const replayed = await executed(sending(['hello', 'busy']), { replay: cassettes })
@@ -378,4 +379,54 @@ test('settings of a replay in a file or the environment: are named when nothing 
   expect(stderr).toContain('shared.yaml:1: speed "real" has no effect without a replay')
   expect(code).toBe(0)
   expect((await run(['--replay', 'cassettes'])).stderr).not.toContain('has no effect')
+})
+
+describe('exec --record: calls that are not sent to a provider', () => {
+  const missingKey = join(folder.path, 'missing-key.yaml')
+  const target = join(folder.path, 'not-sent')
+  beforeAll(() => writeFileSync(missingKey, 'providers:\n  openai: { backend: forward }\n'))
+
+  test('make the run inconclusive if the provider has no key', async () => {
+    const { code, run, text } = await executed(sending(['hello', 'more']), { config: missingKey, record: target })
+    expect([code, run.verdict]).toEqual([3, 'inconclusive'])
+    const message = 'openai needs a key: set OPENAI_API_KEY, or providers.openai.api_key in understudy.yaml'
+    expect(run.sessions[0]?.not_sent).toEqual([{ code: 'provider_not_configured', message, count: 2 }])
+    expect(run.inconclusive).toEqual([`2 calls were not sent to a provider: ${message}`])
+    expect(text).toContain(`  not sent      2 calls were not sent to a provider: ${message}`)
+    expect(junit([run])).toContain('failure message="INCONCLUSIVE: 2 calls were not sent to a provider: openai needs')
+    expect(existsSync(target)).toBe(false)
+  })
+
+  test('make the run inconclusive after --max-calls, although other sessions are conclusive', async () => {
+    const program: Program = async (surroundings) => {
+      await sending(['hello'], { session: 'first' })(surroundings)
+      await sending(['hello', 'more'], { session: 'second', retries: false })(surroundings)
+      await sending(['more'], { session: 'third', retries: false })(surroundings)
+    }
+    const { code, run, text } = await executed(program, { record: target, max_calls: 1 })
+    expect([code, run.verdict]).toEqual([3, 'inconclusive'])
+    expect(run.inconclusive).toEqual([
+      expect.stringMatching(/^3 calls were not sent to a provider: this call is not forwarded: 1 of at most 1 calls/),
+    ])
+    expect(run.sessions.map(({ session, verdict }) => [session, verdict])).toEqual([
+      ['first', 'pass'],
+      ['second', 'inconclusive'],
+      ['third', 'inconclusive'],
+    ])
+    expect(text).toContain('  recorded      1 interaction, 1 attempt, 1 cassette in')
+  })
+
+  test('are named by record --doctor, which proposes nothing then', async () => {
+    const script = `await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
+      method: 'POST',
+      headers: { authorization: 'Bearer x', 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Hi' }] }),
+    })`
+    const { code, stderr } = await runCommand([
+      ...['record', '--doctor', '--config', missingKey, '--', process.execPath, '-e', script],
+    ])
+    expect(stderr).toContain('1 call was not sent to a provider: openai needs a key: set OPENAI_API_KEY')
+    expect(stderr).toContain('so nothing is proposed')
+    expect(code).toBe(3)
+  })
 })

@@ -20,6 +20,14 @@ expect:
   - { provider: openai, outcome: succeeded, attempts: 1 }
 `
 
+/** A call that gets this 401 has reached its session. */
+const UNAUTHORIZED = `
+name: unauthorized
+rules:
+  - { name: no key, fault: { type: http-error, status: 401 } }
+accept: [gave-up]
+`
+
 describe.concurrent('sessions under exec', () => {
   test('have their own rule counters and verdicts in parallel tests', async () => {
     const { code, run: played } = await play(client('openai', 'sessions', '3'), BURST)
@@ -63,7 +71,12 @@ describe.concurrent('sessions under exec', () => {
     for (const others of [[], ['fine']]) {
       const { code, run } = await play(calling(...others, 'a!b', 'c d', 'a!b'))
       expect(run.refused).toEqual([
-        { code: 'invalid_session', message: expect.stringContaining('session name "a!b" must be 1 to 110'), count: 3 },
+        {
+          code: 'invalid_session',
+          message: expect.stringContaining('session name "a!b" must be 1 to 110'),
+          count: 3,
+          for_session: true,
+        },
       ])
       expect([code, run.verdict]).toEqual([3, 'inconclusive'])
       expect(run.inconclusive).toContainEqual(
@@ -80,8 +93,82 @@ describe.concurrent('sessions under exec', () => {
   test('are refused beyond --max-sessions, and their calls counted', async () => {
     const { run } = await play(calling('a', 'b', 'b'), undefined, { maxSessions: 3 })
     expect(run.refused).toEqual([
-      { code: 'session_limit', message: expect.stringContaining('as many as --max-sessions allows'), count: 2 },
+      {
+        code: 'session_limit',
+        message: expect.stringContaining('as many as --max-sessions allows'),
+        count: 2,
+        for_session: true,
+      },
     ])
+  })
+
+  const completions = '/chat/completions'
+  /** Calls with these headers in addition to the content type. */
+  const callingWith =
+    (...calls: Record<string, string>[]): Program =>
+    async ({ env, fetch }) => {
+      for (const headers of calls)
+        await fetch(`${env.OPENAI_BASE_URL}${completions}`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...headers },
+          body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Hi' }] }),
+        })
+    }
+  const keyed = { authorization: 'Bearer sk-test' }
+  const rows: [what: string, refused: Record<string, string>, code: string, message: string][] = [
+    ['a token', {}, 'invalid_token', "send a token: 'Authorization: Bearer <token>'"],
+    ['a valid header', { authorization: 'Basic eDp5' }, 'invalid_token', 'is not a bearer token'],
+    ['JSON', { ...keyed, 'content-type': 'text/plain' }, 'unsupported_media_type', 'content-type "text/plain" is not'],
+    ['a valid encoding', { ...keyed, 'content-encoding': 'br' }, 'unsupported_encoding', 'br'],
+    ['an own page', { ...keyed, origin: 'https://a.example' }, 'origin_not_allowed', 'https://a.example'],
+  ]
+
+  for (const [what, headers, code, message] of rows)
+    test(`are inconclusive if every call lacks ${what}`, async () => {
+      const calls = { code, message: expect.stringContaining(message), count: 2, for_session: false }
+      for (const scenario of [undefined, UNAUTHORIZED]) {
+        const { code: exit, run } = await play(callingWith(headers, headers), scenario)
+        expect(run.refused).toEqual([calls])
+        expect([exit, run.verdict]).toEqual([3, 'inconclusive'])
+        expect(run.inconclusive.at(-1)).toStartWith('2 calls reached no session: ')
+        const text = plainLines(runLines(run)).join('\n')
+        expect(text).toContain('  refused       2 calls reached no session: ')
+        expect(text).not.toContain('does the program use the address')
+      }
+      // A call that got through proves that the client knows how to.
+      const { code: exit, run } = await play(callingWith(headers, headers, keyed))
+      expect([exit, run.verdict, run.inconclusive]).toEqual([0, 'pass', []])
+      expect(run.refused).toEqual([calls])
+      expect(plainLines(runLines(run)).join('\n')).toContain('  refused       2 calls reached no session: ')
+    })
+
+  test('are judged as they are if only requests that read, or control routes, were refused', async () => {
+    const { code, run } = await play(async ({ env, fetch }) => {
+      await fetch(`${env.OPENAI_BASE_URL}/models`)
+      await fetch(`${env.UNDERSTUDY_URL}/_understudy/sessions`, { method: 'POST', body: 'x' })
+      await fetch(`${env.OPENAI_BASE_URL}${completions}`, { method: 'OPTIONS' })
+    })
+    expect([code, run.verdict, run.refused]).toEqual([0, 'pass', []])
+  })
+
+  test('with calls of the workspace are no sessions without calls', async () => {
+    const { run } = await play(async ({ env, fetch }) => {
+      const tools = `${env.UNDERSTUDY_URL}/v2/tools`
+      await fetch(tools, { method: 'POST', body: '{}' })
+      await fetch(tools, { headers: keyed })
+    })
+    expect([run.verdict, run.refused.map(({ count }) => count)]).toEqual(['pass', [1]])
+  })
+
+  test('whose 401 a scenario injects are judged: the calls reached them', async () => {
+    const { run } = await play(callingWith(keyed), UNAUTHORIZED)
+    expect([run.verdict, run.refused]).toEqual(['pass', []])
+  })
+
+  test('may be without calls beside one with calls', async () => {
+    const other = { 'x-understudy-session': 'other' }
+    const { run } = await play(callingWith(other, other, keyed))
+    expect([run.verdict, run.refused.map(({ count }) => count)]).toEqual(['pass', [2]])
   })
 
   test('are listed first when they failed, and one failure gives exit code 3', async () => {

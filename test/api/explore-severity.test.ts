@@ -71,6 +71,22 @@ const ROWS = [
     (about) => calling(({ ask }) => ask(HI).catch((error) => about.say(`no answer: ${error}`)))(about),
     { classes: TERMINAL, results: ['failed-cleanly'], problems: [], fails: false },
   ),
+  row(
+    'prints that one of them has no answer and ends well',
+    (about) => calling(({ ask }) => ask(HI).catch(() => about.say('no answer for one of them')))(about),
+    { classes: TERMINAL, results: ['failed-cleanly'], problems: [], fails: false },
+  ),
+  row(
+    'loses an item and prints that nothing failed',
+    (about) =>
+      calling(({ ask }) =>
+        ask(HI).then(
+          () => about.say('1 done, 0 failed'),
+          () => about.say('0 done, 0 failed'),
+        ),
+      )(about),
+    { classes: ['server-error-forever'], results: ['swallowed'], problems: ['swallowed'], fails: true },
+  ),
   ...['Gave up', 'Giving up: no more attempts', 'All attempts exhausted', 'The model is unreachable'].map((words) =>
     row(
       `fails with the words ${words}`,

@@ -2,6 +2,8 @@
 // shown and deleted.
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readForwarding } from '../../src/config/providers.ts'
+import type { Config } from '../../src/config.ts'
 import { FileError } from '../../src/schema/source.ts'
 import { accepted } from '../support/accepted.ts'
 import { createTestApp, type TestApp } from '../support/app.ts'
@@ -316,5 +318,54 @@ describe('session fixtures', () => {
     expect((await healthOf(live)).fixtures.problem).toBeNull()
     expect(await saidBy(live, as('h'))).toBe('mine')
     expect(await saidBy(live)).toBe('two or more')
+  })
+})
+
+describe('session fixtures while calls are forwarded, recorded or replayed', () => {
+  const mine = { name: 'mine', match: { operation: 'chat.completions' }, reply: { content: 'Hi!' } }
+  const tool = { name: 'weather', match: { operation: 'agents.tools', tool: 'weather' }, reply: { result: 'sunny' } }
+
+  /** The lines that are printed when these fixtures are added to two sessions. */
+  async function noticesOf(fixtures: object[], backend: 'forward' | 'fixture', more: Partial<Config> = {}) {
+    const notices: string[] = []
+    const value = backend === 'forward' ? undefined : { openai: { backend: 'forward' }, groq: { backend: 'forward' } }
+    const section = value && { value, locationOf: () => '' }
+    const forwarding = readForwarding({ section, backend, environment: {} })
+    const app = createTestApp({ clock: 'real', forwarding, ...more }, undefined, {
+      notice: (line) => void notices.push(line),
+    })
+    open.push(app.close)
+    const put = (session: string) =>
+      app.fetch(`/s/${session}/_understudy/fixtures`, {
+        method: 'PUT',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(fixtures),
+      })
+    expect([(await put('one')).status, (await put('two')).status]).toEqual([200, 200])
+    return notices
+  }
+
+  test('are named once, with the calls to which they do not apply', async () => {
+    const folder = folderWith({})
+    open.push(folder.remove)
+    const [record, replay] = [folder.path, folder.path]
+    const text = (calls: string) => [`the fixtures of session one do not apply to ${calls}`]
+    expect(await noticesOf([mine], 'forward')).toEqual(text('calls of models, which are forwarded'))
+    expect(await noticesOf([mine], 'forward', { record })).toEqual(text('calls of models, which are recorded'))
+    expect(await noticesOf([mine], 'fixture', { replay })).toEqual(text('calls to openai, groq, which are replayed'))
+  })
+
+  test('are not named where they apply', async () => {
+    expect(await noticesOf([tool], 'forward')).toEqual([])
+    expect(await noticesOf([], 'forward')).toEqual([])
+    const notices: string[] = []
+    const app = createTestApp({}, undefined, { notice: (line) => void notices.push(line) })
+    open.push(app.close)
+    await app.fetch('/_understudy/fixtures', {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify([mine]),
+    })
+    expect(notices).toEqual([])
   })
 })

@@ -425,11 +425,14 @@ describe('scenario from a cassette', () => {
       status,
       headers: [['content-type', 'application/json'], ...headers],
       at: 5,
-      frames: [{ at: 6, bytes: new TextEncoder().encode('{"error":{"message":"Later."}}') }],
+      frames: [{ at: 6, bytes: new TextEncoder().encode(status < 400 ? DONE : LATER) }],
     },
     end: 'complete',
     endedAt: 7,
   })
+  const LATER = '{"error":{"message":"Later."}}'
+  const DONE =
+    '{"choices":[{"index":0,"message":{"role":"assistant","content":"Done."},"finish_reason":"stop"}],"error":null}'
 
   test('counts calls, since it has no times between them', async () => {
     const { code, stdout, stderr } = await fromAttempts('checkout', [
@@ -500,6 +503,54 @@ describe('scenario from a cassette', () => {
     expect(parsed(stdout).rules).toMatchObject([
       { when: { calls: [2, 2] }, fault: { type: 'stream-error', after_chunks, status, message: 'Busy.' } },
     ])
+  })
+
+  const success = (body: object): RecordedAttempt => {
+    const { response: whole, ...rest } = response(200)
+    const frames = [{ at: 6, bytes: new TextEncoder().encode(JSON.stringify(body)) }]
+    return { ...rest, response: whole && { ...whole, frames } }
+  }
+  test.each([
+    ['of OpenRouter', { error: { code: 502, message: 'Provider returned error' }, user_id: 'user_1' }],
+    ['of Anthropic', { type: 'error', error: { type: 'overloaded_error', message: 'Busy.' } }],
+    [
+      'of a failed response',
+      { object: 'response', status: 'failed', output: [], error: { code: 'x', message: 'No.' } },
+    ],
+  ])('reproduces a success whose body is only an error: %s', async (name, body) => {
+    const session = `only-${name.replaceAll(' ', '-').toLowerCase()}`
+    const { code, stdout, stderr } = await fromAttempts(session, [response(200), success(body), response(200)])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(parsed(stdout).rules).toMatchObject([
+      { when: { calls: [2, 2] }, fault: { type: 'malformed-json', text: JSON.stringify(body) } },
+    ])
+    const streamed = await fromAttempts(`${session}-streamed`, [response(200), success(body)], { stream: true })
+    expect({ code: streamed.code, stderr: streamed.stderr }).toEqual({ code: 0, stderr: '' })
+    expect(parsed(streamed.stdout).rules).toMatchObject([
+      { when: { calls: [2, 2] }, fault: { type: 'stream-error', after_chunks: 0, message: body.error.message } },
+    ])
+  })
+
+  test('reproduces such a success of a HAR', async () => {
+    const entry = (text: string, at: number) => ({
+      startedDateTime: new Date(Date.UTC(2026, 0, 1, 0, at)).toISOString(),
+      time: 10,
+      request: {
+        method: 'POST',
+        url: 'https://api.openai.com/v1/chat/completions',
+        postData: { text: '{"model":"gpt-4o","messages":[]}' },
+      },
+      response: { status: 200, headers: [], content: { size: text.length, text } },
+    })
+    const { code, rules } = await from({ log: { entries: [entry(DONE, 0), entry(LATER, 1), entry(DONE, 2)] } })
+    expect(code).toBe(0)
+    expect(rules()).toMatchObject([{ fault: { type: 'malformed-json', text: LATER } }])
+  })
+
+  test('takes a response beside which an error is noted for a success', async () => {
+    const noted = success({ choices: [{ message: { content: 'Hi' } }], error: { message: 'A tool failed.' } })
+    const { rules } = parsed((await fromAttempts('noted', [noted, response(503)])).stdout)
+    expect(rules).toMatchObject([{ fault: { status: 503 } }])
   })
 
   test('reproduces a success without a body, unless its status says so', async () => {

@@ -409,6 +409,25 @@ const guilty: Guilty[] = [
     says: /^some requests never succeeded: 4 equivalent calls failed \(status 429\)$/,
   },
   {
+    name: 'sends two prompts three times each, so that tries cannot be counted',
+    scenario: refuse({ status: 503 }),
+    async act({ chat, noPauses }) {
+      await noPauses()
+      for (const prompt of ['one', 'two']) await atOnce(3, () => chat(prompt))
+    },
+    finds: ['gave-up error'],
+    says: /^at least \d requests never succeeded: 6 calls failed \(last: status 503\)$/,
+  },
+  {
+    name: 'sends two prompts twice each, and the scenario accepts giving up',
+    scenario: refuse({ status: 429, retry_after: '2s' }, '1+', { accept: ['gave-up'] }),
+    act: async ({ chat }) => {
+      for (const prompt of ['one', 'two', 'one', 'two']) await chat(prompt)
+    },
+    finds: ['gave-up error'],
+    says: /^some requests never succeeded: 4 calls failed \(status 429\)$/,
+  },
+  {
     name: 'sends three equal prompts at once with an SDK that counts its tries',
     scenario: refuse({ status: 503 }),
     act: ({ sdk, message }) => {
@@ -606,6 +625,18 @@ const guilty: Guilty[] = [
     },
     finds: ['ignored-status warning'],
     says: /was retried 4 times, judging by the timing/,
+  },
+  {
+    name: 'repeats a 400 with a backoff that has jitter',
+    scenario: refuse({ status: 400 }),
+    async act({ chat, wait }) {
+      for (const pause of [600, 900, 2300, 0]) {
+        await chat()
+        await wait(pause)
+      }
+    },
+    finds: ['ignored-status warning'],
+    says: /^non-retryable error \(status 400\) may have been retried 3 times: the pauses between identical calls grow$/,
   },
   {
     name: 'multiplies the retries of the gateway',
@@ -896,6 +927,26 @@ const innocent: Row[] = [
     scenario: refuse({ status: 401 }),
     async act({ chat }) {
       for (let turn = 0; turn < 8; turn++) await chat()
+    },
+  },
+  {
+    name: 'is used by a person who sends a rejected message again now and then',
+    scenario: refuse({ status: 400 }),
+    async act({ chat, wait }) {
+      for (const pause of [4_000, 9_000, 3_000, 20_000, 0]) {
+        await chat()
+        await wait(pause)
+      }
+    },
+  },
+  {
+    name: 'retries twice and stops, as a person may, after a 400',
+    scenario: refuse({ status: 400 }),
+    async act({ chat, wait }) {
+      for (const pause of [1_000, 2_000, 0]) {
+        await chat()
+        await wait(pause)
+      }
     },
   },
   {

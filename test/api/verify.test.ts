@@ -46,6 +46,17 @@ const outage = {
   ],
 }
 
+test('verify: reports calls that reached no session where none were received', async () => {
+  await app.fetch(CHAT, { method: 'POST', headers: { authorization: '' }, body: '{}' })
+  const { notices, verdict } = await look()
+  expect(notices).toEqual([
+    expect.stringMatching(/^no calls were received in this session; 1 call reached no session: send a token/),
+  ])
+  expect(verdict).toBe('pass')
+  await call('hello')
+  expect((await look()).notices).toEqual([])
+})
+
 test('verify: reports counts, order and recovery paths of the calls', async () => {
   await call('before')
   await play(outage)

@@ -146,6 +146,12 @@ describe('cassette key', () => {
     expect([misses, hits]).toEqual([400, 100])
   })
 
+  test.each(['anthropic-beta', 'openai-beta'])('does not depend on the order of the items in %s', (name) => {
+    const key = (value: string) => cassetteKey({ ...requestOf(1), headers: { [name]: value } }, [])
+    for (const same of ['b-2,a-1', 'b-2, a-1', 'a-1 ,b-2,a-1']) expect(key(same)).toBe(key('a-1,b-2'))
+    for (const other of ['a-1', 'a-1,b-2,c-3', 'a-1,b-3', 'a-1b-2']) expect(key(other)).not.toBe(key('a-1,b-2'))
+  })
+
   test('counts how often each rule applied, and only for its operation', () => {
     const rules: VolatileRule[] = [...RULES, { name: 'other', path: 'model', operation: 'embeddings' }]
     const { applied, request } = comparableRequest(requestOf(3), rules)

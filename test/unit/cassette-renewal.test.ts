@@ -1,6 +1,6 @@
 // A cassette that is recorded again: what has not changed stays byte for byte, and nothing half takes its place.
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { checkCassette } from '../../src/cassettes/check.ts'
 import { readCassette } from '../../src/cassettes/read.ts'
@@ -62,6 +62,34 @@ describe('renewed cassette', () => {
     const renewed = await writeCassette(folder.path, newHeader('s', DAY), second)
     expect(renewed.text).toBe(withDay(text))
     expect(readdirSync(folder.path)).toEqual(['s.yaml'])
+  })
+
+  test('keeps the line ends of the older one', async () => {
+    const calls = ['a', 'b', 'c'].map((name) => turnOf(name, answered(frame(5, `{"text":"${name}\r\n"}`))))
+    const { file, text } = await writeCassette(folder.path, newHeader('s'), calls)
+    const withCrlf = (lines: string) => lines.replaceAll('\n', '\r\n')
+    writeFileSync(file, withCrlf(text))
+    const renewed = await writeCassette(folder.path, newHeader('s', DAY), calls)
+    expect(renewed.text).toBe(withCrlf(withDay(text)))
+    const changed = [...calls.slice(0, 2), turnOf('c', answered(frame(5, 'other\r\n'))), ...calls.slice(2)]
+    const { text: crlf, interactions } = await writeCassette(folder.path, newHeader('s', DAY), changed)
+    expect(crlf.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/)
+    expect(interactions.map(({ attempts }) => attempts)).toEqual(changed.map(({ attempts }) => attempts))
+  })
+
+  test('is written to the file that a link names', async () => {
+    const calls = [turnOf('a', answered(frame(5, '{}')))]
+    const other = emptyFolder()
+    const { file, text } = await writeCassette(folder.path, newHeader('s'), calls)
+    const target = join(other.path, 'shared.yaml')
+    renameSync(file, target)
+    symlinkSync(target, file)
+    const renewed = await writeCassette(folder.path, newHeader('s', DAY), calls)
+    expect(lstatSync(file).isSymbolicLink()).toBe(true)
+    expect(readFileSync(target, 'utf8')).toBe(renewed.text)
+    expect(renewed.text).toBe(withDay(text))
+    expect([readdirSync(folder.path), readdirSync(other.path)]).toEqual([['s.yaml'], ['shared.yaml']])
+    other.remove()
   })
 
   test('keeps the order of the older one when calls at the same time end in another order', async () => {

@@ -163,6 +163,24 @@ const refused: Row[] = [
     'rules[0].when.schedule[0].for must be longer than 0, such as 10s, got 0\n',
   ],
   [
+    'a window that lasts no time',
+    'scenario',
+    rule('fault: { type: rate-limit, requests: 1, per: 0 }'),
+    '4:45: rules[0].fault.per must be longer than 0, such as 10s, got 0\n',
+  ],
+  [
+    'a stall that lasts no time',
+    'scenario',
+    rule('fault: { type: stall-stream, for: 0s }'),
+    '4:34: rules[0].fault.for must be longer than 0, such as 10s, got "0s"\n',
+  ],
+  [
+    'a need of no time',
+    'scenario',
+    rule(fault, 'needs: { elapsed: 0ms }\n'),
+    'needs.elapsed must be longer than 0, such as 10s, got "0ms"\n',
+  ],
+  [
     'a scenario in place of a fixture, with a misspelled key',
     'fixture',
     `name: a\nrule:\n  - name: r\n    ${fault}\n`,

@@ -56,7 +56,16 @@ const verification = (session: string, more: Partial<Verification> = {}): Verifi
   tasks: { states: {}, running: 0, iterations: 0, tool_calls: 0, sub_tasks: 0 },
   retry_after: { sent: 0, honored: 0, not_honored: [] },
   fixtures: { unused: [], unmatched: [] },
-  ...{ rules: [rule()], expectations: [], findings: [], unknown_paths: [], notices: [], pending: 0, dropped: 0 },
+  ...{
+    not_sent: [],
+    rules: [rule()],
+    expectations: [],
+    findings: [],
+    unknown_paths: [],
+    notices: [],
+    pending: 0,
+    dropped: 0,
+  },
   ...more,
 })
 const runOf = (more: Partial<SuiteRun> = {}): SuiteRun => ({

@@ -474,6 +474,22 @@ describe('secrets by their context', () => {
     `CREATE USER joe IDENTIFIED BY ${SECRET} DEFAULT TABLESPACE users`,
     `run("CREATE USER joe IDENTIFIED BY \\"${SECRET}\\"")`,
     `CREATE USER joe IDENTIFIED BY 'it''s-${SECRET}'`,
+    `CREATE ROLE joe WITH LOGIN PASSWORD '${SECRET}' VALID UNTIL 'infinity'`,
+    `alter user joe with encrypted password '${SECRET}'`,
+    `ALTER ROLE "joe" PASSWORD '${SECRET}';`,
+    `create user joe password '${SECRET}' connection limit 5`,
+    `CREATE USER joe VALID UNTIL '2027-01-01' CONNECTION LIMIT 3 PASSWORD '${SECRET}'`,
+    `... WITH\n  PASSWORD '${SECRET}'`,
+    `run("ALTER USER joe WITH PASSWORD '${SECRET}'")`,
+    `run("ALTER USER joe WITH PASSWORD \\"${SECRET}\\"")`,
+    `ALTER USER joe IDENTIFIED BY 'abcdef12' REPLACE '${SECRET}' RETAIN CURRENT PASSWORD`,
+    `alter user joe identified by "abcdef12" replace "${SECRET}"`,
+    `ALTER USER joe IDENTIFIED BY abcdef12 REPLACE ${SECRET}`,
+    `run("ALTER USER joe IDENTIFIED BY \\"abcdef12\\" REPLACE \\"${SECRET}\\"")`,
+    `mysql --password2 ${SECRET} shop`,
+    `mysql --password ab12cd34 --password-3 "${SECRET}"`,
+    `my password2 is ${SECRET}.`,
+    `api key_1 was "${SECRET}"`,
     `newpassword: ${SECRET}`,
     `openaiapikey=${SECRET}`,
     `The password is: ${SECRET}`,
@@ -488,6 +504,21 @@ describe('secrets by their context', () => {
     expect(JSON.stringify(redactor().request(chat(text)))).not.toContain(part)
     expect(redactor().text(text)).not.toContain(part)
     expect(textOf(redactor().attempt(attemptWith([`failed: ${text}`], 'text/plain')))).not.toContain(part)
+  })
+
+  const GAPS = ['\u00a0', '\u2009', '\u202f', '\u2013', '\u2011']
+  test.each([
+    ['', '+31 20 624 1111'],
+    ['call ', '020 7946 0958'],
+    ['', '415 555-2671'],
+    ['', 'NL91 ABNA 0417 1643 00'],
+    ['ssn ', '536 90 4399'],
+  ])('personal data: is found whatever separates its groups: %s%s', (word, value) => {
+    for (const gap of GAPS) {
+      const text = `see ${word}${value.replaceAll(/[ -]/g, gap)} there`
+      expect(redactor().text(text)).toMatch(new RegExp(`^see ${word}<secret:[\\w-]+:10001> there$`))
+      expect(JSON.stringify(redactor().request(chat(text)))).not.toContain(value.slice(-4))
+    }
   })
 
   const DATA = ['jane@mail.test', '4111 1111 1111 1111', '536-90-4399', '+31 20 624 1111', 'NL91 ABNA 0417 1643 00']
@@ -599,6 +630,9 @@ describe('harmless texts', () => {
     'Each record is identified by \'user_id\', and each user is identified by "email"; witnesses identified by name.',
     "IDENTIFIED BY <password>, IDENTIFIED BY RANDOM PASSWORD, ids of users identified by 'id'",
     'from 4\u202f111\u202f111\u202f111\u202f111\u202f111 to 12\u00a0345\u00a0678 bytes, 2010\u20132011\u20132012\u20132013, 1\u20092345',
+    "With password 'required' in the form, create user accounts; the password 'field' is empty, and alter user roles 'now'",
+    'Pin2 is HIGH3V, pin 13 was 3.30V, secret 1 is 2026-11-26, token 3 is 4096 long; --pass2 through, --token2-limit 1000',
+    "Identified by 'user_id', replace 'user_id' by 'id'; ALTER TABLE users REPLACE 'a1b2' PASSWORD NULL",
     'auth0: dev-1a2b3c4d5e6f.us.auth0.com, sha256_key: v1, api_version_2: 2024',
     'git@github.com:user/repo.git and https://example.test/path?page=2&limit=10#top',
   ]

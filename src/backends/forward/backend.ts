@@ -1,8 +1,8 @@
 // Responds to attempts by calling real providers. Created only when a provider is configured for forwarding.
 
 import type { Backend, BackendCall, PassedCall } from '../../contract/core/backend.ts'
-import { MEANING_HEADERS } from '../../contract/core/cassette.ts'
-import { ApiError } from '../../contract/core/error.ts'
+import { HEADER_LISTS, MEANING_HEADERS } from '../../contract/core/cassette.ts'
+import { ApiError, PROVIDER_NOT_CONFIGURED, PROVIDER_NOT_FORWARDED } from '../../contract/core/error.ts'
 import type { Reply } from '../../contract/core/reply.ts'
 import { secretFormsOf } from '../../lib/secret-forms.ts'
 import { traceHeaders } from '../../lib/trace-context.ts'
@@ -47,7 +47,7 @@ export function forwardBackend(
     if (!route) throw notForwarded(call.model, [...routes.keys()])
     const { upstream } = route
     const problem = missingSetting(upstream)
-    if (problem) throw new ApiError(400, 'provider_not_configured', problem)
+    if (problem) throw new ApiError(400, PROVIDER_NOT_CONFIGURED, problem)
     if (upstream.operations && !upstream.operations.includes(call.operation.name)) {
       throw unsupported(upstream, call, providers)
     }
@@ -127,15 +127,13 @@ function addedHeaders(upstream: Upstream, { headers }: BackendCall): Record<stri
   return added
 }
 
-/** A list, to which packages add their own items. */
-const LISTS = /-beta$/
 const joined = (own: string, value: string) =>
   [...new Set(`${own},${value}`.split(',').map((one) => one.trim()))].join(',')
 
 function withHeaders(init: RequestInit, added: Readonly<Record<string, string>>): RequestInit {
   const headers = new Headers(init.headers)
   for (const [name, value] of Object.entries(added)) {
-    const own = LISTS.test(name) ? headers.get(name) : null
+    const own = HEADER_LISTS.test(name) ? headers.get(name) : null
     headers.set(name, own === null ? value : joined(own, value))
   }
   return { ...init, headers }
@@ -143,7 +141,7 @@ function withHeaders(init: RequestInit, added: Readonly<Record<string, string>>)
 
 function notForwarded(model: string, names: readonly string[]): ApiError {
   const message = `calls to ${JSON.stringify(model)} are not forwarded: its provider is not one of ${names.join(', ')}`
-  return new ApiError(400, 'provider_not_forwarded', message, { param: 'model' })
+  return new ApiError(400, PROVIDER_NOT_FORWARDED, message, { param: 'model' })
 }
 
 function unsupported(

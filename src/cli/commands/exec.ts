@@ -78,7 +78,7 @@ Exit code: that of the command if it fails, otherwise
      or a cassette stays incomplete
   3  INCONCLUSIVE: no fault was injected, or the scenario needs calls that were
      not made, or an API was called that is not emulated, or calls reached no
-     session`
+     session, or were not sent to a real provider`
 
 /** Changes of a run that has recordings of its own. */
 interface ExecChanges {

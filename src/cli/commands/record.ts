@@ -8,9 +8,11 @@ import { fieldDifferenceText } from '../../cassettes/nearest.ts'
 import { readCassette } from '../../cassettes/read.ts'
 import { ConfigError } from '../../config.ts'
 import { counted } from '../../lib/units.ts'
+import { notSentTexts } from '../../verdict/inconclusive.ts'
 import type { CommandIo, Exiting } from '../io.ts'
 import { announceAddresses } from '../run/listen.ts'
 import { runSuite } from '../run/suite.ts'
+import { NOT_PASSED } from '../run/suite-run.ts'
 import { commandConfig, durationOf, rejectUnusedReplaySettings, repeated } from './command-flags.ts'
 import { addExecOptions, EXIT_CODES, type ExecOptions, exec } from './exec.ts'
 
@@ -63,6 +65,11 @@ async function diagnose(io: CommandIo, command: string[], options: ExecOptions):
       if (run && run.code !== 0) {
         io.stderr.line(`understudy: the command failed with exit code ${run.code}, so nothing is proposed`)
         return run.code
+      }
+      const notSent = notSentTexts(run?.sessions.flatMap((session) => session.not_sent) ?? [])
+      if (notSent.length > 0) {
+        io.stderr.line(`understudy: ${notSent.join('; ')}; so nothing is proposed`)
+        return NOT_PASSED
       }
     }
     const { volatile } = commandConfig(options, io.env)

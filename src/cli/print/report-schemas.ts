@@ -64,11 +64,14 @@ export const ExecRun = z.object({
   recovery_paths: recoveryPaths,
   not_emulated: notEmulated('Number of calls.'),
   refused: describedList(
-    'Calls that were refused before they reached a session, such as one with an invalid name, by their errors. No session has them, so the result is not a pass.',
+    'Calls that were refused before they reached a session, such as one without a token, by their errors. No session has them. The result is not a pass if no call reached a session, or if `for_session` is true.',
     {
       code: z.string().describe('Code of the error.'),
       message: z.string().describe('The error of the first one.'),
       count: z.int().min(1).describe('Number of calls.'),
+      for_session: z
+        .boolean()
+        .describe('Whether the session was the reason, such as an invalid name or one beyond `--max-sessions`.'),
     },
   ),
   url: z.string().describe('The base address that the command received.'),

@@ -1,11 +1,13 @@
 // The text report of a verdict.
 import { stripVTControlCharacters } from 'node:util'
+import { refusedText } from '../../app/refused-calls.ts'
 import { EMULATED_APIS } from '../../compat/not-emulated.ts'
 import type { Finding } from '../../contract/core/finding.ts'
 import type { RuleReport } from '../../contract/core/rule-report.ts'
 import type { ExpectationReport, TaskCounts, Verification } from '../../contract/core/verification.ts'
 import { counted } from '../../lib/units.ts'
 import { sumOf } from '../../lib/values.ts'
+import { notSentTexts } from '../../verdict/inconclusive.ts'
 import { recoveryPathLines } from '../run/coverage-file.ts'
 import type { NotEmulatedCalls } from '../run/not-emulated.ts'
 import { type RunSession, type SuiteRun, sessionLabel } from '../run/suite-run.ts'
@@ -33,9 +35,7 @@ export function runLines(run: SuiteRun): string[] {
     ...(several ? [line('sessions', String(sessions.length))] : []),
     ...togetherLines(sessions),
     ...notEmulatedLines(run.not_emulated).map((text) => line('not emulated', text)),
-    ...run.refused.map(({ count, message }) =>
-      line('refused', `${counted(count, 'call')} reached no session: ${message}`),
-    ),
+    ...run.refused.map((calls) => line('refused', refusedText(calls))),
     ...(run.cassettes ? cassetteLines(run.cassettes).map(([title, text]) => line(title, text)) : []),
     ...timeLines(run.clocks).map((text) => line('time', text)),
     ...recoveryPathLines(run.recovery_paths).map((text) => line('configured', text)),
@@ -156,6 +156,7 @@ function togetherLines(reports: readonly Verification[]): string[] {
     ...rulesOf(reports).map((rule) => line('rule', ruleText(rule))),
     ...waitLines(reports).map((text) => line('waits', text)),
     ...cancelledLines(reports).map((text) => line('canceled', text)),
+    ...notSentTexts(reports.flatMap((one) => one.not_sent)).map((text) => line('not sent', text)),
     ...fixtureLines(reports).map((text) => line('fixtures', text)),
     ...unknownLines(reports).map((text) => line('unknown', text)),
   ]

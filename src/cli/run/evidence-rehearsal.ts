@@ -73,9 +73,10 @@ function callOf({ operation: name, provider, model, stream }: EvidenceAttempt) {
   return { path, body: 'stream' in shape ? { ...body, stream } : body }
 }
 
-/** Outcomes as a trace tells them apart: every connection that ended early is the same. */
+/** Outcomes as a trace tells them apart: every connection that ended early is the same, and every error in place of a success. */
 const comparedName = (outcome: EvidenceOutcome): string => {
   if (outcome.kind === 'status') return `status ${outcome.status}`
+  if (outcome.kind === 'error body') return 'stream error'
   return outcome.kind === 'succeeded' || outcome.kind === 'stream error' ? outcome.kind : 'broken off'
 }
 

@@ -1,6 +1,7 @@
 // Runs a command against temporary servers, once per scenario and seed, and judges what happened.
 import { join, parse } from 'node:path'
 import { namedSession, withoutPrefix } from '../../access.ts'
+import { refusedText } from '../../app/refused-calls.ts'
 import { type Config, clientEnvironment } from '../../config.ts'
 import { ApiError, refusalBody } from '../../contract/core/error.ts'
 import type { Finding } from '../../contract/core/finding.ts'
@@ -12,7 +13,6 @@ import { seenIn } from '../../exploration/observe.ts'
 import { realClock } from '../../lib/clock.ts'
 import { HangReset } from '../../lib/hang-reset.ts'
 import { suggestion } from '../../lib/likely-name.ts'
-import { counted } from '../../lib/units.ts'
 import type { Scenario } from '../../scenarios/engine.ts'
 import { fixedSource, openScenario } from '../../scenarios/load.ts'
 import { quote } from '../../schema/validation.ts'
@@ -289,15 +289,21 @@ function sessionTime({ name, clock }: Session, times: Iterable<CallTimes>): Suit
 
 type UntestedCalls = Pick<SuiteRun, 'not_emulated' | 'refused'>
 
-/** Why a run with such calls proves less than it seems. */
-const untestedReasons = ({ not_emulated, refused }: UntestedCalls): string[] => [
-  ...notEmulatedReasons(not_emulated),
-  ...refused.map(({ count, message }) => `${counted(count, 'call')} reached no session: ${message}`),
-]
+/**
+ * Why a run with such calls proves less than it seems. A client may provoke a 401 or 415, and call again with what was
+ * missing: these count only if no call reached a session.
+ */
+function untestedReasons({ not_emulated, refused }: UntestedCalls, verdicts: readonly RunSession[]): string[] {
+  const isReached = verdicts.some((one) => one.calls + one.workspace_calls + one.pending + one.dropped > 0)
+  return [
+    ...notEmulatedReasons(not_emulated),
+    ...refused.filter(({ for_session }) => for_session || !isReached).map(refusedText),
+  ]
+}
 
 /** The verdicts as a page shows them, which has nothing about a run as a whole: calls that were not tested concern each session. */
 function withReasons(verdicts: readonly RunSession[], calls: UntestedCalls): readonly RunSession[] {
-  const reasons = untestedReasons(calls)
+  const reasons = untestedReasons(calls, verdicts)
   if (reasons.length === 0) return verdicts
   return verdicts.map((one) => ({
     ...one,
@@ -316,13 +322,13 @@ interface RunParts extends Awaited<ReturnType<typeof judgeSessions>>, Pick<Suite
 function asRun({ verdicts, clocks, times, none, round, end, took_ms, strict, about }: RunParts): SuiteRun {
   const { scenario } = round
   const { url, cassettes } = about
-  const findings = none ? [noCall(url, round)] : []
+  const findings = none && about.refused.length === 0 ? [noCall(url, round)] : []
   const judged = new Set(verdicts.flatMap(({ rules }) => rules.map((rule) => rule.name)))
   const broken = verdicts.filter((one) => one.verdict === 'fail')
   const cassettesFail = cassettes?.sessions.some((one) => cassetteProblems(one, strict).length > 0) ?? false
   const fails =
     broken.length > 0 || end.code !== 0 || cassettesFail || findings.some((finding) => failsVerdict(finding, strict))
-  const inconclusive = [...runReasons(verdicts), ...untestedReasons(about)]
+  const inconclusive = [...runReasons(verdicts), ...untestedReasons(about, verdicts)]
   const verdict = verdictOf(fails, inconclusive)
   return {
     name: round.name,

@@ -5,6 +5,7 @@ import { hasPlaceholder, renumbered } from '../../lib/placeholders.ts'
 import { isObject } from '../../lib/values.ts'
 import {
   type FormField,
+  HEADER_LISTS,
   MEANING_HEADERS,
   type UpstreamBody,
   type UpstreamRequest,
@@ -39,10 +40,13 @@ function comparedPart(request: UpstreamRequest, rules: readonly VolatileRule[]):
   const headers: Record<string, string> = {}
   for (const name of MEANING_HEADERS) {
     const value = request.headers[name]?.trim()
-    if (value) headers[name] = value
+    if (value) headers[name] = HEADER_LISTS.test(name) ? inOrder(value) : value
   }
   return { request: { provider, operation, model, path: '', headers, body }, applied }
 }
+
+/** A list of which the order means nothing. */
+const inOrder = (list: string) => [...new Set(list.split(',').map((item) => item.trim()))].sort().join()
 
 /** The keys of requests: recorder, file and an older cassette need them. Each takes as long as parsing the request three times. */
 const keys = new WeakMap<UpstreamRequest, { rules: readonly VolatileRule[]; key: string }>()

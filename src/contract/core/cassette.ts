@@ -62,6 +62,8 @@ export type FormField =
 
 /** Request headers that change what a request means. Forwarding passes them on; keys depend on them. */
 export const MEANING_HEADERS = ['anthropic-version', 'anthropic-beta', 'openai-beta'] as const
+/** Those whose value is a list without an order. Packages and proxies add items of their own. */
+export const HEADER_LISTS = /-beta$/
 
 /** How an attempt ended. Only `complete` is replayed as a complete response. */
 export type AttemptEnd = 'complete' | 'cut by provider' | 'reset' | 'timed out' | 'left by client'

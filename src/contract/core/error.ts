@@ -54,6 +54,10 @@ export const bugError = (): ApiError =>
 
 /** Code of a call that is not forwarded because the limit for real calls is reached. */
 export const SPENDING_LIMIT = 'spending_limit'
+/** Code of a call that is not forwarded because its provider lacks a key or an address. */
+export const PROVIDER_NOT_CONFIGURED = 'provider_not_configured'
+/** Code of a call that is not forwarded because its provider is not one of those forwarded to. */
+export const PROVIDER_NOT_FORWARDED = 'provider_not_forwarded'
 
 const TYPES: Record<number, string> = {
   401: 'authentication_error',

@@ -130,6 +130,14 @@ export const SessionVerdict = z.object({
       model: z.string().nullable().describe('The model.'),
     }),
   }),
+  not_sent: describedList(
+    'Calls that should have been forwarded and were not sent to their provider, by their errors: it lacks a key, or `--max-calls` or `--max-cost` was reached.',
+    {
+      code: z.string().describe('Code of the error.'),
+      message: z.string().describe('The error of the first one.'),
+      count: count.describe('Number of calls.'),
+    },
+  ),
   rules: z
     .array(RuleReport.extend({ scenario: z.string().describe('The scenario of the rule.') }))
     .describe('Counts of each rule of the scenario.'),

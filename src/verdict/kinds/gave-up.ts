@@ -135,6 +135,7 @@ function draft(
   const equalChains = pairing.chains.filter(([first]) => questions.has(first?.question.id))
   const equal = equalChains.flat()
   const failed = equal.filter(({ outcome }) => outcome !== 'succeeded').length
+  const failedCalls = `${failed} ${questions.size === 1 ? 'equivalent calls' : 'calls'} failed`
   const tries = chains.map(({ length }) => length)
   const requests = leastRequests(chains, pairing)
   const isSure =
@@ -145,10 +146,10 @@ function draft(
       equal.every(({ mark: { retry, key } }) => retry !== null || key !== null))
   const message = isSure
     ? `${requests === 1 ? 'a request' : `${requests} requests`} never succeeded: called ${rangeOf(tries)}${requests === 1 ? '' : ' each'}${end}`
-    : `${equal.length > MAX_TO_REARRANGE ? 'about' : 'at least'} ${requests === 1 ? 'one request' : `${requests} requests`} never succeeded: ${failed} equivalent calls failed${end}`
+    : `${equal.length > MAX_TO_REARRANGE ? 'about' : 'at least'} ${requests === 1 ? 'one request' : `${requests} requests`} never succeeded: ${failedCalls}${end}`
   // If giving up is accepted, the pairing does not minimize the number of such requests.
   if (!isSure && mayGiveUp) {
-    const text = `some requests never succeeded: ${failed} equivalent calls failed${end}`
+    const text = `some requests never succeeded: ${failedCalls}${end}`
     return { severity, message: text, calls: chains.flat(), count: 1, figures: { failed } }
   }
   const figures: FindingDraft['figures'] = isSure ? { requests, tries: Math.max(...tries) } : { requests, failed }
