@@ -1,6 +1,7 @@
 // What recordings contain: large requests and responses are redacted in a worker, and numbers of earlier recordings stay.
 import { afterAll, expect, jest, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
+import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { bounded } from '../../src/backends/forward/provider-response.ts'
 import type { Received, Transport } from '../../src/backends/forward/transport.ts'
 import { Recorder } from '../../src/backends/record/recorder.ts'
@@ -227,4 +228,43 @@ test('recording: replaces a value that a replayed call of the session has shown 
   await call('a', 'It is hunter22x.')
   await recorder.finish()
   expect(readFileSync(file(), 'utf8')).toContain('It is <secret:password:1>.')
+})
+
+test('recording: records compressed responses as they are read', async () => {
+  const { recorder, send, read, file } = recording('packed')
+  const text = JSON.stringify({ text: 'packed for c@example.org' })
+  const respond = (encoding: string, bytes: Uint8Array) => async () =>
+    new Response(bytes as Uint8Array<ArrayBuffer>, {
+      headers: {
+        'content-type': 'application/json',
+        'content-encoding': encoding,
+        'content-length': `${bytes.length}`,
+      },
+    })
+  const whole = [
+    ['gzip', gzipSync(text)],
+    ['br', brotliCompressSync(text)],
+    ['gzip, zstd', zstdCompressSync(gzipSync(text))],
+  ] as const
+  for (const [encoding, bytes] of whole) expect(await read(await send(encoding, respond(encoding, bytes)))).toBe(text)
+  const broken = [
+    ['cut', () => send('cut', respond('gzip', gzipSync(text).subarray(0, 30)))],
+    ['unknown', () => send('unknown', respond('lzw', Buffer.from(text)))],
+  ] as const
+  for (const [, sending] of broken) await expect(sending().then(read)).rejects.toThrow()
+  await recorder.finish()
+
+  const recorded = readCassette(file()).interactions.map(({ attempts: [attempt] }) => [
+    attempt?.end,
+    attempt?.response?.headers,
+    Buffer.concat(attempt?.response?.frames.map(({ bytes }) => bytes) ?? []).toString(),
+  ])
+  const headers = [['content-type', 'application/json']]
+  const complete = ['complete', headers, '{"text":"packed for <secret:email:1>"}']
+  expect(recorded.slice(0, 3)).toEqual([complete, complete, complete])
+  expect(recorded.slice(3).map(([end, shown]) => [end, shown])).toEqual([
+    ['cut by provider', headers],
+    // So that it cannot be read in a replay either.
+    ['left by client', [['content-encoding', 'lzw'], ['content-length', `${text.length}`], ...headers]],
+  ])
 })
