@@ -259,7 +259,7 @@ test('recording: records compressed responses as they are read', async () => {
     attempt?.response?.headers,
     Buffer.concat(attempt?.response?.frames.map(({ bytes }) => bytes) ?? []).toString(),
   ])
-  const headers = [['content-type', 'application/json']]
+  const headers: [string, string][] = [['content-type', 'application/json']]
   const complete = ['complete', headers, '{"text":"packed for <secret:email:1>"}']
   expect(recorded.slice(0, 3)).toEqual([complete, complete, complete])
   expect(recorded.slice(3).map(([end, shown]) => [end, shown])).toEqual([
