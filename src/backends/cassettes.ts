@@ -196,7 +196,7 @@ export function createCassettes(options: CassetteOptions) {
     /** A session begins anew: all of its recorded attempts can be replayed again. */
     rewind: (session: string) => tapeIn(session)?.rewind(),
     /** Ends what is recorded: `Recorder.finish`. */
-    finish: async (end?: RunEnd): Promise<void> => recorder?.finish(end),
+    finish: async (end?: RunEnd, notSent?: readonly string[]): Promise<void> => recorder?.finish(end, notSent),
   }
 }
 

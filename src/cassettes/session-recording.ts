@@ -27,8 +27,8 @@ export interface RecordedSession {
   problem: string | null
 }
 
-/** How a run ended badly: its command failed, or was stopped before its end. */
-export type RunEnd = 'failed' | 'interrupted'
+/** How a run ended badly: its command failed, or was stopped before its end, or calls of the session were not sent. */
+export type RunEnd = 'failed' | 'interrupted' | 'not sent'
 
 /** A request as it is recorded, and its key. */
 interface Identified {
@@ -154,10 +154,10 @@ export class SessionRecording {
       this.#problem ??= 'the run was interrupted, so the cassette stays incomplete'
       return
     }
-    await this.#writer.finish(end === 'failed')
+    await this.#writer.finish(end !== undefined)
     const { beside, file } = this.#writer
-    if (beside)
-      this.#problem ??= `the command failed, so ${file} stays as it was; to replay the new recording, rename ${beside}`
+    const why = end === 'not sent' ? 'calls were not sent' : 'the command failed'
+    if (beside) this.#problem ??= `${why}, so ${file} stays as it was; to replay the new recording, rename ${beside}`
   }
 
   #identify(open: OpenAttempt): Identified {

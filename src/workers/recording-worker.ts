@@ -53,9 +53,9 @@ async function record(
 
 async function finish(
   { sessions }: Recording,
-  { end }: NumberedRequest & { type: 'finish' },
+  { end, notSent }: NumberedRequest & { type: 'finish' },
 ): Promise<SessionRecording[]> {
-  const all = [...sessions.values()]
-  await Promise.all(all.map((session) => session.finish(end)))
-  return all
+  const endOf = (name: string) => end ?? (notSent.includes(name) ? 'not sent' : undefined)
+  await Promise.all(Array.from(sessions, ([name, session]) => session.finish(endOf(name))))
+  return [...sessions.values()]
 }

@@ -14,7 +14,12 @@ export type RecordingRequest =
       learned: readonly (readonly [session: string, changes: readonly RedactorChange[]])[]
       batch: PackedBatch
     }
-  | { type: 'finish'; end: RunEnd | undefined }
+  | {
+      type: 'finish'
+      end: RunEnd | undefined
+      /** Sessions of which calls were not sent. */
+      notSent: readonly string[]
+    }
 
 /** A request of one of the recorders in this process. */
 export type NumberedRequest = RecordingRequest & { recorder: number }

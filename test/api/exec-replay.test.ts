@@ -1,8 +1,9 @@
 // exec with cassettes: what it records and replays, what it reports, and how it ends.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
+import { readCassette } from '../../src/cassettes/read.ts'
 import { junit } from '../../src/cli/print/junit.ts'
 import { runLines } from '../../src/cli/print/report.ts'
 import { runSuite, type SuiteOptions } from '../../src/cli/run/suite.ts'
@@ -414,6 +415,26 @@ describe('exec --record: calls that are not sent to a provider', () => {
       ['third', 'inconclusive'],
     ])
     expect(text).toContain('  recorded      1 interaction, 1 attempt, 1 cassette in')
+  })
+
+  test('leave the older cassettes of their sessions in place', async () => {
+    const [longer, equal] = ['longer', 'equal']
+    const program: Program = async (surroundings) => {
+      await sending(['hello'], { session: equal })(surroundings)
+      await sending(['hello', 'more'], { session: longer, retries: false })(surroundings)
+    }
+    await executed(program, { record: target })
+    const files = [longer, equal].map((name) => join(target, `${name}.yaml`))
+    const [before] = files.map((file) => readFileSync(file, 'utf8'))
+    const { code, text } = await executed(program, { record: target, max_calls: 2 })
+    expect(code).toBe(3)
+    expect(files.map((file) => readCassette(file).interactions.length)).toEqual([2, 1])
+    expect(readFileSync(files[0] ?? '', 'utf8')).toBe(before ?? '')
+    const beside = join(target, 'longer~failed.yaml')
+    expect(text).toContain(
+      `calls were not sent, so ${files[0]} stays as it was; to replay the new recording, rename ${beside}`,
+    )
+    expect(readdirSync(target).filter((name) => name.includes('~'))).toEqual(['longer~failed.yaml'])
   })
 
   test('are named by record --doctor, which proposes nothing then', async () => {

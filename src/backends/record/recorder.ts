@@ -136,8 +136,9 @@ export class Recorder implements AttemptSink {
   /**
    * Records what is in progress as left by its client, and writes everything.
    * @param end how the run ended, if badly: older cassettes then stay in place, and those of an interrupted run incomplete
+   * @param notSent sessions of which calls were not sent: their older cassettes stay in place
    */
-  async finish(end?: RunEnd): Promise<void> {
+  async finish(end?: RunEnd, notSent: readonly string[] = []): Promise<void> {
     this.#isEnding = true
     for (const { attempts } of this.#active) for (const attempt of attempts.keys()) attempt.left()
     await this.#send()
@@ -145,7 +146,8 @@ export class Recorder implements AttemptSink {
     if (this.#worker) {
       this.#finished = Promise.withResolvers()
       this.#worker.hold()
-      this.#request({ type: 'finish', end }, { count: 0, bytes: 0 })
+      const sessions = notSent.map(this.#options.firstWithCassetteOf)
+      this.#request({ type: 'finish', end, notSent: sessions }, { count: 0, bytes: 0 })
       await this.#finished.promise
     }
     this.#stop({ isComplete: true, reason: 'an attempt came after its end' })

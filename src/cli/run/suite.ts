@@ -125,7 +125,9 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
     const interrupted = end.stopped !== undefined || end.timedOut
     const ended = interrupted ? 'stopped' : end.code === 0 ? 'unknown' : 'badly'
     const judged = await judgeSessions({ understudy, round, requests, ended })
-    await understudy.cassettes?.finish(interrupted ? 'interrupted' : end.code === 0 ? undefined : 'failed')
+    const notSent = judged.verdicts.flatMap((one) => (one.not_sent.length > 0 ? [one.session] : []))
+    const runEnd = interrupted ? 'interrupted' : end.code === 0 ? undefined : 'failed'
+    await understudy.cassettes?.finish(runEnd, notSent)
     const cassettes = understudy.cassettes?.report() ?? null
     await file?.keep(understudy.sessions.list().map(({ traces }) => traces))
     const untested = { not_emulated: [...notEmulated.values()], refused: understudy.app.refused() }
