@@ -23,12 +23,18 @@ export const connectionOf = ({ env, fetch }: Surroundings) => ({
   anthropic: { baseURL: env.ANTHROPIC_BASE_URL ?? '', apiKey: env.ANTHROPIC_API_KEY ?? '', fetch },
 })
 
+/** Resolves when the server has received the calls that were sent. */
+export async function received({ env, fetch }: Surroundings): Promise<void> {
+  await fetch(`${env.UNDERSTUDY_URL}/_understudy/livez`).catch(() => {})
+}
+
 /** A fetch whose calls have been received when their client leaves them: on a busy machine, a short timeout ends some before. */
-export const receivedFirst = ({ env, fetch }: Surroundings): typeof fetch => {
+export const receivedFirst = (about: Surroundings): typeof fetch => {
+  const { fetch } = about
   const send: (...call: Parameters<typeof fetch>) => Promise<Response> = (input, { signal, ...init } = {}) => {
     const leaves = new AbortController()
     signal?.addEventListener('abort', async () => {
-      await fetch(`${env.UNDERSTUDY_URL}/_understudy/livez`).catch(() => {})
+      await received(about)
       leaves.abort(signal.reason)
     })
     return fetch(input, { ...init, signal: leaves.signal })
