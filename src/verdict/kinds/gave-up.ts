@@ -216,7 +216,7 @@ function timedOutRequests({
     const isDeclared = more.every((call) => declaring.has(call))
     const isRepeated =
       canceled.length >= (isDeclared ? MIN_DECLARED_CALLS : MIN_EQUAL_CALLS) &&
-      (isDeclared ? endsTimed(canceled) : stepsOf(canceled).every(([one, next]) => areAlike(one, next)))
+      (isDeclared ? endsTimed(canceled) : areTimed(canceled))
     const isSettled = settled.certain.has(first) || settled.possible.has(first)
     if (!isRepeated && !(more.length === 0 && endsAtTimeout(first) && !isSettled)) return []
     const isAnswered = answered.get(first.question.id)?.some(({ until }) => until >= first.number)
@@ -230,11 +230,29 @@ function endsTimed(canceled: readonly ClientCall[]): boolean {
   return last !== undefined && last >= SHARE * Math.min(...earlier) - JITTER_MS
 }
 
-/** Whether two calls that were left took equally long. */
-function areAlike(one: ClientCall, next: ClientCall): boolean {
-  const [shorter = 0, longer = 0] = [lengthOfCall(one), lengthOfCall(next)].toSorted((first, other) => first - other)
-  return shorter >= SHARE * longer - JITTER_MS
+/**
+ * Whether calls that were left took as long as one timer. urllib3 closes a connection only after the pause before its next
+ * try: between the first and the last call, which have none, each is longer by a growing pause.
+ */
+function areTimed(canceled: readonly ClientCall[]): boolean {
+  const steps = stepsOf(canceled)
+  if (steps.every(([one, next]) => areAlike(one, next))) return true
+  const [first, last] = [canceled[0], canceled.at(-1)]
+  return (
+    first !== undefined &&
+    last !== undefined &&
+    areAlike(first, last) &&
+    steps.every(([one, next]) => pauseBetween(one, next) <= JITTER_MS) &&
+    stepsOf(canceled.slice(0, -1)).every(([one, next]) => isAsLong(next, one))
+  )
 }
+
+/** Whether two calls that were left took equally long. */
+const areAlike = (one: ClientCall, next: ClientCall): boolean => isAsLong(one, next) && isAsLong(next, one)
+
+/** Whether a call that was left took as long as another, or longer. */
+const isAsLong = (call: ClientCall, than: ClientCall): boolean =>
+  lengthOfCall(call) >= SHARE * lengthOfCall(than) - JITTER_MS
 
 /** Findings about tasks whose final status the client did not read, one per status. */
 function unreadIn({ unread, calls, end }: Behavior): FindingDraft[] {
