@@ -77,7 +77,9 @@ async function from(io: CommandIo, file: string, options: FromOptions): Promise<
   if (out === undefined) io.stdout.text(text.replace(/\n$/, ''))
   else {
     writeOutputFile(out, text)
-    io.stdout.line(`wrote ${out}; to try it: ${shellLine(['understudy', 'exec', '--scenario', out, '--', 'npm', 'test'])}`)
+    io.stdout.line(
+      `wrote ${out}; to try it: ${shellLine(['understudy', 'exec', '--scenario', out, '--', 'npm', 'test'])}`,
+    )
   }
 }
 
