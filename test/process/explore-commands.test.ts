@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openRunFile } from '../../src/db/run-file.ts'
 import { runCommand } from '../support/cli.ts'
-import { EXECUTABLE, emptyFolder, environment } from '../support/server.ts'
+import { EXECUTABLE, emptyFolder, environment, run } from '../support/server.ts'
 
 setDefaultTimeout(60_000)
 const folder = emptyFolder()
@@ -71,6 +71,14 @@ test('explore: says what to do if only a process that the command leaves behind 
     true,
     [expect.stringContaining('left processes running: explore a command that waits for them')],
   ])
+})
+
+test('explore: gives each run the same input', async () => {
+  const command = program('reads', 'for (const line of (await Bun.stdin.text()).trim().split("\\n")) await ask(line)')
+  const args = ['explore', '--out', 'input', '--failure-mode', 'server-error-once', '--json']
+  const { code, stdout } = await run([...args, ...command], { cwd, input: 'one\ntwo\n' })
+  const { cases } = JSON.parse(stdout)
+  expect([code, cases.map(({ result }: { result: string }) => result)]).toEqual([0, ['tolerated', 'tolerated']])
 })
 
 test('explore: leaves the state of another exploration in the same folder alone', async () => {
