@@ -564,6 +564,13 @@ const guilty: Guilty[] = [
     says: /^a request never succeeded: called once \(status 503\)$/,
   },
   {
+    name: 'repeats a rate-limited call at once on new connections, so that the calls may be separate requests',
+    scenario: refuse(LIMIT, '1-2'),
+    act: ({ overPool, noPauses }) => noPauses().then(() => overPool(3, 3)),
+    finds: ['gave-up error'],
+    says: /^2 requests never succeeded, or were repeated before Retry-After had passed: called once each \(status 429\)$/,
+  },
+  {
     name: 'has a timeout, and closes each connection only after the pause before its next try, as urllib3 does',
     scenario: SILENT,
     act: leavingInTurn([300, 600, 900, 300]),

@@ -7,7 +7,9 @@ import {
   attemptsOf,
   brokeOff,
   type ClientCall,
+  canReplace,
   endsAtTimeout,
+  honorsWait,
   isAfter,
   isFallback,
   lengthOfCall,
@@ -34,8 +36,11 @@ export const gaveUp: FindingDefinition = {
 
 type Chain = readonly ClientCall[]
 
-const failedIn = (behavior: Behavior): FindingDraft[] =>
-  groupBy(unanswered(behavior), (chain) => `${mayBeSettled(chain, behavior)} ${keyOf(chain.at(-1))}`).map((chains) => {
+function failedIn(behavior: Behavior): FindingDraft[] {
+  const failed = unanswered(behavior)
+  const repeated = repeatedEarly(failed, behavior)
+  const keyOfChain = (chain: Chain) => `${mayBeSettled(chain, behavior)} ${repeated.has(chain)} ${keyOf(chain.at(-1))}`
+  return groupBy(failed, keyOfChain).map((chains) => {
     const lasts = chains.flatMap((chain) => chain.slice(-1))
     const [last] = lasts
     // A stopped client may have been about to retry. Equal truncated streams may be separate requests of a client that reports
@@ -50,8 +55,37 @@ const failedIn = (behavior: Behavior): FindingDraft[] =>
     const attempts = Math.max(...chains.map(attemptsOf))
     const byGateway = attempts > tries ? `, after ${attempts} attempts at providers` : ''
     const end = ` (${tries > 1 ? 'last: ' : ''}${last ? endOf(last) : ''}${byGateway})`
-    return draft(chains, behavior, { severity: isMild ? 'warning' : 'error', end })
+    const early = chains.some((chain) => repeated.has(chain))
+    return draft(chains, behavior, { severity: isMild ? 'warning' : 'error', end, early })
   })
+}
+
+/** Number of failed requests to consider for one call. */
+const MAX_LOOKED = 100
+
+/**
+ * The requests that a later call may have repeated before `Retry-After` had passed. Nothing shows whether that call is a request of
+ * its own.
+ */
+function repeatedEarly(failed: readonly Chain[], { pairing, accepted }: Behavior): ReadonlySet<Chain> {
+  const found = new Set<Chain>()
+  if (accepted.has('gave-up')) return found
+  const chainOf = new Map(failed.flatMap((chain) => chain.slice(-1).map((last) => [last, chain])))
+  for (const group of groupBy(pairing.chains.flat(), ({ question }) => question.template)) {
+    const waiting: ClientCall[] = []
+    for (const call of group.toSorted((one, other) => one.number - other.number)) {
+      const mayRepeat = (last: ClientCall) => isAfter(call, last) && canReplace(last, call) && !honorsWait(last, call)
+      const last = pairing.declared.has(call) ? undefined : waiting.slice(-MAX_LOOKED).findLast(mayRepeat)
+      const chain = last && chainOf.get(last)
+      if (chain) {
+        found.add(chain)
+        waiting.splice(waiting.indexOf(last), 1)
+      }
+      if (chainOf.has(call)) waiting.push(call)
+    }
+  }
+  return found
+}
 
 /** The longest wait, in ms, that every client should accept. The SDKs of OpenAI and Anthropic accept no longer one. */
 const MAX_WAIT_MS = 60_000
@@ -128,7 +162,7 @@ const canceledIn = (behavior: Behavior): FindingDraft[] =>
 function draft(
   chains: readonly Chain[],
   { pairing, accepted }: Behavior,
-  { severity, end }: { severity: FindingDraft['severity']; end: string },
+  { severity, end, early = false }: { severity: FindingDraft['severity']; end: string; early?: boolean },
 ): FindingDraft {
   const mayGiveUp = accepted.has('gave-up')
   const questions = new Set(chains.map(([first]) => first?.question.id))
@@ -143,9 +177,11 @@ function draft(
     equalChains.every(([, ...more]) => more.every((call) => pairing.declared.has(call))) &&
     ((failed === chains.flat().length && !(mayGiveUp && requests > questions.size)) ||
       equal.every(({ mark: { retry, key } }) => retry !== null || key !== null))
+  const many = requests > 1
+  const what = `never succeeded${early ? `, or ${many ? 'were' : 'was'} repeated before Retry-After had passed` : ''}`
   const message = isSure
-    ? `${requests === 1 ? 'a request' : `${requests} requests`} never succeeded: called ${rangeOf(tries)}${requests === 1 ? '' : ' each'}${end}`
-    : `${equal.length > MAX_TO_REARRANGE ? 'about' : 'at least'} ${requests === 1 ? 'one request' : `${requests} requests`} never succeeded: ${failed} equivalent calls failed${end}`
+    ? `${many ? `${requests} requests` : 'a request'} ${what}: called ${rangeOf(tries)}${many ? ' each' : ''}${end}`
+    : `${equal.length > MAX_TO_REARRANGE ? 'about' : 'at least'} ${many ? `${requests} requests` : 'one request'} ${what}: ${failed} equivalent calls failed${end}`
   // If giving up is accepted, the pairing does not minimize the number of such requests.
   if (!isSure && mayGiveUp) {
     const text = `some requests never succeeded: ${failed} equivalent calls failed${end}`
