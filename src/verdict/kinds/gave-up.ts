@@ -39,7 +39,8 @@ type Chain = readonly ClientCall[]
 function failedIn(behavior: Behavior): FindingDraft[] {
   const failed = unanswered(behavior)
   const repeated = repeatedEarly(failed, behavior)
-  const keyOfChain = (chain: Chain) => `${mayBeSettled(chain, behavior)} ${repeated.has(chain)} ${keyOf(chain.at(-1))}`
+  const isRepeated = (chain: Chain) => chain.slice(-1).some(({ question }) => repeated.has(question.id))
+  const keyOfChain = (chain: Chain) => `${mayBeSettled(chain, behavior)} ${isRepeated(chain)} ${keyOf(chain.at(-1))}`
   return groupBy(failed, keyOfChain).map((chains) => {
     const lasts = chains.flatMap((chain) => chain.slice(-1))
     const [last] = lasts
@@ -55,7 +56,7 @@ function failedIn(behavior: Behavior): FindingDraft[] {
     const attempts = Math.max(...chains.map(attemptsOf))
     const byGateway = attempts > tries ? `, after ${attempts} attempts at providers` : ''
     const end = ` (${tries > 1 ? 'last: ' : ''}${last ? endOf(last) : ''}${byGateway})`
-    const early = chains.some((chain) => repeated.has(chain))
+    const early = chains.some(isRepeated)
     return draft(chains, behavior, { severity: isMild ? 'warning' : 'error', end, early })
   })
 }
@@ -64,27 +65,34 @@ function failedIn(behavior: Behavior): FindingDraft[] {
 const MAX_LOOKED = 100
 
 /**
- * The requests that a later call may have repeated before `Retry-After` had passed. Nothing shows whether that call is a request of
- * its own.
+ * The questions of failed requests that later calls may all have repeated before `Retry-After` had passed, in the end with success.
+ * Nothing shows whether these calls are requests of their own.
  */
-function repeatedEarly(failed: readonly Chain[], { pairing, accepted }: Behavior): ReadonlySet<Chain> {
-  const found = new Set<Chain>()
-  if (accepted.has('gave-up')) return found
-  const chainOf = new Map(failed.flatMap((chain) => chain.slice(-1).map((last) => [last, chain])))
-  for (const group of groupBy(pairing.chains.flat(), ({ question }) => question.template)) {
+function repeatedEarly(failed: readonly Chain[], { pairing: { chains, declared }, accepted }: Behavior): Set<string> {
+  if (accepted.has('gave-up')) return new Set()
+  const isFailed = new Set(failed.flatMap((chain) => chain.slice(-1)))
+  const lastOf = new Map(chains.flatMap((chain) => chain.map((call) => [call, chain.at(-1) ?? call])))
+  const next = new Map<ClientCall, ClientCall>()
+  for (const group of groupBy(chains.flat(), ({ question }) => question.template)) {
     const waiting: ClientCall[] = []
     for (const call of group.toSorted((one, other) => one.number - other.number)) {
       const mayRepeat = (last: ClientCall) => isAfter(call, last) && canReplace(last, call) && !honorsWait(last, call)
-      const last = pairing.declared.has(call) ? undefined : waiting.slice(-MAX_LOOKED).findLast(mayRepeat)
-      const chain = last && chainOf.get(last)
-      if (chain) {
-        found.add(chain)
+      const last = declared.has(call) ? undefined : waiting.slice(-MAX_LOOKED).findLast(mayRepeat)
+      if (last) {
+        next.set(last, lastOf.get(call) ?? call)
         waiting.splice(waiting.indexOf(last), 1)
       }
-      if (chainOf.has(call)) waiting.push(call)
+      if (isFailed.has(call)) waiting.push(call)
     }
   }
-  return found
+  const lost = new Set<ClientCall>()
+  // A call comes after all that it may repeat.
+  for (const last of [...isFailed].toSorted((one, other) => other.number - one.number)) {
+    const again = next.get(last)
+    if (!again || lost.has(again)) lost.add(last)
+  }
+  const questionsOf = (calls: Iterable<ClientCall>) => new Set([...calls].map(({ question }) => question.id))
+  return questionsOf(isFailed).difference(questionsOf(lost))
 }
 
 /** The longest wait, in ms, that every client should accept. The SDKs of OpenAI and Anthropic accept no longer one. */
