@@ -571,6 +571,18 @@ const guilty: Guilty[] = [
     says: /^2 requests never succeeded, or were repeated before Retry-After had passed: called once each \(status 429\)$/,
   },
   {
+    name: 'retries a rate-limited call once too early and then in time, as two requests could, of which one fails',
+    scenario: refuse({ status: 429, retry_after: '1s' }, '1-4'),
+    async act({ chat, wait }) {
+      for (const pause of [300, 1500, 1500, 1500, 0]) {
+        await chat()
+        await wait(pause)
+      }
+    },
+    finds: ['gave-up warning'],
+    says: /^at least one request never succeeded, or was repeated before Retry-After had passed: 4 equivalent calls failed \(last: status 429\)$/,
+  },
+  {
     name: 'has a timeout, and closes each connection only after the pause before its next try, as urllib3 does',
     scenario: SILENT,
     act: leavingInTurn([300, 600, 900, 300]),

@@ -76,7 +76,12 @@ function repeatedEarly(failed: readonly Chain[], { pairing: { chains, declared }
   for (const group of groupBy(chains.flat(), ({ question }) => question.template)) {
     const waiting: ClientCall[] = []
     for (const call of group.toSorted((one, other) => one.number - other.number)) {
-      const mayRepeat = (last: ClientCall) => isAfter(call, last) && canReplace(last, call) && !honorsWait(last, call)
+      // One that honors the wait may repeat it, too, if the call with which it is paired was repeated early.
+      const mayRepeat = (last: ClientCall) =>
+        last.wait !== null &&
+        isAfter(call, last) &&
+        canReplace(last, call) &&
+        (!honorsWait(last, call) || isBackoff(pauseBetween(last, call)))
       const last = declared.has(call) ? undefined : waiting.slice(-MAX_LOOKED).findLast(mayRepeat)
       if (last) {
         next.set(last, lastOf.get(call) ?? call)
