@@ -1,5 +1,6 @@
 // The process as commands see it: environment, streams and signals. Nothing else in this folder uses the process, so
 // that a command can be run as a function.
+import { fstatSync } from 'node:fs'
 import type { Environment } from '../config.ts'
 import { once } from '../lib/once.ts'
 import { standardErrorLines } from './print/line-writer.ts'
@@ -20,6 +21,8 @@ export interface CommandIo {
   signals: StopSignals
   /** Calls a function when standard input has ended, whatever it contained. */
   onInputEnd(then: () => void): void
+  /** Standard input if it is a pipe or a file. Undefined for a terminal or a device, and if it is closed. */
+  pipedInput(): ReadableStream<Uint8Array> | undefined
   /** Bytes of memory that the process has. */
   memory(): number
 }
@@ -44,7 +47,17 @@ export function processIo(): CommandIo {
     log: createLog(standardErrorLines(() => stderr.colours)),
     signals: processStops(),
     onInputEnd: (then) => void process.stdin.on('end', then).resume(),
+    pipedInput: () => (isPiped() ? Bun.stdin.stream() : undefined),
     memory: residentBytes,
+  }
+}
+
+function isPiped(): boolean {
+  try {
+    const input = fstatSync(0)
+    return input.isFile() || input.isFIFO() || input.isSocket()
+  } catch {
+    return false
   }
 }
 

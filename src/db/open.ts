@@ -278,7 +278,7 @@ export function openReadOnly(file: string): Database {
   refuseOlder(file)
   return prepared(file, TO_LOOK, (database) => {
     if (numberOf(database, 'application_id') !== APPLICATION_ID) {
-      throw new DatabaseError(`database ${file} is not one of understudy's: name another file with --db`)
+      throw new DatabaseError(`database ${file} is not one of understudy's`, ': name another file with --db')
     }
     versionOf(database, file)
     return database
@@ -301,7 +301,7 @@ export function lockFile(file: string, { what, advice }: { what: string; advice:
   } catch (error) {
     holder?.close()
     if (errorCode(error).startsWith('SQLITE_BUSY')) {
-      throw new DatabaseError(`${what} is in use by another understudy: stop that one, or ${advice}`)
+      throw new DatabaseError(`${what} is in use by another understudy`, `: stop that one, or ${advice}`)
     }
     throw explained(error, file)
   }

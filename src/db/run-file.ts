@@ -29,7 +29,8 @@ export function openRunFile(file: string, { add = false, bytes }: RunFileOptions
     database.close()
     release()
     throw new DatabaseError(
-      `database ${file} is that of a server, which a run would replace: name another file with --db`,
+      `database ${file} is that of a server, which a run would replace`,
+      ': name another file with --db',
     )
   }
   if (!add) database.exec('DELETE FROM trace_rows')

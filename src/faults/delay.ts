@@ -24,6 +24,7 @@ export const delay = defineFault({
   summary: 'The response starts late.',
   points: ['provider', 'gateway', 'workspace', 'tool'],
   options: OPTIONS,
+  needsOneOf: ['for', 'min', 'max', 'mean'],
   example: { for: '2s' },
   async apply(options, next, context) {
     const wait = waitOf(options, context)

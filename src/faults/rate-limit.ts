@@ -18,7 +18,7 @@ export const rateLimit = defineFault({
   summary:
     'Limits requests and tokens per time window. Rate-limit headers count down, and requests over the limit are rejected.',
   options: {
-    requests: z.int().min(0).optional().describe('Requests per window and model.'),
+    requests: z.int().min(0).optional().describe('Requests per window and model; this or `tokens` is required.'),
     tokens: z
       .int()
       .min(0)
@@ -31,6 +31,7 @@ export const rateLimit = defineFault({
       .describe("Format of the retry hint. Default: the provider's format."),
     ...refusalOptions,
   },
+  needsOneOf: UNITS,
   example: { requests: 1 },
   async apply({ requests, tokens, per, retry_after_form: form, ...options }, next, context) {
     const { clock } = context

@@ -167,9 +167,17 @@ export const Rule = z
       context.addIssue({ code: 'custom', path: ['when', 'first'], message: "requires 'every'" })
     if (!fault && when.sets === undefined)
       context.addIssue({ code: 'custom', path: ['fault'], message: "is required, unless the rule has 'when.sets'" })
-    const points = faultKinds.find((kind) => kind.type === fault?.type)?.points
-    const message = `must be one of ${points?.join(', ')} for ${fault?.type}`
-    if (at && points && !points.includes(at)) context.addIssue({ code: 'custom', path: ['at'], message })
+    const kind = faultKinds.find(({ type }) => type === fault?.type)
+    if (!fault || !kind) return
+    const { type, points, needsOneOf = [] } = kind
+    const message = `must be one of ${points.join(', ')} for ${type}`
+    if (at && !points.includes(at)) context.addIssue({ code: 'custom', path: ['at'], message })
+    if (needsOneOf.length > 0 && !needsOneOf.some((name) => name in fault))
+      context.addIssue({
+        code: 'custom',
+        path: ['fault'],
+        message: `must have at least one of ${needsOneOf.join(', ')} for ${type}`,
+      })
   })
 export type Rule = z.infer<typeof Rule>
 

@@ -142,7 +142,7 @@ describe('scenario from traces', () => {
     )
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: "wrote made.yaml: try it with 'understudy exec --scenario made.yaml -- npm test'\n",
+      stdout: 'wrote made.yaml; to try it: understudy exec --scenario made.yaml -- npm test\n',
     })
     const text = readFileSync(join(cwd, 'made.yaml'), 'utf8')
     expect(text).toContain(`# Source: ${file} (traces).`)

@@ -134,7 +134,15 @@ const stalled = (calls: string | number = '1+') => ({
   rules: [{ name: 'bad', match: { stream: true }, when: { calls }, fault: { type: 'stall-stream', after_chunks: 2 } }],
 })
 /** A call that the client ends after a moment. */
-const leaving = (call: (signal: AbortSignal) => Promise<unknown>) => quietly(call(AbortSignal.timeout(100)))
+const leaving = (call: (signal: AbortSignal) => Promise<unknown>, after = 100) =>
+  quietly(call(AbortSignal.timeout(after)))
+/** Leaves equal calls after these times, each right before the next one. */
+const leavingInTurn =
+  (times: readonly number[]) =>
+  async ({ chat }: Client) => {
+    for (const ms of times) await leaving((signal) => chat('hello', {}, {}, signal), ms)
+  }
+const SILENT = { name: 'day', rules: [{ name: 'silence', fault: { type: 'hang' } }] }
 const LIMIT = { status: 429, retry_after: '2s' }
 const quietly = (promise: Promise<unknown>) => promise.catch(() => {})
 const count = (retry: number) => ({ 'x-stainless-retry-count': String(retry) })
@@ -575,8 +583,35 @@ const guilty: Guilty[] = [
     says: /^a request never succeeded: called once \(status 503\)$/,
   },
   {
+    name: 'repeats a rate-limited call at once on new connections, so that the calls may be separate requests',
+    scenario: refuse(LIMIT, '1-2'),
+    act: ({ overPool, noPauses }) => noPauses().then(() => overPool(3, 3)),
+    finds: ['gave-up error'],
+    says: /^2 requests never succeeded, or were repeated before Retry-After had passed: called once each \(status 429\)$/,
+  },
+  {
+    name: 'retries a rate-limited call once too early and then in time, as two requests could, of which one fails',
+    scenario: refuse({ status: 429, retry_after: '1s' }, '1-4'),
+    async act({ chat, wait }) {
+      for (const pause of [300, 1500, 1500, 1500, 0]) {
+        await chat()
+        await wait(pause)
+      }
+    },
+    finds: ['gave-up warning'],
+    says: /^at least one request never succeeded, or was repeated before Retry-After had passed: 4 equivalent calls failed \(last: status 429\)$/,
+  },
+  {
+    name: 'has a timeout, and closes each connection only after the pause before its next try, as urllib3 does',
+    scenario: SILENT,
+    act: leavingInTurn([300, 600, 900, 300]),
+    query: '?wait=5s',
+    finds: ['gave-up warning'],
+    says: /^at least one request never succeeded: 4 equivalent calls failed; the client disconnected each time, after at most \d+ ms$/,
+  },
+  {
     name: 'gives up when the timeout that it declares has passed',
-    scenario: { name: 'day', rules: [{ name: 'silence', fault: { type: 'hang' } }] },
+    scenario: SILENT,
     async act({ chat, underWay }) {
       const timeout = new AbortController()
       const call = quietly(chat('hello', {}, { 'x-stainless-timeout': '0.1' }, timeout.signal))
@@ -1152,6 +1187,12 @@ const innocent: Row[] = [
       await wait(1000)
       await chat()
     },
+  },
+  {
+    name: 'is stopped by its user three times, each time later',
+    scenario: SILENT,
+    act: leavingInTurn([100, 400, 700]),
+    query: '?wait=5s',
   },
   {
     name: 'is stopped by its user long before the timeout that it declares',

@@ -46,6 +46,12 @@ describe('exec run', () => {
     expect(runs.every((one) => existsSync(one.db ?? ''))).toBe(true)
   })
 
+  test('gets the same input for each scenario and seed', async () => {
+    const command = ['exec', '--seed', '1', '--seed', '2', '--json', '--', 'cat']
+    const { stdout } = await run(command, { cwd: folder.path, input: 'a question\n' })
+    expect(stdout.split('\n').filter((line) => line === 'a question').length).toBe(2)
+  })
+
   test('is not saved over the database of a server', async () => {
     const server = await serveHere(['--db', inFolder('server.db')], {})
     await fetch(`${server.url}/v2/contacts`, { headers: { authorization: 'Bearer any' } })

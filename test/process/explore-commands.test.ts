@@ -1,9 +1,10 @@
 // explore with commands that detach, ignore signals or cannot end: they are processes, whose starts take their time.
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { openRunFile } from '../../src/db/run-file.ts'
 import { runCommand } from '../support/cli.ts'
-import { EXECUTABLE, emptyFolder, environment } from '../support/server.ts'
+import { EXECUTABLE, emptyFolder, environment, run } from '../support/server.ts'
 
 setDefaultTimeout(60_000)
 const folder = emptyFolder()
@@ -69,6 +70,29 @@ test('explore: says what to do if only a process that the command leaves behind 
     3,
     true,
     [expect.stringContaining('left processes running: explore a command that waits for them')],
+  ])
+})
+
+test('explore: gives each run the same input', async () => {
+  const command = program('reads', 'for (const line of (await Bun.stdin.text()).trim().split("\\n")) await ask(line)')
+  const args = ['explore', '--out', 'input', '--failure-mode', 'server-error-once', '--json']
+  const { code, stdout } = await run([...args, ...command], { cwd, input: 'one\ntwo\n' })
+  const { cases } = JSON.parse(stdout)
+  expect([code, cases.map(({ result }: { result: string }) => result)]).toEqual([0, ['tolerated', 'tolerated']])
+})
+
+test('explore: leaves the state of another exploration in the same folder alone', async () => {
+  const out = join(cwd, 'shared')
+  mkdirSync(out)
+  const other = openRunFile(join(out, 'runs.db'))
+  const state = join(out, 'state.jsonl')
+  writeFileSync(state, 'results of the other one')
+  const second = await runCommand(['explore', '--out', 'shared', '--', 'true'], { cwd })
+  other.close()
+  expect([second.code, second.stderr, readFileSync(state, 'utf8')]).toEqual([
+    1,
+    'understudy: database shared/runs.db is in use by another understudy: name another folder with --out\n',
+    'results of the other one',
   ])
 })
 

@@ -54,6 +54,7 @@ export function testIo(
       endWith() {},
     },
     onInputEnd() {},
+    pipedInput: () => undefined,
     // That of the process is the memory of all test files, and collecting their garbage takes a second.
     memory: () => 0,
     get printed() {

@@ -34,8 +34,13 @@ export const environment = (more: Record<string, string> = {}): Record<string, s
 })
 
 /** Runs the executable to its end. */
-export async function run(args: readonly string[], { cwd = tmpdir(), env = {} } = {}): Promise<Finished> {
-  const child = Bun.spawn([EXECUTABLE, ...args], { cwd, env: environment(env), stdout: 'pipe', stderr: 'pipe' })
+export async function run(
+  args: readonly string[],
+  { cwd = tmpdir(), env = {}, input }: { cwd?: string; env?: Record<string, string>; input?: string } = {},
+): Promise<Finished> {
+  const stdin = input === undefined ? 'ignore' : Buffer.from(input)
+  const io = { stdin, stdout: 'pipe', stderr: 'pipe' } as const
+  const child = Bun.spawn([EXECUTABLE, ...args], { cwd, env: environment(env), ...io })
   const [stdout, stderr, code] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),

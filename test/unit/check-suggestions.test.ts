@@ -114,6 +114,17 @@ const refused: Row[] = [
     fixture('{ content: x }', "body: { 'messages[-1].content': hi }"),
     'must be a path such as metadata.tier',
   ],
+  ...[
+    ['rate-limit', 'per: 1m', 'requests, tokens'],
+    ['delay', 'distribution: normal', 'for, min, max, mean'],
+  ].map(
+    ([type, options, needed]): Row => [
+      `a ${type} that does nothing`,
+      'scenario',
+      rule(`fault: { type: ${type}, ${options} }`),
+      `4:5: rules[0].fault must have at least one of ${needed} for ${type}`,
+    ],
+  ),
   [
     'an unknown fault',
     'scenario',

@@ -184,6 +184,9 @@ test('report: says where to find the calls when there are any', () => {
   expect(plainLines(runLines({ ...found, db: 'run.db' })).at(-1)).toBe(
     '  saved         understudy trace list --db run.db',
   )
+  expect(plainLines(runLines({ ...found, db: 'my runs/run.db' })).at(-1)).toBe(
+    "  saved         understudy trace list --db 'my runs/run.db'",
+  )
   expect(plainLines(runLines(runOf())).join('\n')).not.toContain('  saved ')
 })
 

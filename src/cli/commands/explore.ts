@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { Command } from 'commander'
 import { type Config, ConfigError, type Environment } from '../../config.ts'
 import { caseName, FAILURE_MODES, type FailureModeName } from '../../contract/core/exploration.ts'
-import { openRunFile } from '../../db/run-file.ts'
+import { DatabaseError } from '../../db/open.ts'
+import { openRunFile, type RunFile } from '../../db/run-file.ts'
 import { MAX_TIMEOUT_MS } from '../../exploration/baseline.ts'
 import {
   coverageOf,
@@ -31,7 +32,7 @@ import { writeOutputFile } from '../print/output-file.ts'
 import { exploreProgress } from '../print/progress.ts'
 import { fittedReport } from '../print/report.ts'
 import { addCoverage, readCoverage } from '../run/coverage-file.ts'
-import { keptState } from '../run/explore-state.ts'
+import { keptState, makeExploreFolder } from '../run/explore-state.ts'
 import { announceAddresses } from '../run/listen.ts'
 import { leftVariables, type NotEmulatedByPath, notEmulatedReasons } from '../run/not-emulated.ts'
 import { commandProgram, observer, routeRunner } from '../run/observe.ts'
@@ -135,8 +136,11 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   const leaveEnv = leftVariables(options.leaveEnv ?? [])
   const notEmulated: NotEmulatedByPath = new Map()
   const warn = (message: string) => log.line('warn', message)
-  const state = keptState(out, { command, seed: config.seed }, { resume, warn })
-  const file = openRunFile(`${out}/${RUNS}`, { add: resume, bytes: config.keep_trace_bytes })
+  const { file, state } = openFolder(
+    out,
+    { command, seed: config.seed },
+    { resume, warn, bytes: config.keep_trace_bytes },
+  )
   const progress = exploreProgress(io)
   const player = config.forwarding.upstreams.length > 0 ? undefined : routeRunner(io, config)
   const began = realClock.now()
@@ -214,6 +218,36 @@ function configOf({ seed, ...flags }: Options, env: Environment): Config {
     telemetry: undefined,
     addresses: config.forwarding.addresses,
     ...(seed !== undefined && { seed: seedOf(seed) }),
+  }
+}
+
+/**
+ * Opens what an exploration writes. The database comes first: another exploration that writes into the folder has a lock on it,
+ * and its state is left alone.
+ * @throws DatabaseError if another one does
+ * @throws ConfigError if the folder or its state cannot be used
+ */
+function openFolder(
+  out: string,
+  about: { command: readonly string[]; seed: number },
+  { resume, warn, bytes }: { resume: boolean; warn(message: string): void; bytes: number },
+) {
+  makeExploreFolder(out)
+  const file = openCalls(`${out}/${RUNS}`, { add: resume, bytes })
+  try {
+    return { file, state: keptState(out, about, { resume, warn }) }
+  } catch (error) {
+    file.close()
+    throw error
+  }
+}
+
+function openCalls(path: string, options: { add: boolean; bytes: number }): RunFile {
+  try {
+    return openRunFile(path, options)
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error
+    throw new DatabaseError(error.problem, ': name another folder with --out')
   }
 }
 

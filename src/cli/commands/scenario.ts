@@ -8,6 +8,7 @@ import type { Evidence } from '../../evidence/evidence.ts'
 import { cassetteEvidence, EVIDENCE_FORMATS, readEvidence } from '../../evidence/readers.ts'
 import { rulesOf } from '../../evidence/rules.ts'
 import { attemptsScenario, incidentScenario, type ScenarioOrigin } from '../../evidence/scenario-text.ts'
+import { shellLine } from '../../lib/shell-line.ts'
 import { counted } from '../../lib/units.ts'
 import { MAX_RULES } from '../../scenarios/limits.ts'
 import { isIncident, loadShipped, parseScenario, shippedScenarios, unknownScenario } from '../../scenarios/load.ts'
@@ -76,7 +77,9 @@ async function from(io: CommandIo, file: string, options: FromOptions): Promise<
   if (out === undefined) io.stdout.text(text.replace(/\n$/, ''))
   else {
     writeOutputFile(out, text)
-    io.stdout.line(`wrote ${out}: try it with 'understudy exec --scenario ${out} -- npm test'`)
+    io.stdout.line(
+      `wrote ${out}; to try it: ${shellLine(['understudy', 'exec', '--scenario', out, '--', 'npm', 'test'])}`,
+    )
   }
 }
 

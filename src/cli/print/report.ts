@@ -5,6 +5,7 @@ import { EMULATED_APIS } from '../../compat/not-emulated.ts'
 import type { Finding } from '../../contract/core/finding.ts'
 import type { RuleReport } from '../../contract/core/rule-report.ts'
 import type { ExpectationReport, TaskCounts, Verification } from '../../contract/core/verification.ts'
+import { shellLine } from '../../lib/shell-line.ts'
 import { counted } from '../../lib/units.ts'
 import { sumOf } from '../../lib/values.ts'
 import { notSentTexts } from '../../verdict/inconclusive.ts'
@@ -83,7 +84,7 @@ const isOpen = ({ accepted }: Finding) => !accepted
 
 /** How to inspect the calls. */
 function savedLines({ db, sessions }: SuiteRun): string[] {
-  if (db !== null) return [line('saved', `understudy trace list --db ${db}`)]
+  if (db !== null) return [line('saved', shellLine(['understudy', 'trace', 'list', '--db', db]))]
   if (!sessions.some(({ findings }) => findings.some(({ traces }) => traces.length > 0))) return []
   return [line('saved', 'no calls; re-run with --db FILE, then: understudy trace show ID --db FILE')]
 }

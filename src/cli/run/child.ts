@@ -4,6 +4,7 @@ import { ConfigError } from '../../config.ts'
 import { realClock } from '../../lib/clock.ts'
 import { processSystem } from '../../lib/processes.ts'
 import type { CommandIo } from '../io.ts'
+import type { ChildInput } from './child-input.ts'
 import type { StopCause } from './stop-signals.ts'
 
 const system = processSystem()
@@ -36,6 +37,8 @@ interface ChildOptions {
   grace?: number | undefined
   /** The target of its output, default ours; a number is an open file. */
   output?: 'inherit' | 'ignore' | number | undefined
+  /** Its input, default ours. */
+  input?: ChildInput | undefined
 }
 
 /** Runs a command to its end. */
@@ -137,12 +140,12 @@ function startGuard(): Guard | undefined {
 
 /** Starts a command and passes its group to the guard, which ends if the command cannot be started. */
 function startGuarded(command: readonly string[], options: ChildOptions, guard: Guard | undefined): Bun.Subprocess {
-  const { env, cwd, output = 'inherit' } = options
+  const { env, cwd, output = 'inherit', input = 'inherit' } = options
   try {
     const child = Bun.spawn([...command], {
       env,
       ...(cwd !== undefined && { cwd }),
-      stdin: 'inherit',
+      stdin: input,
       stdout: output,
       stderr: output,
       // A group of its own: a signal then reaches all of it, once.

@@ -29,7 +29,7 @@ export function keptState(
   about: StateHead,
   { resume, warn }: { resume: boolean; warn(message: string): void },
 ) {
-  makeFolder(folder)
+  makeExploreFolder(folder)
   const path = join(folder, STATE_FILE)
   const before = resume ? resumedCases(path, about) : new Map<string, TriedCase>()
   if (!resume) writeOutputFile(path, lineOf({ version: STATE_VERSION, ...about }))
@@ -53,7 +53,11 @@ export function keptState(
 
 const lineOf = (value: unknown): string => `${JSON.stringify(value)}\n`
 
-function makeFolder(folder: string): void {
+/**
+ * Creates the folder of an exploration, unless it exists.
+ * @throws ConfigError if that fails
+ */
+export function makeExploreFolder(folder: string): void {
   try {
     makePrivateFolder(folder)
   } catch (error) {

@@ -18,6 +18,7 @@ import { secretsHider } from '../../lib/secrets.ts'
 import { fixedSource } from '../../scenarios/load.ts'
 import type { CommandIo } from '../io.ts'
 import { type RunChild, runChild } from './child.ts'
+import { repeatedInput } from './child-input.ts'
 import { collectAfter } from './idle-collection.ts'
 import { inProcess, makeCall, postJson } from './in-process.ts'
 import { endLeftProcesses } from './left-processes.ts'
@@ -161,6 +162,7 @@ export function commandProgram(
   { run = runChild, leaveEnv = [], notEmulated = new Map() }: ProgramOptions = {},
 ): RunProgram {
   const hidden = secretsHider(io.env, [...config.token, ...Object.keys(config.tokens)])
+  const input = repeatedInput(io)
   let runs = 0
   return async (understudy, { limits, wait, cancels }) => {
     const activity = runActivity(realClock.passed)
@@ -178,7 +180,14 @@ export function commandProgram(
       if (hang) expires.abort()
     })
     try {
-      const options = { env, expires: expires.signal, cancels, grace: GRACE_MS, output: scratch.descriptor }
+      const options = {
+        env,
+        expires: expires.signal,
+        cancels,
+        grace: GRACE_MS,
+        output: scratch.descriptor,
+        input: input(),
+      }
       const end = await run(io, command, options).finally(stopChecks)
       const tookMs = realClock.now() - began
       const { longestPauseMs } = activity

@@ -25,6 +25,7 @@ import type { CommandIo } from '../io.ts'
 import { cassetteProblems } from '../print/cassette-lines.ts'
 import { withRequestLog } from '../print/request-log.ts'
 import { type ChildEnd, type RunChild, runChild } from './child.ts'
+import { type ChildInput, repeatedInput } from './child-input.ts'
 import { MIN_PAUSE_MS, withClientTime } from './client-time.ts'
 import { FLUSH_MS, listen, serverUrl } from './listen.ts'
 import { leadHere, type NotEmulatedByPath, notEmulatedReasons, withNotEmulated } from './not-emulated.ts'
@@ -67,9 +68,10 @@ export async function runSuite(command: readonly string[], options: SuiteOptions
     (seeds.length > 0 ? seeds : [undefined]).map((seed) => roundOf(scenario, seed)),
   )
   const files = rounds.map(({ label }) => db && (rounds.length === 1 ? db : besideOf(db, label)))
+  const input = rounds.length === 1 ? undefined : repeatedInput(options.io)
   const runs: SuiteRun[] = []
   for (const [index, round] of rounds.entries()) {
-    const run = await runOnce(command, { ...options, db: files[index] }, round)
+    const run = await runOnce(command, { ...options, db: files[index], input: input?.() }, round)
     runs.push(run)
     if (run.stopped) break
   }
@@ -96,8 +98,12 @@ function besideOf(file: string, label: string): string {
   return join(dir, `${name}.${label}${ext}`)
 }
 
-async function runOnce(command: readonly string[], options: SuiteOptions, round: Round): Promise<SuiteRun> {
-  const { io, config, timeout, db, cwd, output, leaveEnv, report: collected } = options
+async function runOnce(
+  command: readonly string[],
+  options: SuiteOptions & { input: ChildInput | undefined },
+  round: Round,
+): Promise<SuiteRun> {
+  const { io, config, timeout, db, cwd, output, input, leaveEnv, report: collected } = options
   const file = db === undefined ? undefined : openRunFile(db)
   const { scenario, seed } = round
   const own = scenario && fixedSource(seed === undefined ? scenario : { ...scenario, seed })
@@ -120,7 +126,7 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
   const began = realClock.now()
   const env = { ...variables, UNDERSTUDY_CLOCK_URL: `${url}${CLOCK_PATH}` }
   try {
-    const end = await (options.runChild ?? runChild)(io, command, { env, cwd, timeout, output })
+    const end = await (options.runChild ?? runChild)(io, command, { env, cwd, timeout, output, input })
     const took_ms = realClock.now() - began
     const interrupted = end.stopped !== undefined || end.timedOut
     const ended = interrupted ? 'stopped' : end.code === 0 ? 'unknown' : 'badly'

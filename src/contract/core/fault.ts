@@ -75,6 +75,8 @@ export interface FaultKind<Options = never> {
   readonly inAnswer?: true
   /** The fields beside `type`. */
   readonly options: z.ZodObject & z.ZodType<Options>
+  /** Options of which it needs at least one to do anything. */
+  readonly needsOneOf?: readonly string[]
   /** Options that show it well, for schemas, docs and the tests of all types. */
   readonly example: z.input<z.ZodObject> & Record<string, unknown>
   /**

@@ -7,7 +7,9 @@ import {
   attemptsOf,
   brokeOff,
   type ClientCall,
+  canReplace,
   endsAtTimeout,
+  honorsWait,
   isAfter,
   isFallback,
   lengthOfCall,
@@ -34,8 +36,12 @@ export const gaveUp: FindingDefinition = {
 
 type Chain = readonly ClientCall[]
 
-const failedIn = (behavior: Behavior): FindingDraft[] =>
-  groupBy(unanswered(behavior), (chain) => `${mayBeSettled(chain, behavior)} ${keyOf(chain.at(-1))}`).map((chains) => {
+function failedIn(behavior: Behavior): FindingDraft[] {
+  const failed = unanswered(behavior)
+  const repeated = repeatedEarly(failed, behavior)
+  const isRepeated = (chain: Chain) => chain.slice(-1).some(({ question }) => repeated.has(question.id))
+  const keyOfChain = (chain: Chain) => `${mayBeSettled(chain, behavior)} ${isRepeated(chain)} ${keyOf(chain.at(-1))}`
+  return groupBy(failed, keyOfChain).map((chains) => {
     const lasts = chains.flatMap((chain) => chain.slice(-1))
     const [last] = lasts
     // A stopped client may have been about to retry. Equal truncated streams may be separate requests of a client that reports
@@ -50,8 +56,49 @@ const failedIn = (behavior: Behavior): FindingDraft[] =>
     const attempts = Math.max(...chains.map(attemptsOf))
     const byGateway = attempts > tries ? `, after ${attempts} attempts at providers` : ''
     const end = ` (${tries > 1 ? 'last: ' : ''}${last ? endOf(last) : ''}${byGateway})`
-    return draft(chains, behavior, { severity: isMild ? 'warning' : 'error', end })
+    const early = chains.some(isRepeated)
+    return draft(chains, behavior, { severity: isMild ? 'warning' : 'error', end, early })
   })
+}
+
+/** Number of failed requests to consider for one call. */
+const MAX_LOOKED = 100
+
+/**
+ * The questions of failed requests that later calls may all have repeated before `Retry-After` had passed, in the end with success.
+ * Nothing shows whether these calls are requests of their own.
+ */
+function repeatedEarly(failed: readonly Chain[], { pairing: { chains, declared }, accepted }: Behavior): Set<string> {
+  if (accepted.has('gave-up')) return new Set()
+  const isFailed = new Set(failed.flatMap((chain) => chain.slice(-1)))
+  const lastOf = new Map(chains.flatMap((chain) => chain.map((call) => [call, chain.at(-1) ?? call])))
+  const next = new Map<ClientCall, ClientCall>()
+  for (const group of groupBy(chains.flat(), ({ question }) => question.template)) {
+    const waiting: ClientCall[] = []
+    for (const call of group.toSorted((one, other) => one.number - other.number)) {
+      // One that honors the wait may repeat it, too, if the call with which it is paired was repeated early.
+      const mayRepeat = (last: ClientCall) =>
+        last.wait !== null &&
+        isAfter(call, last) &&
+        canReplace(last, call) &&
+        (!honorsWait(last, call) || isBackoff(pauseBetween(last, call)))
+      const last = declared.has(call) ? undefined : waiting.slice(-MAX_LOOKED).findLast(mayRepeat)
+      if (last) {
+        next.set(last, lastOf.get(call) ?? call)
+        waiting.splice(waiting.indexOf(last), 1)
+      }
+      if (isFailed.has(call)) waiting.push(call)
+    }
+  }
+  const lost = new Set<ClientCall>()
+  // A call comes after all that it may repeat.
+  for (const last of [...isFailed].toSorted((one, other) => other.number - one.number)) {
+    const again = next.get(last)
+    if (!again || lost.has(again)) lost.add(last)
+  }
+  const questionsOf = (calls: Iterable<ClientCall>) => new Set([...calls].map(({ question }) => question.id))
+  return questionsOf(isFailed).difference(questionsOf(lost))
+}
 
 /** The longest wait, in ms, that every client should accept. The SDKs of OpenAI and Anthropic accept no longer one. */
 const MAX_WAIT_MS = 60_000
@@ -128,7 +175,7 @@ const canceledIn = (behavior: Behavior): FindingDraft[] =>
 function draft(
   chains: readonly Chain[],
   { pairing, accepted }: Behavior,
-  { severity, end }: { severity: FindingDraft['severity']; end: string },
+  { severity, end, early = false }: { severity: FindingDraft['severity']; end: string; early?: boolean },
 ): FindingDraft {
   const mayGiveUp = accepted.has('gave-up')
   const questions = new Set(chains.map(([first]) => first?.question.id))
@@ -144,9 +191,11 @@ function draft(
     equalChains.every(([, ...more]) => more.every((call) => pairing.declared.has(call))) &&
     ((failed === chains.flat().length && !(mayGiveUp && requests > questions.size)) ||
       equal.every(({ mark: { retry, key } }) => retry !== null || key !== null))
+  const many = requests > 1
+  const what = `never succeeded${early ? `, or ${many ? 'were' : 'was'} repeated before Retry-After had passed` : ''}`
   const message = isSure
-    ? `${requests === 1 ? 'a request' : `${requests} requests`} never succeeded: called ${rangeOf(tries)}${requests === 1 ? '' : ' each'}${end}`
-    : `${equal.length > MAX_TO_REARRANGE ? 'about' : 'at least'} ${requests === 1 ? 'one request' : `${requests} requests`} never succeeded: ${failedCalls}${end}`
+    ? `${many ? `${requests} requests` : 'a request'} ${what}: called ${rangeOf(tries)}${many ? ' each' : ''}${end}`
+    : `${equal.length > MAX_TO_REARRANGE ? 'about' : 'at least'} ${many ? `${requests} requests` : 'one request'} ${what}: ${failedCalls}${end}`
   // If giving up is accepted, the pairing does not minimize the number of such requests.
   if (!isSure && mayGiveUp) {
     const text = `some requests never succeeded: ${failedCalls}${end}`
@@ -217,7 +266,7 @@ function timedOutRequests({
     const isDeclared = more.every((call) => declaring.has(call))
     const isRepeated =
       canceled.length >= (isDeclared ? MIN_DECLARED_CALLS : MIN_EQUAL_CALLS) &&
-      (isDeclared ? endsTimed(canceled) : stepsOf(canceled).every(([one, next]) => areAlike(one, next)))
+      (isDeclared ? endsTimed(canceled) : areTimed(canceled))
     const isSettled = settled.certain.has(first) || settled.possible.has(first)
     if (!isRepeated && !(more.length === 0 && endsAtTimeout(first) && !isSettled)) return []
     const isAnswered = answered.get(first.question.id)?.some(({ until }) => until >= first.number)
@@ -231,11 +280,29 @@ function endsTimed(canceled: readonly ClientCall[]): boolean {
   return last !== undefined && last >= SHARE * Math.min(...earlier) - JITTER_MS
 }
 
-/** Whether two calls that were left took equally long. */
-function areAlike(one: ClientCall, next: ClientCall): boolean {
-  const [shorter = 0, longer = 0] = [lengthOfCall(one), lengthOfCall(next)].toSorted((first, other) => first - other)
-  return shorter >= SHARE * longer - JITTER_MS
+/**
+ * Whether calls that were left took as long as one timer. urllib3 closes a connection only after the pause before its next
+ * try: between the first and the last call, which have none, each is longer by a growing pause.
+ */
+function areTimed(canceled: readonly ClientCall[]): boolean {
+  const steps = stepsOf(canceled)
+  if (steps.every(([one, next]) => areAlike(one, next))) return true
+  const [first, last] = [canceled[0], canceled.at(-1)]
+  return (
+    first !== undefined &&
+    last !== undefined &&
+    areAlike(first, last) &&
+    steps.every(([one, next]) => pauseBetween(one, next) <= JITTER_MS) &&
+    stepsOf(canceled.slice(0, -1)).every(([one, next]) => isAsLong(next, one))
+  )
 }
+
+/** Whether two calls that were left took equally long. */
+const areAlike = (one: ClientCall, next: ClientCall): boolean => isAsLong(one, next) && isAsLong(next, one)
+
+/** Whether a call that was left took as long as another, or longer. */
+const isAsLong = (call: ClientCall, than: ClientCall): boolean =>
+  lengthOfCall(call) >= SHARE * lengthOfCall(than) - JITTER_MS
 
 /** Findings about tasks whose final status the client did not read, one per status. */
 function unreadIn({ unread, calls, end }: Behavior): FindingDraft[] {
