@@ -176,8 +176,8 @@ const verdict: Mutant[] = [
   {
     mistake: 'a request that was never repeated is a warning alone',
     file: 'verdict/kinds/gave-up.ts',
-    find: "severity: isMild ? 'warning' : 'error', end })",
-    replace: "severity: 'warning', end })",
+    find: "severity: isMild ? 'warning' : 'error', end, early })",
+    replace: "severity: 'warning', end, early })",
     tests: ['verdict-findings', 'verdict-clients'],
   },
   {
