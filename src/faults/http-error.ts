@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
 import type { Reply } from '../contract/core/reply.ts'
+import { TypedResponseHeaders } from '../contract/core/response-headers.ts'
 import { lowerCaseNames } from '../lib/header-text.ts'
 import { RETRY_FORMS, retryHeaders } from '../providers/quota-headers.ts'
 import { defineFault } from './define.ts'
@@ -19,6 +20,7 @@ export const httpError = defineFault({
     retry_after: Duration.optional().describe('Value of `Retry-After`.'),
     retry_after_form: z.enum(RETRY_FORMS).default('seconds').describe('Format of `Retry-After`.'),
     ...refusalOptions,
+    headers: TypedResponseHeaders.optional().describe('Additional headers. `content-type` is that of the body.'),
     body: z
       .union([z.string(), z.record(z.string(), z.unknown())])
       .optional()

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { envelope } from '../contract/core/error.ts'
 import type { FaultContext, FaultKind } from '../contract/core/fault.ts'
 import { jsonReply, type Reply } from '../contract/core/reply.ts'
+import { ResponseHeaders } from '../contract/core/response-headers.ts'
 import { lowerCaseNames } from '../lib/header-text.ts'
 import type { ErrorShape, ProviderRefusal } from '../providers/error-messages.ts'
 import { providerNamed } from '../providers/index.ts'
@@ -12,7 +13,7 @@ import { defineFault } from './define.ts'
 /** Options of all faults that reply with an error. */
 export const refusalOptions = {
   message: z.string().optional().describe('Replaces the default message.'),
-  headers: z.record(z.string(), z.string()).optional().describe('Additional headers.'),
+  headers: ResponseHeaders.optional().describe('Additional headers.'),
   shape: z
     .enum(['provider', 'gateway'])
     .optional()

@@ -186,6 +186,18 @@ const refused: Row[] = [
     '4:34: rules[0].fault.for must be longer than 0, such as 10s, got "0s"\n',
   ],
   [
+    'a header that no fault can set',
+    'scenario',
+    rule('fault: { type: http-error, status: 503, headers: { content-length: 5 } }'),
+    'rules[0].fault.headers.content-length has a key that must be the name of a header that does not frame the body\n',
+  ],
+  [
+    'a header that no client can read',
+    'scenario',
+    rule('fault: { type: http-error, status: 503, headers: { x-name: Zoë } }'),
+    'rules[0].fault.headers.x-name must be visible ASCII of at most 1,000 characters, got "Zoë"\n',
+  ],
+  [
     'a need of no time',
     'scenario',
     rule(fault, 'needs: { elapsed: 0ms }\n'),

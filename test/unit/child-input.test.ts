@@ -35,7 +35,11 @@ test('repeated input: gives later runs what the first one has not read', async (
 
 test('repeated input: gives runs at the same time the same', async () => {
   const input = piped(parts)
-  expect(await Promise.all([text(input()), text(input()), text(input())])).toEqual(['one two three', 'one two three', 'one two three'])
+  expect(await Promise.all([text(input()), text(input()), text(input())])).toEqual([
+    'one two three',
+    'one two three',
+    'one two three',
+  ])
 })
 
 test('repeated input: leaves a terminal to the command', () => {

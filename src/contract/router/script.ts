@@ -1,6 +1,7 @@
 // Fixture replies of operations that respond with text.
 import { z } from 'zod'
 import { Duration } from '../core/duration.ts'
+import { ResponseHeaders } from '../core/response-headers.ts'
 import { rules } from '../core/rules.ts'
 
 /** Why a choice ended. */
@@ -17,7 +18,6 @@ export const Timing = z.strictObject({
 })
 export type Timing = z.infer<typeof Timing>
 
-const HEADER_NAME = /^(?!content-|transfer-encoding$|connection$)[\w-]+$/i
 /** An error reply of a fixture, for any operation. */
 export const ErrorScript = z.strictObject({
   error: z
@@ -27,13 +27,7 @@ export const ErrorScript = z.strictObject({
       code: z.string().min(1).optional().describe('Default: the error type.'),
       message: z.string().min(1).optional().describe('Default: the message of the status.'),
       param: z.string().optional().describe('Path of the field that the error names.'),
-      headers: z
-        .record(
-          z.string().regex(HEADER_NAME, { error: 'must be the name of a header that does not frame the body' }),
-          z.union([z.string(), z.number()]).transform(rules.text),
-        )
-        .default({})
-        .describe('Such as `retry-after: 7`.'),
+      headers: ResponseHeaders.default({}).describe('Such as `retry-after: 7`.'),
     })
     .describe('The error response.'),
   timing: Timing.optional().describe('How fast the reply comes.'),
