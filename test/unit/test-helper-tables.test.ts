@@ -11,8 +11,9 @@ test('test.each of the test helper: passes on a table that is a tagged template'
     },
   }
   const each = withUnderstudy({ test: runner, afterEach: () => {}, current: () => ({}) }).each
-  each`a | b
+  each`
+    a | b
     ${1} | ${2}`('adds $a and $b', ({ a, b }: { a: number; b: number }) => a + b)
   each([[1, 2]] as const)('adds %i and %i', (a, b) => a + b)
-  expect(tables).toEqual([[['a | b\n    ', ' | ', ''], 1, 2], [[[1, 2]]]])
+  expect(tables).toEqual([[['\n    a | b\n    ', ' | ', ''], 1, 2], [[[1, 2]]]])
 })
