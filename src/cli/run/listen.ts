@@ -1,4 +1,5 @@
 // Listens for calls, for serve and exec.
+import { lookup } from 'node:dns/promises'
 import { addressLine } from '../../config/addresses.ts'
 import { type Config, ConfigError } from '../../config.ts'
 import type { Connection, ConnectionFinder } from '../../contract/core/connection.ts'
@@ -86,9 +87,17 @@ export async function listen(config: Config, { app, sessions }: Understudy): Pro
   } catch (error) {
     sessions.close()
     const { code, message } = error as { code?: string; message: string }
-    throw new ListenError(`cannot listen on ${host}:${config.port}: ${REASONS[code ?? ''] ?? message}`)
+    const reason = (await isKnownHost(host)) ? (REASONS[code ?? ''] ?? message) : NO_ADDRESS
+    throw new ListenError(`cannot listen on ${host}:${config.port}: ${reason}`)
   }
 }
+
+/** Whether a host has an address. The runtime fails for one without with the code of an earlier error, such as EADDRINUSE. */
+const isKnownHost = (host: string): Promise<boolean> =>
+  lookup(host.replace(/^\[|\]$/g, '')).then(
+    () => true,
+    () => false,
+  )
 
 /** The connection of a request in progress. There is one for every request, so it is a class without closures. */
 class RequestConnection implements ConnectionFinder {
