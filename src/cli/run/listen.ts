@@ -1,14 +1,16 @@
 // Listens for calls, for serve and exec.
-import { lookup } from 'node:dns/promises'
 import { addressLine } from '../../config/addresses.ts'
 import { type Config, ConfigError } from '../../config.ts'
 import type { Connection, ConnectionFinder } from '../../contract/core/connection.ts'
 import type { Understudy } from '../../deps.ts'
 import { bareSocket } from '../../lib/bare-socket.ts'
 import { isLoopback } from '../../lib/hosts.ts'
+import { lazy } from '../../lib/lazy.ts'
 import { ListenError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { jsonLine } from '../print/log.ts'
+
+const dns = lazy<typeof import('node:dns/promises')>(() => require('node:dns/promises'))
 
 /** Time limit for sending the last traces to the collector, in ms. */
 export const FLUSH_MS = 3_000
@@ -94,10 +96,12 @@ export async function listen(config: Config, { app, sessions }: Understudy): Pro
 
 /** Whether a host has an address. The runtime fails for one without with the code of an earlier error, such as EADDRINUSE. */
 const isKnownHost = (host: string): Promise<boolean> =>
-  lookup(host.replace(/^\[|\]$/g, '')).then(
-    () => true,
-    () => false,
-  )
+  dns()
+    .lookup(host.replace(/^\[|\]$/g, ''))
+    .then(
+      () => true,
+      () => false,
+    )
 
 /** The connection of a request in progress. There is one for every request, so it is a class without closures. */
 class RequestConnection implements ConnectionFinder {
