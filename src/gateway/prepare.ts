@@ -159,11 +159,13 @@ const isInterpreted = ({ operation, assumed, wire }: Call): boolean =>
 
 /** The facts that rules of a scenario match. */
 const factsOf = (
-  { headers, inner, text: body }: Call,
+  { headers, inner, text: body, url }: Call,
   { settings, point }: TraceRecorder,
   { scenario, text }: Pick<CallContext, 'scenario'> & { text: string },
 ): CallContext['facts'] => ({
   headers,
+  // An internal call has the path of its operation: the URL is that of the call that caused it.
+  ...(scenario && !inner && { path: new URL(url).pathname }),
   key: inner?.key ?? scenario?.keyOf(body) ?? '',
   text,
   identity: settings?.identity?.id,

@@ -69,7 +69,7 @@ export interface CallContext {
   scenario: ActiveScenario | undefined
   /** What happens to a conversation that its provider would reject. */
   history: HistoryMode
-  facts: Pick<FaultFacts, 'headers' | 'key' | 'text' | 'identity' | 'thread' | 'inner' | 'agent' | 'point'>
+  facts: Pick<FaultFacts, 'headers' | 'path' | 'key' | 'text' | 'identity' | 'thread' | 'inner' | 'agent' | 'point'>
 }
 
 /** How a call ended for its maker. */

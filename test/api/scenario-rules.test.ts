@@ -16,6 +16,13 @@ type Row = [name: string, match: object, hit: Call, missed: Call]
 const rows: Row[] = [
   ['operation', { operation: 'chat.*' }, {}, { path: '/v2/router/completions', body: { prompt: 'a' } }],
   ['path', { path: '*/chat/*' }, {}, { path: '/v2/router/completions', body: { prompt: 'a' } }],
+  ['path of the router', { path: '/v2/router/*' }, {}, { path: '/v1/completions', body: { prompt: 'a' } }],
+  [
+    'path of a compatible API',
+    { path: '/v1/*' },
+    { path: '/v1/completions', body: { prompt: 'a' } },
+    { path: '/v2/router/completions', body: { prompt: 'a' } },
+  ],
   ['provider', { provider: 'openai' }, {}, { body: { model: 'mistral/mistral-large' } }],
   ['providers by a pattern', { provider: 'open*' }, {}, { body: { model: 'mistral/mistral-large' } }],
   [

@@ -78,11 +78,23 @@ describe.each(['server', 'file'])('trace command on a %s', (from) => {
       [3, 2],
     ],
     [['--since', '2999-01-01T00:00:00Z'], []],
+    [['--since', '2999-01-01'], []],
+    [['--until', '32472144000000', '--limit', '1'], [3]],
     [
       ['--until', '2999-01-01T00:00:00Z', '--status', '200'],
       [3, 1, 0],
     ],
   ]
+  const invalid: [string, string, string][] = [
+    ['--limit', '0', '--limit must be a number from 1 to 200, got "0"'],
+    ['--status', 'ok', '--status must be a number from 100 to 599, got "ok"'],
+    ['--since', 'yesterday', '--since must be an ISO 8601 time, got "yesterday"'],
+    ['--until', 'soon', '--until must be an ISO 8601 time, got "soon"'],
+  ]
+  test.each(invalid)('list rejects %s %s with exit code 2', async (flag, value, message) => {
+    const { code, stderr } = await trace(['list', flag, value, ...source()])
+    expect({ code, stderr }).toEqual({ code: 2, stderr: `understudy: ${message}\n` })
+  })
   test.each(filters)('list filters by %j', async (args, expected) => {
     const { stdout } = await trace(['list', '--json', ...args, ...source()])
     const printed = stdout.split('\n').filter((line) => line !== '')
@@ -235,7 +247,7 @@ describe('trace command error', () => {
       2,
       ['--status must be', 'got "bad"', 'from 100 to 599'],
     ],
-    ['a limit that is too high', () => ['list', '--limit', '201', ...SERVER], 1, ["'limit' must be at most 200"]],
+    ['a limit that is too high', () => ['list', '--limit', '201', ...SERVER], 2, ['--limit must be', 'from 1 to 200']],
     ['an invalid time', () => ['tail', '--since', 'noon', ...DB], 2, ['--since must be', 'got "noon"', 'ISO 8601']],
     ['a missing id', () => ['show'], 2, ["'ID'"]],
     ['an unknown command', () => ['lst'], 2, ["'lst'", 'list, show, tail']],

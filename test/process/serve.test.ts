@@ -137,6 +137,16 @@ describe('listening', () => {
     )
   })
 
+  test('fails with the address as the reason when --host has none', async () => {
+    const args = ['serve', '--host', 'nowhere.invalid', '--token', 'x', '--port', '0', '--db', ':memory:']
+    const { code, stderr } = await runCommand(args, { cwd })
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr:
+        'understudy: cannot listen on nowhere.invalid:0: not an address of this machine; omit --host for loopback, or use 0.0.0.0 for all addresses\n',
+    })
+  })
+
   test('uses only the address of --host, which the URL names', async () => {
     const one = await serveHere(['--host', '127.0.0.2', '--db', ':memory:'], { cwd })
     const { hostname, port } = new URL(one.url)

@@ -83,6 +83,18 @@ describe('test helper server', () => {
       /fixturs: there is no such file or folder/,
     ],
     [
+      'a misspelled option',
+      "await startUnderstudy({ fixture: 'fixtures' })",
+      {},
+      /startUnderstudy\(\) has no option 'fixture'; valid: fixtures, scenario, seedFile, clock, executable, args/,
+    ],
+    [
+      'a misspelled expectation',
+      "await (await openSession({ title: 'x' })).understudy.verify({ expects: [{ calls: 9 }] })",
+      {},
+      /verify\(\) has no option 'expects'; valid: expect, wait, ended, strict, allowInconclusive/,
+    ],
+    [
       'two different sets of options',
       "await startUnderstudy({ clock: 'real' }); await startUnderstudy({ seedFile: 'none' })",
       {},

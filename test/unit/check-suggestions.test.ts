@@ -48,6 +48,12 @@ const refused: Row[] = [
     "which is not defined (did you mean 'prompt.user'?); valid: ",
   ],
   [
+    'a filter in a template',
+    'fixture',
+    fixture("{ content: '{{call.model | upper}}' }"),
+    'reply.content has {{call.model | upper}}, which is not defined; valid: ',
+  ],
+  [
     'a template name without its root',
     'fixture',
     fixture("{ content: '{{user}}' }"),

@@ -8,6 +8,12 @@ export class UnderstudyError extends Error {
   override name = 'UnderstudyError'
 }
 
+/** Throws for an option that does not exist. Runners strip types, so that a misspelled `expect` would expect nothing. */
+export function rejectUnknown(what: string, unknown: object, valid: readonly string[]): void {
+  const [name] = Object.keys(unknown)
+  if (name !== undefined) throw new UnderstudyError(`${what} has no option '${name}'; valid: ${valid.join(', ')}`)
+}
+
 const windows = process.platform === 'win32'
 const NAME = windows ? 'understudy.exe' : 'understudy'
 /** The scope that this package is published under; the command and the executables of the platforms are too. */

@@ -1,7 +1,7 @@
 // The server that tests call: started once in a process, or one that is there already.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { EventEmitter } from 'node:events'
-import { findExecutable, UnderstudyError } from './executable.ts'
+import { findExecutable, rejectUnknown, UnderstudyError } from './executable.ts'
 import type { ServerAddress } from './request.ts'
 
 /** How the server is started. */
@@ -89,7 +89,9 @@ async function open(options: StartOptions, forget: () => void): Promise<Understu
 /** Settings of whoever calls us that are none of a server that is started here. */
 const NOT_PASSED_ON = ['BIN', 'URL', 'TOKEN', 'HOST', 'READY_FILE', 'PARENT'].map((name) => `UNDERSTUDY_${name}`)
 
-function flagsOf({ fixtures = [], scenario, seedFile, clock = 'virtual', args = [] }: StartOptions): string[] {
+function flagsOf(options: StartOptions): string[] {
+  const { executable: _, fixtures = [], scenario, seedFile, clock = 'virtual', args = [], ...unknown } = options
+  rejectUnknown('startUnderstudy()', unknown, ['fixtures', 'scenario', 'seedFile', 'clock', 'executable', 'args'])
   return [
     ...['serve', '--json', '--stop-with-stdin', '--port', '0', '--db', ':memory:', '--clock', clock],
     ...[fixtures].flat().flatMap((path) => ['--fixtures', path]),

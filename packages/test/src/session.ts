@@ -1,7 +1,7 @@
 // The fixture `understudy`: a session of its own on the server, with what a test does to it.
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { UnderstudyError } from './executable.ts'
+import { rejectUnknown, UnderstudyError } from './executable.ts'
 import { ask } from './request.ts'
 import type { UnderstudyServer } from './server.ts'
 import type { ClockState, SessionClock, Trace, Understudy, Verification } from './types.ts'
@@ -30,7 +30,8 @@ export function understudyOf(server: UnderstudyServer, session: string): Underst
       await call('PUT', 'fixtures', fixtures.flat())
     },
     traces: () => tracesOf(server, session),
-    async verify({ expect, wait = '0s', ended, strict = false, allowInconclusive = false } = {}) {
+    async verify({ expect, wait = '0s', ended, strict = false, allowInconclusive = false, ...unknown } = {}) {
+      rejectUnknown('verify()', unknown, ['expect', 'wait', 'ended', 'strict', 'allowInconclusive'])
       const query = new URLSearchParams({ wait, ...(ended !== undefined && { ended }) })
       const answer = expect ? await call('POST', `verify?${query}`, { expect }) : await call('GET', `verify?${query}`)
       return checked(answer as Verification, { strict, allowInconclusive })

@@ -15,9 +15,16 @@ export type UnderstudyRowTest<Row extends readonly unknown[]> = (...args: [...Ro
 /** Declares a test. */
 export type Declare = (name: string, fn: UnderstudyTest, timeout?: number) => void
 /** Declares a test for each row of a table. */
-export type DeclareEach = <Row>(
-  rows: readonly Row[],
-) => (name: string, fn: UnderstudyRowTest<Row extends readonly unknown[] ? Row : [Row]>, timeout?: number) => void
+export interface DeclareEach {
+  <Row>(
+    rows: readonly Row[],
+  ): (name: string, fn: UnderstudyRowTest<Row extends readonly unknown[] ? Row : [Row]>, timeout?: number) => void
+  /** A table of jest as a tagged template. A row is an object. */
+  (
+    head: TemplateStringsArray,
+    ...cells: readonly unknown[]
+  ): <Row>(name: string, fn: UnderstudyRowTest<[Row]>, timeout?: number) => void
+}
 
 /** A runner's `test`, whose tests take `understudy`. */
 export interface UnderstudyTestApi extends Declare {
@@ -36,7 +43,7 @@ interface RunnerTest extends Run {
   skip: Run
   failing: Run
   concurrent: Run
-  each(rows: readonly never[]): Run
+  each(...table: readonly never[]): Run
   todo(name: string): unknown
 }
 
@@ -81,13 +88,9 @@ export function withUnderstudy({ test, afterEach, current }: RunnerDoor): Unders
       void run()(name, body(name, fn, kind), timeout)
   const each =
     (run: () => Run): DeclareEach =>
-    (rows) =>
-    (name, fn, timeout) =>
-      void (run() as RunnerTest).each(rows as readonly never[])(
-        name,
-        body(name, fn as (...args: never[]) => unknown),
-        timeout,
-      )
+    (...table: readonly unknown[]) =>
+    (name: string, fn: (...args: never[]) => unknown, timeout?: number) =>
+      void (run() as RunnerTest).each(...(table as readonly never[]))(name, body(name, fn), timeout)
   const both = (run: () => Run) => Object.assign(declare(run), { each: each(run) })
   return Object.assign(
     declare(() => runner),

@@ -13,7 +13,7 @@ import { MANY_CALLS, overviewLines } from '../print/overview.ts'
 import { traceLine } from '../print/trace-line.ts'
 import { relatedTraces, taskTree, waterfall } from '../print/waterfall.ts'
 import { withAddress } from '../run/server.ts'
-import { ALL_SESSIONS, type TraceOptions, type TraceSource, traceSource } from '../run/trace-source.ts'
+import { ALL_SESSIONS, filtersOf, type TraceOptions, type TraceSource, traceSource } from '../run/trace-source.ts'
 import { exportTraces } from './trace-export.ts'
 
 interface Options extends TraceOptions {
@@ -116,15 +116,15 @@ const PAGE = 200
 const TAIL_INTERVAL_MS = 300
 
 /** Whether the options select a trace. */
-function isSelected(record: TraceRecord, { model, status, thread, since, until }: Options): boolean {
-  const instant = (text: string) => (/^\d+$/.test(text) ? Number(text) : Date.parse(text))
+function isSelected(record: TraceRecord, options: Options): boolean {
+  const { model, status, thread, since = 0, until = Number.POSITIVE_INFINITY } = filtersOf(options)
   const started = Date.parse(record.started_at)
   return (
     (model === undefined || record.model === model) &&
-    (status === undefined || record.status === Number(status)) &&
+    (status === undefined || record.status === status) &&
     (thread === undefined || record.thread?.id === thread) &&
-    (since === undefined || started >= instant(since)) &&
-    (until === undefined || started <= instant(until))
+    started >= since &&
+    started <= until
   )
 }
 

@@ -5,9 +5,12 @@ import type { Connection, ConnectionFinder } from '../../contract/core/connectio
 import type { Understudy } from '../../deps.ts'
 import { bareSocket } from '../../lib/bare-socket.ts'
 import { isLoopback } from '../../lib/hosts.ts'
+import { lazy } from '../../lib/lazy.ts'
 import { ListenError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { jsonLine } from '../print/log.ts'
+
+const dns = lazy<typeof import('node:dns/promises')>(() => require('node:dns/promises'))
 
 /** Time limit for sending the last traces to the collector, in ms. */
 export const FLUSH_MS = 3_000
@@ -86,9 +89,19 @@ export async function listen(config: Config, { app, sessions }: Understudy): Pro
   } catch (error) {
     sessions.close()
     const { code, message } = error as { code?: string; message: string }
-    throw new ListenError(`cannot listen on ${host}:${config.port}: ${REASONS[code ?? ''] ?? message}`)
+    const reason = (await isKnownHost(host)) ? (REASONS[code ?? ''] ?? message) : NO_ADDRESS
+    throw new ListenError(`cannot listen on ${host}:${config.port}: ${reason}`)
   }
 }
+
+/** Whether a host has an address. The runtime fails for one without with the code of an earlier error, such as EADDRINUSE. */
+const isKnownHost = (host: string): Promise<boolean> =>
+  dns()
+    .lookup(host.replace(/^\[|\]$/g, ''))
+    .then(
+      () => true,
+      () => false,
+    )
 
 /** The connection of a request in progress. There is one for every request, so it is a class without closures. */
 class RequestConnection implements ConnectionFinder {

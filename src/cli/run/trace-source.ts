@@ -31,6 +31,30 @@ export interface TraceOptions extends ServerFlags {
   after?: string | undefined
 }
 
+/** The filters of the flags, read. Times are in ms since the epoch. */
+type TraceFilters = Pick<TraceOptions, 'model' | 'thread' | 'after'> &
+  Record<'status' | 'since' | 'until' | 'limit', number | undefined>
+
+/**
+ * Reads the filters of the flags, for every source alike.
+ * @throws ConfigError that names the flag
+ */
+export function filtersOf({ model, thread, after, status, since, until, limit }: TraceOptions): TraceFilters {
+  const time = (flag: string, text: string | undefined) => {
+    if (text === undefined) return undefined
+    const at = /^\d+$/.test(text) ? Number(text) : Date.parse(text)
+    if (Number.isNaN(at)) throw new ConfigError(`--${flag} must be an ISO 8601 time, got ${JSON.stringify(text)}`)
+    return at
+  }
+  return {
+    ...{ model, thread, after },
+    status: status === undefined ? undefined : numberOf('status', status, 599, 100),
+    since: time('since', since),
+    until: time('until', until),
+    limit: limit === undefined ? undefined : numberOf('limit', limit, 200),
+  }
+}
+
 /** A source of traces. */
 export interface TraceSource {
   list(options: TraceOptions): Promise<TraceRecord[]>
@@ -104,10 +128,12 @@ function serverSource({ env, stderr }: Pick<CommandIo, 'env' | 'stderr'>, option
     throw new ServerError(`the server at ${url} has stopped`)
   }
   return {
-    async list({ model, status, thread, since, until, limit, after }) {
-      const filters = { model, status, thread, since, until, limit, starting_after: after }
-      const used = Object.entries({ ...filters, all: all ? 'true' : undefined })
-      const query = new URLSearchParams(used.filter((pair): pair is [string, string] => pair[1] !== undefined))
+    async list(options) {
+      const { after, ...filters } = filtersOf(options)
+      const used = Object.entries({ ...filters, starting_after: after, all: all ? 'true' : undefined })
+      const query = new URLSearchParams(
+        used.flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
+      )
       return ((await ask(`/_understudy/traces?${query}`)) as { data: TraceRecord[] }).data
     },
     get: async (id) => (await ask(`/_understudy/traces/${encodeURIComponent(id)}?all=${all}`)) as StoredTrace,
@@ -134,21 +160,10 @@ export function openTraces(file: string, only: string | undefined, hint = '') {
 function fileSource(file: string, only: string | undefined): TraceSource {
   const hint = '; named sessions are kept by the server, or in the file of exec --db'
   const { store, session } = openTraces(file, only, hint)
-  const time = (name: string, text: string | undefined) => {
-    if (text === undefined) return undefined
-    const at = Date.parse(text)
-    if (Number.isNaN(at)) throw new ConfigError(`--${name} must be an ISO 8601 time, got ${JSON.stringify(text)}`)
-    return at
-  }
   return {
-    async list({ model, status, thread, since, until, limit, after }) {
-      return store.list({
-        ...{ model, thread, after, session },
-        status: status === undefined ? undefined : numberOf('status', status, 599, 100),
-        since: time('since', since),
-        until: time('until', until),
-        limit: numberOf('limit', limit ?? '50', 200),
-      }).data
+    async list(options) {
+      const { limit = 50, ...filters } = filtersOf(options)
+      return store.list({ ...filters, limit, session }).data
     },
     async get(id) {
       const trace = store.get(id)

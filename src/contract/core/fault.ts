@@ -90,7 +90,7 @@ export interface FaultKind<Options = never> {
 export interface FaultFacts {
   at: FaultPoint
   operation: FaultSubject
-  /** The called path, if it has parameters. */
+  /** The path of the client's request, without its session; absent for internal calls, which have that of the operation. */
   path?: string
   /** The body; for a call without one, its query. */
   request: unknown
