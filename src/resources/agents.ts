@@ -6,6 +6,7 @@ import type { Fields } from '../contract/workspace/record.ts'
 import { AgentSettingsShape } from '../contract/workspace/task-shapes.ts'
 import type { ToolParts } from '../contract/workspace/tool.ts'
 import { builtIns } from '../guardrails/index.ts'
+import { checksumOf } from '../lib/canonical.ts'
 import { fingerprint } from '../lib/ids.ts'
 import { canCallTools } from '../providers/catalogue.ts'
 import { quote } from '../schema/validation.ts'
@@ -101,8 +102,13 @@ export const agents: Resource = defineResource({
   show: shownAgent,
 })
 
-/** The versions of agents. */
-export const agentVersions = versionsOf(agents)
+/** The versions of agents. The checksum is that of the agent as clients see it, whose status changes. */
+export const agentVersions = versionsOf(agents, {
+  show: (version) => {
+    const data = shownAgent(version.data as Fields)
+    return { ...version, checksum: checksumOf(data), data }
+  },
+})
 
 type ModelChoice = AgentBody['model']
 const modelId = (model: ModelChoice) => (typeof model === 'string' ? model : model.id)
