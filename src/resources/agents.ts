@@ -14,7 +14,7 @@ import { defineResource, oneOf, type Resource, type Transaction } from './define
 import { evaluators } from './evaluators/evaluators.ts'
 import { knowledgeBases } from './knowledge/knowledge.ts'
 import { memoryStores } from './memory-stores.ts'
-import { projectOf } from './projects.ts'
+import { projectOfRecord } from './projects.ts'
 import { tools } from './tools.ts'
 import { countVersions, versionName, versionsOf } from './versions.ts'
 
@@ -82,7 +82,7 @@ export const agents: Resource = defineResource({
     for (const [index, tool] of agent.settings.tools.entries()) checkTool(tool, work, `settings.tools[${index}]`)
     return {
       ...agent,
-      project_id: projectOf(work, agent.path),
+      project_id: projectOfRecord(work, agent, before),
       variables: { ...named, ...keptVariables(agent, named, before) },
       tool_entries: agent.settings.tools.map((tool) => entryOf(tool, agent.key, work)),
       total_cost: before?.total_cost ?? 0,

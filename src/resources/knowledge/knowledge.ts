@@ -15,7 +15,7 @@ import {
 import type { Fields } from '../../contract/workspace/record.ts'
 import { quote } from '../../schema/validation.ts'
 import { defineResource, PAGED, recordOf, type Transaction } from '../define.ts'
-import { projectOf } from '../projects.ts'
+import { projectOfRecord } from '../projects.ts'
 import { saveRecord } from '../verbs.ts'
 import { dispatch } from './events.ts'
 import { files } from './files.ts'
@@ -50,10 +50,10 @@ export const knowledgeBases = defineResource({
   named: true,
   deletedStatus: 204,
   ...PAGED,
-  fill: ({ external_config: external, ...input }, work) => ({
+  fill: ({ external_config: external, ...input }, work, { before }) => ({
     ...input,
     ...(external !== undefined && { external_config: { ...(external as Fields), api_key: undefined } }),
-    project_id: projectOf(work, String(input.path)),
+    project_id: projectOfRecord(work, input, before),
   }),
   merge: mergedKnowledge,
   show: shownKnowledge,
