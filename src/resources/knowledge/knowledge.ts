@@ -179,10 +179,11 @@ export const chunks = defineResource({
   show: ({ embedding: _, enabled, status, ...chunk }) => ({ enabled, status, ...chunk }),
 })
 
-/** Updates the chunk count of a datasource. */
+/** Updates the chunk count of a datasource, which is completed, even if its file could not be read. */
 export function countChunks(work: Transaction, [knowledge = '', datasource = '']: readonly string[], by: number): void {
   const before = recordOf(datasources, work, datasource).body
-  const body = { ...before, status: 'completed', chunks_count: Math.max(0, Number(before.chunks_count) + by) }
+  const { error: _, ...source } = before
+  const body = { ...source, status: 'completed', chunks_count: Math.max(0, Number(before.chunks_count) + by) }
   saveRecord(datasources, work, { parents: [knowledge], before }, body)
 }
 
