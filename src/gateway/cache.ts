@@ -10,7 +10,7 @@ import type { AttemptAnswer } from './record/recording.ts'
 import type { CallContext } from './types.ts'
 
 const KIND = 'cache'
-// Fields for routing, identification and streaming, which do not change the response.
+// Fields for routing, identification, streaming and templates already rendered, which do not change the response.
 const IGNORED_FIELDS = new Set([
   'model',
   'fallbacks',
@@ -27,6 +27,8 @@ const IGNORED_FIELDS = new Set([
   'stream',
   'stream_options',
   'partial_images',
+  'variables',
+  'template_engine',
 ])
 
 /** A stored response. */

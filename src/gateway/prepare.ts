@@ -214,9 +214,9 @@ async function retrieve(request: object, { call, settings, recording, gateway }:
     const { query = user } = base
     const started_ms = recording.elapsed()
     const param = `svc.knowledge_bases[${index}].knowledge_id`
-    const chunks = await gateway.knowledge.search(call, { ...base, query, param })
+    const { search_type, chunks } = await gateway.knowledge.search(call, { ...base, query, param })
     const duration_ms = recording.elapsed() - started_ms
-    const { knowledge_id, search_type } = base
+    const { knowledge_id } = base
     recording.retrieval({ knowledge_id, search_type, query, chunks, started_ms, duration_ms })
     texts.push(...chunks.map(({ text }) => text))
   }

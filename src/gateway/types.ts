@@ -158,6 +158,12 @@ export type KnowledgeQuery = Settings['knowledge'][number] & { query: string; pa
 
 /** Searches the knowledge bases of a call's workspace. */
 export interface KnowledgeDirectory {
-  /** The most similar chunks, best first; throws for a knowledge base that does not exist. */
-  search(call: Pick<Call, 'session' | 'caller' | 'signal'>, query: KnowledgeQuery): Promise<FoundChunk[]>
+  /**
+   * The most similar chunks, best first, and the type of the search, which may be that of the knowledge base; throws for
+   * a knowledge base that does not exist.
+   */
+  search(
+    call: Pick<Call, 'session' | 'caller' | 'signal'>,
+    query: KnowledgeQuery,
+  ): Promise<{ search_type: string; chunks: FoundChunk[] }>
 }

@@ -346,6 +346,18 @@ const markedOutput = (statement: Node): Node =>
     ? statement
     : Object.assign(Object.create(Object.getPrototypeOf(statement)), { type: 'Output', expression: statement })
 
+function parsed(template: string): ReturnType<typeof parse> {
+  const tokens = tokenize(template, { lstrip_blocks: true, trim_blocks: true })
+  try {
+    return parse(tokens)
+  } catch (error) {
+    // The library reads beyond the last token there.
+    if (error instanceof TypeError)
+      throw new SyntaxError("it ends within a statement or before its 'end', such as 'endif'")
+    throw error
+  }
+}
+
 /** A renderer of Jinja templates with these values. A value may have the name of a function. */
 export function jinjaRenderer(values: Record<string, unknown>, budget: TemplateBudget): (template: string) => string {
   const all = { ...globalsOf(budget), ...values }
@@ -355,7 +367,7 @@ export function jinjaRenderer(values: Record<string, unknown>, budget: TemplateB
       env.variables.delete(name)
       env.set(name, value)
     }
-    const program = parse(tokenize(template, { lstrip_blocks: true, trim_blocks: true }))
+    const program = parsed(template)
     markOutputs(program as unknown as Node)
     return String(new CountingInterpreter(env, budget).run(program).value)
   }

@@ -6,6 +6,7 @@ import type { Fields } from '../contract/workspace/record.ts'
 import { AgentSettingsShape } from '../contract/workspace/task-shapes.ts'
 import type { ToolParts } from '../contract/workspace/tool.ts'
 import { builtIns } from '../guardrails/index.ts'
+import { checksumOf } from '../lib/canonical.ts'
 import { fingerprint } from '../lib/ids.ts'
 import { canCallTools } from '../providers/catalogue.ts'
 import { quote } from '../schema/validation.ts'
@@ -13,7 +14,7 @@ import { defineResource, oneOf, type Resource, type Transaction } from './define
 import { evaluators } from './evaluators/evaluators.ts'
 import { knowledgeBases } from './knowledge/knowledge.ts'
 import { memoryStores } from './memory-stores.ts'
-import { projectOf } from './projects.ts'
+import { projectOfRecord } from './projects.ts'
 import { tools } from './tools.ts'
 import { countVersions, versionName, versionsOf } from './versions.ts'
 
@@ -81,7 +82,7 @@ export const agents: Resource = defineResource({
     for (const [index, tool] of agent.settings.tools.entries()) checkTool(tool, work, `settings.tools[${index}]`)
     return {
       ...agent,
-      project_id: projectOf(work, agent.path),
+      project_id: projectOfRecord(work, agent, before),
       variables: { ...named, ...keptVariables(agent, named, before) },
       tool_entries: agent.settings.tools.map((tool) => entryOf(tool, agent.key, work)),
       total_cost: before?.total_cost ?? 0,
@@ -101,8 +102,13 @@ export const agents: Resource = defineResource({
   show: shownAgent,
 })
 
-/** The versions of agents. */
-export const agentVersions = versionsOf(agents)
+/** The versions of agents. The checksum is that of the agent as clients see it, whose status changes. */
+export const agentVersions = versionsOf(agents, {
+  show: (version) => {
+    const data = shownAgent(version.data as Fields)
+    return { ...version, checksum: checksumOf(data), data }
+  },
+})
 
 type ModelChoice = AgentBody['model']
 const modelId = (model: ModelChoice) => (typeof model === 'string' ? model : model.id)

@@ -13,7 +13,7 @@ import {
 } from '../contract/workspace/memory.ts'
 import type { Fields } from '../contract/workspace/record.ts'
 import { defineResource, PAGED, type Transaction } from './define.ts'
-import { projectOf } from './projects.ts'
+import { projectOfRecord } from './projects.ts'
 import { deleteRecord, type PathParams } from './verbs.ts'
 
 const answers = { createdStatus: 201, deletedStatus: 204, ...PAGED } as const
@@ -42,7 +42,7 @@ export const memoryStores = defineResource({
   update: MemoryStorePatch,
   record: MemoryStore,
   key: 'key',
-  fill: (input, work) => ({ ...input, project_id: projectOf(work, String(input.path)) }),
+  fill: (input, work, { before }) => ({ ...input, project_id: projectOfRecord(work, input, before) }),
   show: ({ path: _, project_id: __, workspace_id: ___, ...store }) => store,
 })
 

@@ -47,6 +47,13 @@ export function projectOf(work: Transaction, path: string): string {
   return String(project._id)
 }
 
+/**
+ * The project of a record that has a path. It stays in its project until its path changes: the project may have another
+ * name by then, and the caller another token.
+ */
+export const projectOfRecord = (work: Transaction, { path }: Fields, before: Fields | undefined): string =>
+  before !== undefined && before.path === path ? String(before.project_id) : projectOf(work, String(path))
+
 /** The project of a record, by id or by path. A new path takes precedence over an existing id. */
 export function chosenProject(work: Transaction, input: Fields, before: Fields | undefined): string {
   if (typeof input.project_id === 'string' && (input.project_id !== before?.project_id || input.path === undefined)) {

@@ -45,9 +45,9 @@ export const reviewSets = defineResource({
     const { filter_values, filter_value, ...rest } = { ...before, ...patch } as Fields
     return rest.filter_type === 'span_type' ? { ...rest, filter_values } : { ...rest, filter_value }
   },
-  fill(input, work) {
+  fill(input, work, { before }) {
     if (typeof input.project_id === 'string') recordOf(projects, work, input.project_id)
-    else if (work.caller.project !== undefined) return { ...input, project_id: projectOf(work, '') }
+    else if (!before && work.caller.project !== undefined) return { ...input, project_id: projectOf(work, '') }
     return input
   },
 })

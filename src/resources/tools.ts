@@ -2,7 +2,7 @@
 import { ofOneType, Tool, ToolBody, type ToolParts, ToolUpdate, toolId } from '../contract/workspace/tool.ts'
 import { fingerprint } from '../lib/ids.ts'
 import { defineResource } from './define.ts'
-import { projectOf } from './projects.ts'
+import { projectOfRecord } from './projects.ts'
 import { versionsOf } from './versions.ts'
 
 const lookUp = {
@@ -46,7 +46,11 @@ export const tools = defineResource({
   key: 'key',
   pageSize: null,
   versioned: true,
-  fill: (input, work) => ({ ...input, ...withIds(input), project_id: projectOf(work, String(input.path)) }),
+  fill: (input, work, { before }) => ({
+    ...input,
+    ...withIds(input),
+    project_id: projectOfRecord(work, input, before),
+  }),
   merge: (before, patch) => ofOneType({ ...before, ...patch }, patch),
 })
 

@@ -52,7 +52,10 @@ export function addVersion(resource: Resource, work: Transaction, data: Fields, 
 }
 
 /** The versions of a resource, as a resource of their own. */
-export function versionsOf(parent: Resource, options: Pick<Resource, 'shown' | 'limitDescription'> = {}): Resource {
+export function versionsOf(
+  parent: Resource,
+  options: Pick<Resource, 'shown' | 'limitDescription' | 'show'> = {},
+): Resource {
   return {
     kind: kindOf(parent),
     noun: `${parent.noun} version`,

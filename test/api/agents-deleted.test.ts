@@ -95,6 +95,43 @@ describe('deleted agent', () => {
   })
 })
 
+describe('tool of an agent', () => {
+  const setUp = async () => {
+    const one = agentSession(app)
+    await one.begin(['Hello.'])
+    const { _id } = await one.ok('POST', '/v2/tools', {
+      key: 'find',
+      description: 'Finds.',
+      function: { name: 'find' },
+    })
+    await one.agent({ settings: { tools: [{ type: 'function', key: 'find' }] } })
+    const offered = async () => {
+      await one.ask('Go.')
+      const { data } = await one.ok('GET', `/_understudy/traces?all=true&session=${one.name}`)
+      const last = (data as Json[]).find(({ operation }) => operation === 'chat.completions')
+      const { request } = (await one.ok('GET', `/_understudy/traces/${last?.id}`)) as { request: Json }
+      return (request.tools as { function: Json }[] | undefined)?.map(({ function: { name } }) => name)
+    }
+    return { one, at: `/v2/tools/${_id}`, offered }
+  }
+
+  test('is still offered after its key was changed', async () => {
+    const { one, at, offered } = await setUp()
+    await one.ok('PATCH', at, { key: 'search' })
+    expect(await offered()).toEqual(['find'])
+    await one.ok('POST', '/v2/tools', { key: 'find', function: { name: 'other' } })
+    expect(await offered()).toEqual(['find'])
+  })
+
+  test('is not offered after it was deleted, until there is one with its key', async () => {
+    const { one, at, offered } = await setUp()
+    await one.ok('DELETE', at)
+    expect(await offered()).toBeUndefined()
+    await one.ok('POST', '/v2/tools', { key: 'find', function: { name: 'other' } })
+    expect(await offered()).toEqual(['other'])
+  })
+})
+
 test('renamed agent: continues its tasks under the new name', async () => {
   const { one, waiting } = await atWork(({ call }) => [call('POST', '/v2/agents/helper/task', taskBody('Go.'))])
   await one.ok('PATCH', '/v2/agents/helper', { key: 'renamed' })

@@ -1,5 +1,6 @@
 // Agents as clients create, change and read them: statuses, defaults, and valid references.
 import { afterAll, describe, expect, test } from 'bun:test'
+import { checksumOf } from '../../src/lib/canonical.ts'
 import { createTestApp } from '../support/app.ts'
 import { strictAgent } from '../support/strict/agents.ts'
 import { strictError } from '../support/strict/workspace.ts'
@@ -107,11 +108,9 @@ test('agent: puts a new version live and publishes the previous one', async () =
     status: 'live',
     settings: { max_iterations: 7, max_cost: 1.5, max_execution_time: 600 },
   })
-  const versions = (await ok('GET', `/v2/agents/${made._id}/versions`)).data as { version: string; data: Json }[]
-  expect(versions.map(({ version, data }) => [version, data.status ?? 'live'])).toEqual([
-    ['1.0.1', 'live'],
-    ['1.0.0', 'published'],
-  ])
+  const versions = (await ok('GET', `/v2/agents/${made._id}/versions`)).data as { checksum: string; data: Json }[]
+  expect(versions.map(({ data }) => data)).toEqual([changed, { ...made, status: 'published' }])
+  expect(versions.map(({ checksum }) => checksum)).toEqual(versions.map(({ data }) => checksumOf(data)))
   expect((await call('DELETE', `/v2/agents/${made.key}`)).status).toBe(204)
   expect((await call('GET', `/v2/agents/${made.key}`)).status).toBe(404)
 })

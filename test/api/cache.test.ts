@@ -116,6 +116,7 @@ describe.each(FORMS)('cache, first call %s', (_, stream) => {
 })
 
 describe('cache key', () => {
+  const hello = { role: 'user', content: 'Hello Ada!' }
   const base = {
     temperature: 0.5,
     messages: [{ role: 'user', content: 'Hello {{name}}!' }],
@@ -141,6 +142,10 @@ describe('cache key', () => {
     ['differs for another temperature', { temperature: 0.6 }, 'miss'],
     ['differs for another message', { messages: [{ role: 'user', content: 'Bye {{name}}!' }] }, 'miss'],
     ['differs for another variable', { variables: { name: 'Eve' } }, 'miss'],
+    ['matches a call with another variable that no text names', { variables: { name: 'Ada', id: 7 } }, 'hit'],
+    ['matches a call with the same value in its inputs', { variables: null, svc: { inputs: { name: 'Ada' } } }, 'hit'],
+    ['matches a call whose text is the same without variables', { variables: null, messages: [hello] }, 'hit'],
+    ['matches a call with another template engine', { template_engine: 'mustache' }, 'hit'],
     ['differs for a load balancer', { load_balancer: { type: 'weight_based', models: [{ model: A }] } }, 'miss'],
   ])('%s', async (_, patch, heard) => {
     const app = counting()

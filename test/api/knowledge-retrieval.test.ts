@@ -193,6 +193,23 @@ describe('knowledge search', () => {
     expect(errorOf(answer.text, 400).param).toBe(param)
   })
 
+  test('uses the settings of the knowledge base, unless the call has its own', async () => {
+    const retrieval_settings = { retrieval_type: 'keyword_search', top_k: 1, threshold: 0.1 }
+    const changed = await app.fetch('/v2/knowledge/help', {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ retrieval_settings }),
+    })
+    expect(changed.status).toBe(200)
+    const base = { knowledge_id: 'help', query: 'gift cards' }
+    expect(await retrievalOf(await call([base]))).toMatchObject({
+      search_type: 'keyword_search',
+      chunks: [{ score: 1, text: FACTS.gifts }],
+    })
+    const own = await retrievalOf(await call([{ ...base, search_type: 'vector_search', top_k: 2, threshold: 0 }]))
+    expect(own).toMatchObject({ search_type: 'vector_search', chunks: [{ text: FACTS.gifts }, {}] })
+  })
+
   test('finds the same by id and by key', async () => {
     const bases = (await app.fetch('/v2/knowledge')).json().data as { key: string; _id: string }[]
     const id = bases.find(({ key }) => key === 'help')?._id ?? ''

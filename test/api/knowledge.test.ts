@@ -130,6 +130,16 @@ describe('datasources', () => {
     const done = await datasourceOf(await base(), { file_id })
     expect(done).toMatchObject({ status: 'failed', chunks_count: 0, error: expect.stringContaining(why) })
   })
+
+  test('have no error any more when chunks are added', async () => {
+    const at = await base()
+    const { _id: file_id } = await upload('a.txt', ' ')
+    const { _id } = await datasourceOf(at, { file_id })
+    await ok('POST', `${at}/datasources/${_id}/chunks`, [{ text: SAID }])
+    const source = await ok('GET', `${at}/datasources/${_id}`)
+    expect(source).toMatchObject({ status: 'completed', chunks_count: 1 })
+    expect(source).not.toHaveProperty('error')
+  })
 })
 
 describe('chunks', () => {

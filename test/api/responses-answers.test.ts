@@ -161,6 +161,18 @@ describe('model response', () => {
     }
   })
 
+  test('has the same log probabilities again, and those of a chat completion', async () => {
+    const body = { input: 'Something else', include: ['message.output_text.logprobs'], top_logprobs: 2 }
+    const logprobs = async () => JSON.parse(JSON.stringify(await answerTo(body))).output[0].content[0].logprobs
+    const first = await logprobs()
+    expect(await logprobs()).toEqual(first)
+    const chat = { model, messages: [{ role: 'user', content: 'Something else' }], logprobs: true, top_logprobs: 2 }
+    const { choices } = (await app.post('/v2/router/chat/completions', chat)).json() as {
+      choices: { logprobs: { content: object[] } }[]
+    }
+    expect(choices[0]?.logprobs.content).toEqual(first)
+  })
+
   const now = { type: 'function', name: 'now', parameters: { type: 'object', properties: {} } }
   const forced: [string, Body][] = [
     ['required', { tool_choice: 'required' }],

@@ -100,6 +100,49 @@ describe('paths and projects', () => {
     mapped.close()
   })
 
+  const model = 'openai/gpt-4o'
+  test.each<[path: string, body: Json]>([
+    ['tools', { function: { name: 'a' } }],
+    ['evaluators', { type: 'llm_eval', prompt: 'x', model }],
+    ['knowledge', { embedding_model: model }],
+    ['memory-stores', { embedding_config: { model } }],
+    ['agents', { role: 'r', instructions: 'i', model, settings: {} }],
+  ])('keep %s in a project that is renamed, and that another token created', async (kind, body) => {
+    const mapped = createTestApp({ tokens: { bound: { workspace: 'default', project: 'Support' } } })
+    const free = workspaceOf(mapped)
+    const names = async () => data(await free.ok('GET', '/v2/projects')).map(({ name }) => name)
+    const made = [
+      await free.ok('POST', `/v2/${kind}`, { ...body, key: 'one', description: 'd', path: 'Sales/eu' }),
+      await workspaceOf(mapped, { authorization: 'Bearer bound' }).ok('POST', `/v2/${kind}`, {
+        ...body,
+        key: 'two',
+        description: 'd',
+        path: 'eu',
+      }),
+    ]
+    const [renamed] = data(await free.ok('GET', '/v2/projects')).filter(({ name }) => name === 'Sales')
+    await free.ok('PATCH', `/v2/projects/${renamed?._id}`, { name: 'Trade' })
+    for (const { _id, key, path, project_id } of made) {
+      const at = `/v2/${kind}/${kind === 'memory-stores' ? key : _id}`
+      for (const patch of [{ description: 'e' }, { description: 'f', path }]) {
+        const { project_id: now = project_id } = await free.ok('PATCH', at, patch)
+        expect(now).toBe(project_id as string)
+      }
+    }
+    expect(await names()).toEqual(['Support', 'Trade'])
+    mapped.close()
+  })
+
+  test('are not given to a review set by a token that changes it', async () => {
+    const mapped = createTestApp({ tokens: { bound: { workspace: 'default', project: 'Support' } } })
+    const set = { display_name: 's', human_eval_ids: [REVIEW], filter_type: 'name', filter_value: 'x' }
+    const { _id } = await workspaceOf(mapped).ok('POST', '/v2/human-eval-sets', set)
+    const bound = workspaceOf(mapped, { authorization: 'Bearer bound' })
+    const changed = await bound.ok('PATCH', `/v2/human-eval-sets/${_id}`, { display_name: 't' })
+    expect(changed).not.toHaveProperty('project_id')
+    mapped.close()
+  })
+
   test.each(['', '/', 'a//b', '/a', 'a/'])('reject the path %j', async (path) => {
     const { status, body } = await call('POST', '/v2/datasets', { display_name: 'x', path })
     expect([status, (body.error as Json).param]).toEqual([400, 'path'])

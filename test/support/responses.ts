@@ -68,7 +68,9 @@ export function fetchFrom(backend: Backend, { understudy }: TestApp): typeof glo
   const gateway = createGateway({
     backend,
     guardrails: { ids: () => [], find: async () => undefined },
-    knowledge: { search: async () => [{ id: '1', score: 1, text: 'Be brief.' }] },
+    knowledge: {
+      search: async () => ({ search_type: 'hybrid_search', chunks: [{ id: '1', score: 1, text: 'Be brief.' }] }),
+    },
     runs: createRuns([], { overrides: {}, notice: () => {} }),
     people: { meet: async () => {} },
     clientTimeout: 60_000,

@@ -33,6 +33,10 @@ test.each([
 })
 
 test.each([
+  ['{% if list %}', 'it ends within a statement'],
+  ['{% for one in list %}{{ one }}', 'it ends within a statement'],
+  ['{% set x %}', 'it ends within a statement'],
+  ['{{', 'it ends within a statement'],
   ['{{ range("x") }}', 'range() takes numbers'],
   ['{{ range(1, 2, 0) }}', 'range() step must not be zero'],
   ['{{ strftime_now(1) }}', 'strftime_now() takes a text'],

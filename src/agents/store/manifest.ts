@@ -92,16 +92,17 @@ export function manifestOf(
       ...(agent.fallback_models ?? []).map(fallbackOf),
       ...(fallbacks ?? []).map(({ model: fallback }) => ({ model: fallback })),
     ],
-    tools: entries.map(({ type, key: name, id, tool_id, requires_approval = false, timeout }, index): ToolEntry => {
-      const named = name ?? id
-      return {
-        type,
-        id: agent.tool_entries[index]?.id ?? '',
-        requires_approval,
-        timeout,
-        ...(tool_id !== undefined && { tool_id }),
-        record: named === undefined ? null : (records.named(tools.kind, caller.workspace, named) ?? null),
-      }
+    tools: entries.flatMap(({ type, key, id: toolId, tool_id, requires_approval = false, timeout }, index) => {
+      const id = agent.tool_entries[index]?.id ?? ''
+      const named = key ?? toolId
+      // A tool may have another key by now; one with its key may be new.
+      const record =
+        named === undefined
+          ? null
+          : (records.get(tools.kind, caller.workspace, id)?.body ?? records.named(tools.kind, caller.workspace, named))
+      // A tool that was deleted is not offered.
+      if (record === undefined) return []
+      return [{ type, id, requires_approval, timeout, ...(tool_id !== undefined && { tool_id }), record }]
     }),
   }
 }

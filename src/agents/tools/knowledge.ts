@@ -36,8 +36,8 @@ export const queryKnowledgeBase = builtInTool({
     if (!base) return { error: `this agent has no knowledge base ${JSON.stringify(name)}` }
     try {
       const searchQuery = { ...base, ...(top_k !== undefined && { top_k }), query, param: 'knowledge_base' }
-      const matches = await knowledge.search({ session, caller: () => caller, signal }, searchQuery)
-      return { result: { matches: matches.map(({ id, score, text: passage }) => ({ id, score, text: passage })) } }
+      const { chunks } = await knowledge.search({ session, caller: () => caller, signal }, searchQuery)
+      return { result: { matches: chunks.map(({ id, score, text: passage }) => ({ id, score, text: passage })) } }
     } catch (error) {
       if (error instanceof ApiError) return { error: error.message }
       throw error

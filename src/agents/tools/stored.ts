@@ -3,7 +3,7 @@ import type { ToolParts } from '../../contract/workspace/tool.ts'
 import { ANY_ARGUMENTS, argumentsSchema, functionName, type ToolCall, type ToolEntry, type ToolKind } from './define.ts'
 import { standIn } from './remote.ts'
 
-/** The fields of a stored tool; empty if it was deleted. */
+/** The fields of a stored tool; empty if there is none. */
 interface StoredTool extends ToolParts {
   key?: string
   description?: string

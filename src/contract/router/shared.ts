@@ -119,9 +119,19 @@ export const KnowledgeBases = z
   .array(
     z.looseObject({
       knowledge_id: z.string().min(1),
-      top_k: z.int().min(1).max(100).optional().describe('Maximum number of chunks.').meta({ default: 5 }),
-      threshold: z.number().min(0).max(1).optional().describe('Minimum score of a chunk.').meta({ default: 0 }),
-      search_type: SearchType.default('hybrid_search'),
+      top_k: z
+        .int()
+        .min(1)
+        .max(100)
+        .optional()
+        .describe('Maximum number of chunks. Default: the setting of the knowledge base, or 5.'),
+      threshold: z
+        .number()
+        .min(0)
+        .max(1)
+        .optional()
+        .describe('Minimum score of a chunk. Default: the setting of the knowledge base, or 0.'),
+      search_type: SearchType.optional(),
       filter_by: FilterBy.optional(),
       query: z.string().min(1).optional().describe('Search query. Default: the last user message.'),
     }),

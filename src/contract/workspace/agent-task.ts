@@ -87,9 +87,9 @@ export const TaskBody = z.object({
     .record(z.string(), z.unknown())
     .describe('Values of `{{name}}` in the system prompt, the instructions, and the messages.')
     .optional(),
-  identity: Identity.describe('Id of the request.').optional(),
+  identity: Identity.optional(),
   contact: Identity.optional().meta({ deprecated: true }),
-  thread: Thread.describe('Id of the request.').optional(),
+  thread: Thread.optional(),
   memory: describedLoose('Memory settings.', {
     entity_id: z.string().min(1).describe('The user, session, or other entity that the memories belong to.'),
   }).optional(),

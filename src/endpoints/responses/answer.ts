@@ -2,7 +2,7 @@
 import { logprobsOf } from '../../answers/logprobs.ts'
 import { cutText, joinTokenChunks, type TextAnswer, type TextChunk, tokenChunks } from '../../answers/text-answer.ts'
 import { usageOf } from '../../answers/usage.ts'
-import type { AnswerContext, AttemptContext, RenderedAnswer } from '../../contract/core/operation.ts'
+import type { AttemptContext, RenderedAnswer } from '../../contract/core/operation.ts'
 import type { ResponsesRequest } from '../../contract/router/responses.ts'
 import type {
   ContentPart,
@@ -24,8 +24,9 @@ import { responsesPromptTokens } from './reading.ts'
 export function composeResponse(
   request: ResponsesRequest,
   script: TextScript,
-  { model, answerContext }: AttemptContext,
+  attempt: AttemptContext,
 ): RenderedAnswer {
+  const { model, answerContext } = attempt
   const answer = cutText(script, {
     maxTokens: request.max_output_tokens ?? undefined,
     stop: [],
@@ -36,7 +37,7 @@ export function composeResponse(
   const usage = responseUsage(script, responsesPromptTokens(request), answer)
   const reason = incompleteReason(answer)
   const response = (): ModelResponse => {
-    const output = outputOf(request, answer, answerContext)
+    const output = outputOf(request, answer, attempt)
     return {
       id: responseId(answerContext.id),
       object: 'response',
@@ -83,7 +84,11 @@ export const outputText = (output: readonly OutputItem[]): string =>
     .join('')
 
 /** The items in the order in which a model writes them; the last one is incomplete if the response was cut. */
-function outputOf(request: ResponsesRequest, answer: TextAnswer, { id: call, secret }: AnswerContext): OutputItem[] {
+function outputOf(
+  request: ResponsesRequest,
+  answer: TextAnswer,
+  { model, answerContext: { id: call, secret } }: AttemptContext,
+): OutputItem[] {
   const { reasoning, content: chunks, refusal, toolCalls, finish } = answer
   const status = 'completed' as const
   const output: OutputItem[] = []
@@ -104,7 +109,9 @@ function outputOf(request: ResponsesRequest, answer: TextAnswer, { id: call, sec
   if (hasText || (toolCalls.length === 0 && finish !== 'length')) {
     const content: ContentPart[] = []
     if (chunks && (chunks.length > 0 || !refusal)) {
-      const logprobs = withLogprobs(request) ? logprobsOf(chunks, request.top_logprobs ?? 0, call) : []
+      const logprobs = withLogprobs(request)
+        ? logprobsOf(chunks, request.top_logprobs ?? 0, `${model}:${joinTokenChunks(chunks)}`)
+        : []
       content.push({ type: 'output_text', text: joinTokenChunks(chunks), annotations: [], logprobs })
     }
     if (refusal) content.push({ type: 'refusal', refusal: joinTokenChunks(refusal) })

@@ -1,7 +1,7 @@
 // Evaluators, with a version for each change.
 import { Evaluator, EvaluatorBody, EvaluatorUpdate } from '../../contract/workspace/evaluator.ts'
 import { defineResource, PAGED } from '../define.ts'
-import { projectOf } from '../projects.ts'
+import { projectOfRecord } from '../projects.ts'
 import { versionsOf } from '../versions.ts'
 
 const friendly = {
@@ -35,7 +35,7 @@ export const evaluators = defineResource({
   record: Evaluator,
   key: 'key',
   versioned: true,
-  fill: (input, work) => ({ ...input, project_id: projectOf(work, String(input.path)) }),
+  fill: (input, work, { before }) => ({ ...input, project_id: projectOfRecord(work, input, before) }),
   show: ({ output_type: _, schema, ...evaluator }) => ({
     ...evaluator,
     ...(schema !== undefined && { schema: JSON.stringify(schema) }),

@@ -15,7 +15,7 @@ import {
 import type { Fields } from '../../contract/workspace/record.ts'
 import { quote } from '../../schema/validation.ts'
 import { defineResource, PAGED, recordOf, type Transaction } from '../define.ts'
-import { projectOf } from '../projects.ts'
+import { projectOfRecord } from '../projects.ts'
 import { saveRecord } from '../verbs.ts'
 import { dispatch } from './events.ts'
 import { files } from './files.ts'
@@ -50,10 +50,10 @@ export const knowledgeBases = defineResource({
   named: true,
   deletedStatus: 204,
   ...PAGED,
-  fill: ({ external_config: external, ...input }, work) => ({
+  fill: ({ external_config: external, ...input }, work, { before }) => ({
     ...input,
     ...(external !== undefined && { external_config: { ...(external as Fields), api_key: undefined } }),
-    project_id: projectOf(work, String(input.path)),
+    project_id: projectOfRecord(work, input, before),
   }),
   merge: mergedKnowledge,
   show: shownKnowledge,
@@ -179,10 +179,11 @@ export const chunks = defineResource({
   show: ({ embedding: _, enabled, status, ...chunk }) => ({ enabled, status, ...chunk }),
 })
 
-/** Updates the chunk count of a datasource. */
+/** Updates the chunk count of a datasource, which is completed, even if its file could not be read. */
 export function countChunks(work: Transaction, [knowledge = '', datasource = '']: readonly string[], by: number): void {
   const before = recordOf(datasources, work, datasource).body
-  const body = { ...before, status: 'completed', chunks_count: Math.max(0, Number(before.chunks_count) + by) }
+  const { error: _, ...source } = before
+  const body = { ...source, status: 'completed', chunks_count: Math.max(0, Number(before.chunks_count) + by) }
   saveRecord(datasources, work, { parents: [knowledge], before }, body)
 }
 

@@ -33,7 +33,7 @@ async function searchChunks(
 ): Promise<FoundRecord[]> {
   const usual = base.retrieval_settings as RetrievalSettings | undefined
   const { query, filter_by: filter } = search
-  const { search_type: type = usual?.retrieval_type ?? 'hybrid_search' } = search
+  const type = searchTypeOf(base, search)
   const { top_k = usual?.top_k ?? TOP_K, threshold = usual?.threshold ?? 0 } = search
   const knowledge = String(base._id)
   const words = wordsOf(query)
@@ -58,6 +58,9 @@ async function searchChunks(
     .take(top_k)
     .toArray()
 }
+
+const searchTypeOf = ({ retrieval_settings: usual }: Fields, { search_type }: Pick<Search, 'search_type'>) =>
+  search_type ?? (usual as RetrievalSettings | undefined)?.retrieval_type ?? 'hybrid_search'
 
 const vectorOf = async (text: string, owner: JobOwner): Promise<Float32Array> =>
   (await vectorsOf([text], owner))[0] ?? new Float32Array()
@@ -102,7 +105,8 @@ export const knowledgeOf = (prepare: (session: Session) => Promise<void>): Knowl
     }
     rejectExternal(base, param)
     const found = await searchChunks(session, base, { ...query, signal })
-    return found.map(({ score, chunk }) => ({ id: String(chunk._id), score, text: String(chunk.text) }))
+    const chunks = found.map(({ score, chunk }) => ({ id: String(chunk._id), score, text: String(chunk.text) }))
+    return { search_type: searchTypeOf(base, query), chunks }
   },
 })
 
