@@ -181,7 +181,8 @@ describe.skipIf(!HAPROXY)('HAProxy', () => {
     // Where it goes: to the session's instance, or nowhere.
     const asked: [string, 200 | 201 | 400][] = [
       [request(`PUT ${session}`, any), 201],
-      [request(`GET ${session}?a=/s/b/c`, any, 'X-Understudy-Session: default'), 200],
+      [request(`GET ${session}`, any, 'X-Understudy-Session: default'), 200],
+      [request(`GET /s/${name}/_understudy/traces?model=/s/b/c`, any, 'X-Understudy-Session: default'), 200],
       [request(`GET ${session.replace('odd', '%6fdd')}`, any), 200],
       [request(`GET /s/default${session}`, any), 200],
       [request(`GET http://localhost${session}`, any), 200],
