@@ -4,6 +4,7 @@ import { ApiError } from '../contract/core/error.ts'
 import type { Problem } from '../contract/core/problem.ts'
 import { presentName } from '../lib/former-names.ts'
 import { suggestion } from '../lib/likely-name.ts'
+import { counted } from '../lib/units.ts'
 import { cutWhole, halfCharacterIn, halfCharacterProblem } from '../lib/well-formed.ts'
 
 type Issue = z.core.$ZodIssue
@@ -48,7 +49,9 @@ export const valueAt = (root: unknown, path: readonly PropertyKey[]): unknown =>
 const list = (values: readonly unknown[]) =>
   values.flatMap((value) => (value === undefined ? [] : [JSON.stringify(value)])).join(', ')
 const article = (noun: string) => (/^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`)
-const UNITS: Record<string, string> = { string: ' characters', array: ' items', object: ' keys' }
+const UNITS: Record<string, string> = { string: 'character', array: 'item', object: 'key' }
+const sizeOf = (number: number | bigint, origin: string) =>
+  UNITS[origin] === undefined ? String(number) : counted(Number(number), UNITS[origin])
 
 const TYPE_NAMES: Record<string, string> = { int: 'integer', record: 'object' }
 
@@ -63,9 +66,9 @@ function expectation(issue: Issue): string {
     case 'invalid_value':
       return issue.values.length === 1 ? `must be ${list(issue.values)}` : `must be one of ${list(issue.values)}`
     case 'too_small':
-      return `must be ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}${UNITS[issue.origin] ?? ''}`
+      return `must be ${issue.inclusive === false ? 'more than' : 'at least'} ${sizeOf(issue.minimum, issue.origin)}`
     case 'too_big':
-      return `must be ${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}${UNITS[issue.origin] ?? ''}`
+      return `must be ${issue.inclusive === false ? 'less than' : 'at most'} ${sizeOf(issue.maximum, issue.origin)}`
     case 'invalid_format':
       return 'pattern' in issue && issue.pattern ? `must match ${issue.pattern}` : `must be a valid ${issue.format}`
     case 'invalid_union':

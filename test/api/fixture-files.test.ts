@@ -90,7 +90,7 @@ const mistakes: [string, string, string, [string, string][]][] = [
       ],
     ],
   ],
-  ['an empty list of replies', 'none.yaml', 'replies: []', [['1:1', 'replies must be at least 1 items, got []']]],
+  ['an empty list of replies', 'none.yaml', 'replies: []', [['1:1', 'replies must be at least 1 item, got []']]],
   [
     'an invalid finish reason',
     'finish.yaml',

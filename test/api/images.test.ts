@@ -50,7 +50,7 @@ const invalid: [string, object, string, string][] = [
   [A, { prompt: 'x'.repeat(1_001) }, 'prompt', `at most 1000 characters for ${A}, is 1001`],
   [B, { prompt: 'x'.repeat(4_001) }, 'prompt', `at most 4000 characters for ${B}`],
   [C, { prompt: 'x'.repeat(32_001) }, 'prompt', `at most 32000 characters for ${C}`],
-  [A, { prompt: '' }, 'prompt', 'at least 1 characters'],
+  [A, { prompt: '' }, 'prompt', 'at least 1 character'],
   [A, { prompt: undefined }, 'prompt', 'is required'],
   [A, { n: 11 }, 'n', 'at most 10, got 11'],
   [A, { n: 0 }, 'n', 'at least 1, got 0'],

@@ -124,7 +124,7 @@ describe('rerank', () => {
 
   test('requires documents', async () => {
     const answer = await ask({ documents: [] })
-    expect([answer.status, answer.text.includes("'documents' must be at least 1 items")]).toEqual([400, true])
+    expect([answer.status, answer.text.includes("'documents' must be at least 1 item")]).toEqual([400, true])
   })
 })
 

@@ -110,7 +110,7 @@ describe('invalid translation form', () => {
     [{ 'fallbacks[][model]': WHISPER }, 'fallbacks', 'must be one form field with a JSON array'],
     [{ fallbacks: [{ model: 'x/' }] }, 'fallbacks[0].model', "must be '<provider>/<model>'"],
     [{ fallbacks: 'openai/whisper-1' }, 'fallbacks', 'this is not JSON'],
-    [{ load_balancer: { type: 'weight_based', models: [] } }, 'load_balancer.models', 'at least 1 items'],
+    [{ load_balancer: { type: 'weight_based', models: [] } }, 'load_balancer.models', 'at least 1 item'],
     [{ timeout: {} }, 'timeout.call_timeout', 'is required'],
     [{ svc: '{' }, 'svc', 'this is not JSON'],
     [{ svc: { retry: { count: 0 } } }, 'svc.retry.count', 'must be at least 1'],

@@ -169,7 +169,7 @@ test('image fixture: supplies own files, as base64 and URL, and token counts', a
 test.each([
   ['images: [aGVsbG8=]', 'broken.yaml:3:12: reply.images[0] must be a PNG, JPEG or WebP file as base64'],
   ['images: [not base64!]', 'images[0] must be'],
-  ['images: []', 'images must be at least 1 items'],
+  ['images: []', 'images must be at least 1 item'],
   ['content: hello', 'reply.content is not known; valid: prompt, images, '],
 ])('image fixture: rejects %p: %s', (reply, words) => {
   const path = join(folder.path, 'broken.yaml')

@@ -97,7 +97,7 @@ describe('broken cassette', () => {
     [
       'no attempts',
       (text) => text.replace(/attempts:\n {2}- [\s\S]*?(?=---\n)/, 'attempts: []\n'),
-      'attempts must be at least 1 items',
+      'attempts must be at least 1 item',
     ],
     [
       'a merge conflict',
