@@ -49,6 +49,18 @@ test('agent run: creates or updates the agent and returns the task', async () =>
   }
 })
 
+test('agent run: stores no agent if its task cannot be submitted', async () => {
+  const result = { kind: 'tool_result', tool_call_id: 'call_1', result: '1' }
+  for (const [more, param] of [
+    [{ message: { role: 'tool', parts: [result] } }, 'message.role'],
+    [{ message, type: 'a2a', a2a: { agent_url: 'https://agents.example/far' } }, 'key'],
+  ] as const) {
+    const { status, body } = await call('POST', '/v2/agents/run', { ...agent, key: 'never', ...more })
+    expect([status, (body.error as Json).param]).toEqual([400, param])
+    expect((await call('GET', '/v2/agents/never')).status).toBe(404)
+  }
+})
+
 test("agent response: contains the agent's text, and one in the background is read later", async () => {
   const at = '/v2/agents/clock/responses'
   const made = strictResponse.parse(await ok('POST', at, { message, background: false, stream: false }))

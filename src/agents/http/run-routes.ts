@@ -2,11 +2,12 @@
 import { z } from 'zod'
 import { asRoute, type Route } from '../../contract/core/route.ts'
 import { AgentBody } from '../../contract/workspace/agent.ts'
-import { AgentTask, TaskBody, TaskMessage } from '../../contract/workspace/agent-task.ts'
+import { AgentTask, RequestMessage, TaskBody, TaskMessage } from '../../contract/workspace/agent-task.ts'
 import type { Fields } from '../../contract/workspace/record.ts'
 import { isActive } from '../../contract/workspace/task-state.ts'
 import { agents } from '../../resources/agents.ts'
 import { putRecord, workOf } from '../../resources/verbs.ts'
+import { externalAgent } from '../loop/submission.ts'
 import { chatCallsOf, openCalls } from '../store/messages.ts'
 import { agentOf, ofAgent, type WholeTask } from '../store/store.ts'
 import { findsAgent, submitted, type TaskRouteDeps, taskCallOf } from './routes.ts'
@@ -17,7 +18,10 @@ const question = { role: 'user', parts: [{ kind: 'text', text: 'Which day is it?
 const RunBody = z.intersection(
   AgentBody,
   TaskBody.omit({ task_id: true, variables: true, engine: true }).extend({
-    message: TaskBody.shape.message.describe('The user message.'),
+    message: RequestMessage.refine(({ role }) => role === 'user', {
+      path: ['role'],
+      error: "must be 'user': the task is new, so no call waits for a result",
+    }).describe('The user message.'),
   }),
 )
 
@@ -92,6 +96,8 @@ export const runRoutes = (deps: TaskRouteDeps): readonly Route[] => [
     async handle({ request, body }) {
       const { message, identity, contact, thread, memory, metadata, configuration, ...agent } = body
       const task = { message, identity, contact, thread, memory, metadata, configuration }
+      // Before the agent is stored.
+      if (agent.type === 'a2a') throw externalAgent(agent)
       const call = await taskCallOf(deps, request, { path: '/v2/agents/run', agent: agent.key, body: task })
       const { session, caller } = call
       await session.transact(() => putRecord({ ...agents, upsert: true }, workOf(session, caller), agent as Fields, {}))
