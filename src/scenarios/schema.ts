@@ -120,6 +120,18 @@ const Phase = z.strictObject({
 /** A phase of a rule's `schedule`. Durations are in milliseconds. */
 export type Phase = z.infer<typeof Phase>
 
+const Schedule = z
+  .array(Phase)
+  .min(1)
+  .superRefine((phases, context) => {
+    for (const [index, { phase, for: length }] of phases.entries()) {
+      if (length !== undefined || (index === phases.length - 1 && phase !== 'recovering')) continue
+      const why =
+        index < phases.length - 1 ? 'another phase follows' : "a phase 'recovering' without an end never injects"
+      context.addIssue({ code: 'custom', path: [index, 'for'], message: `is required, since ${why}` })
+    }
+  })
+
 /** When a rule is triggered for a matching attempt. All given conditions must hold. */
 const RuleWhen = z.strictObject({
   calls: Range.optional().describe('Which of the matching attempts, counted from 1.'),
@@ -136,7 +148,7 @@ const RuleWhen = z.strictObject({
   probability: z.number().min(0).max(1).optional().describe('Share of these attempts, chosen by the seed.'),
   requires: z.string().optional().describe("Required state of the scenario, which is 'start' at first."),
   sets: z.string().optional().describe('State of the scenario after the rule is triggered.'),
-  schedule: z.array(Phase).min(1).optional().describe('Consecutive phases, from the start of the scenario.'),
+  schedule: Schedule.optional().describe('Consecutive phases, from the start of the scenario.'),
 })
 
 const faultOptions = faultKinds.map(({ type, options, summary }) =>

@@ -180,6 +180,18 @@ const refused: Row[] = [
     'rules[0].when.schedule[0].for must be longer than 0, such as 10s, got 0\n',
   ],
   [
+    'a phase that another one follows without its end',
+    'scenario',
+    rule(`when: { schedule: [{ phase: down }, { phase: healthy }] }\n    ${fault}`),
+    'rules[0].when.schedule[0].for is required, since another phase follows\n',
+  ],
+  [
+    'a recovery without an end',
+    'scenario',
+    rule(`when: { schedule: [{ phase: down, for: 10s }, { phase: recovering }] }\n    ${fault}`),
+    "rules[0].when.schedule[1].for is required, since a phase 'recovering' without an end never injects\n",
+  ],
+  [
     'a window that lasts no time',
     'scenario',
     rule('fault: { type: rate-limit, requests: 1, per: 0 }'),
