@@ -89,6 +89,12 @@ function clientOf(session: string) {
       while (report.pending === 0) report = (await control('GET', 'verify')) as Verification
       return report
     },
+    /** Comes back when no call is under way, with the verdict of then. */
+    async ended(): Promise<Verification> {
+      let report = (await control('GET', 'verify')) as Verification
+      while (report.pending > 0) report = (await control('GET', 'verify')) as Verification
+      return report
+    },
     /** Calls so often, one call after the other, and takes the connections in turn. */
     async overPool(connections: number, calls: number): Promise<void> {
       const pool = Array.from({ length: connections }, () => openConnection(base))
@@ -136,11 +142,20 @@ const stalled = (calls: string | number = '1+') => ({
 /** A call that the client ends after a moment. */
 const leaving = (call: (signal: AbortSignal) => Promise<unknown>, after = 100) =>
   quietly(call(AbortSignal.timeout(after)))
-/** Leaves equal calls after these times, each right before the next one. */
+/** Leaves equal calls after these times, each right before the next one, however busy the machine is. */
 const leavingInTurn =
   (times: readonly number[]) =>
-  async ({ chat }: Client) => {
-    for (const ms of times) await leaving((signal) => chat('hello', {}, {}, signal), ms)
+  async ({ chat, underWay, ended, noPauses }: Client) => {
+    await noPauses()
+    for (const ms of times) {
+      const gone = new AbortController()
+      const call = quietly(chat('hello', {}, {}, gone.signal))
+      await underWay()
+      passed(ms)
+      gone.abort()
+      await call
+      await ended()
+    }
   }
 const SILENT = { name: 'day', rules: [{ name: 'silence', fault: { type: 'hang' } }] }
 const LIMIT = { status: 429, retry_after: '2s' }
